@@ -1,0 +1,25 @@
+import type { NameOverrides } from '../wire/assumptions.ts';
+import { AssetsApi } from './assets.ts';
+import { PlaybackApi } from './playback.ts';
+import type { Transport } from './transport.ts';
+import { UploadSessionsApi } from './upload-sessions.ts';
+import { WorkspacesApi } from './workspaces.ts';
+
+/** The API of one profile, a property a resource. */
+export class Api {
+  readonly transport: Transport;
+  readonly assets: AssetsApi;
+  readonly videos: AssetsApi;
+  readonly workspaces: WorkspacesApi;
+  readonly playback: PlaybackApi;
+  readonly uploadSessions: UploadSessionsApi;
+
+  constructor(transport: Transport, names: NameOverrides) {
+    this.transport = transport;
+    this.assets = new AssetsApi(transport, 'assets', names);
+    this.videos = new AssetsApi(transport, 'videos', names);
+    this.workspaces = new WorkspacesApi(transport, names);
+    this.playback = new PlaybackApi(transport);
+    this.uploadSessions = new UploadSessionsApi(transport);
+  }
+}

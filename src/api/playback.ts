@@ -1,0 +1,38 @@
+import { paths } from '../wire/paths.ts';
+import type { PlaybackInfo } from '../wire/types.ts';
+import type { ApiResponse, Transport } from './transport.ts';
+
+/** §4 Playback info, and the signed media URLs that it hands out. Neither ever sees the key. */
+export class PlaybackApi {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
+    return this.#transport.json({
+      method: 'POST',
+      url: paths.playbackInfo(),
+      json: { asset_id: assetUid, playback_token: playbackToken },
+      authenticate: false,
+      // It changes nothing, so it may be repeated like a read.
+      retry: 'reads',
+      purpose: { action: 'play this asset' },
+    });
+  }
+
+  /** Fetches from a signed URL, wherever it points: whole, or its first bytes. */
+  media(url: URL, firstBytes?: number): Promise<ApiResponse> {
+    return this.#transport.exchange({
+      method: 'GET',
+      url,
+      authenticate: false,
+      purpose: { action: 'fetch this media' },
+      ...(firstBytes && {
+        headers: { range: `bytes=0-${firstBytes - 1}` },
+        maxBodyBytes: firstBytes,
+      }),
+    });
+  }
+}

@@ -1,0 +1,34 @@
+/** §8: the state of the key's window, as the last answer told it. */
+export type RateLimit = {
+  limit: number;
+  remaining: number;
+  /** Milliseconds since the epoch. */
+  resetAt: number;
+};
+
+export type Headers = Record<string, string | undefined>;
+
+/** Reads `X-RateLimit-*`; undefined where an answer does not carry all three. */
+export function readRateLimit(headers: Headers): RateLimit | undefined {
+  const number = (name: string) => Number(headers[name] ?? Number.NaN);
+  const limit = number('x-ratelimit-limit');
+  const remaining = number('x-ratelimit-remaining');
+  const reset = number('x-ratelimit-reset');
+  if (![limit, remaining, reset].every(Number.isFinite)) return undefined;
+  return { limit, remaining, resetAt: reset * 1000 };
+}
+
+/**
+ * How long a 429 or 503 asks to wait, in milliseconds: `Retry-After` in seconds (§7) or as an HTTP
+ * date (RFC 9110), else the end of the window, else undefined.
+ */
+export function retryAfterMs(headers: Headers, now: number): number | undefined {
+  const header = headers['retry-after'];
+  if (header !== undefined) {
+    if (/^\d+(\.\d+)?$/.test(header.trim())) return Number(header) * 1000;
+    const date = Date.parse(header);
+    if (!Number.isNaN(date)) return Math.max(0, date - now);
+  }
+  const window = readRateLimit(headers);
+  return window && window.remaining === 0 ? Math.max(0, window.resetAt - now) : undefined;
+}

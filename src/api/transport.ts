@@ -1,0 +1,348 @@
+import type { Dispatcher } from 'undici';
+import request from 'undici/lib/api/api-request.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
+import { backoffMs, type Clock } from '../clock.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import { errorFrom, isHtml, type Purpose } from './error-response.ts';
+import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
+
+export type ApiRequest = {
+  method: string;
+  /** A path of wire/paths, or an absolute URL (signed media). */
+  url: string | URL;
+  purpose: Purpose;
+  query?: Record<string, string | number | undefined>;
+  headers?: Record<string, string>;
+  /** Sent as application/json. */
+  json?: unknown;
+  /** Made anew for each try, so that it can be sent again; the length must be known. */
+  body?: { lengthBytes: number; open(): AsyncIterable<Uint8Array> | Uint8Array };
+  /** False for POST /playback/info/ and signed URLs. The key goes to its own origin in any case. */
+  authenticate?: boolean;
+  /**
+   * `reads`: answers 5xx and broken connections are tried again; for calls that change nothing.
+   * `pacing`: only a 429 is waited out. `none`: every answer is returned.
+   */
+  retry?: 'reads' | 'pacing' | 'none';
+  signal?: AbortSignal;
+  /** Milliseconds without a byte in either direction. */
+  idleTimeoutMs?: number;
+  /** Bytes of the answer to keep; the rest is read and dropped. */
+  maxBodyBytes?: number;
+};
+
+export type ApiResponse = {
+  status: number;
+  headers: Headers;
+  text: string;
+  bytes: Uint8Array;
+  /** Where it came from, after redirects of a read. */
+  url: URL;
+};
+
+/** Something a person who waits wants to know. */
+export type TransportNotice =
+  | { kind: 'rate-limited'; untilMs: number }
+  | { kind: 'retrying'; untilMs: number; reason: string }
+  | { kind: 'resumed' };
+
+export type TransportOptions = {
+  baseUrl: URL;
+  apiKey?: string | undefined;
+  clock: Clock;
+  userAgent: string;
+  /** Milliseconds. */
+  requestTimeoutMs: number;
+  /** Milliseconds that one command may spend waiting, in all. */
+  maxWaitMs: number;
+  signal?: AbortSignal | undefined;
+  proxy?: ProxySettings | undefined;
+  onNotice?: (notice: TransportNotice) => void;
+  /** One line a request and answer; whoever prints it redacts it. */
+  trace?: ((line: string) => void) | undefined;
+};
+
+export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };
+
+const readAttempts = 4;
+const redirectsFollowed = 3;
+const transientStatuses = new Set([500, 502, 503, 504]);
+
+/** The one way to the network: authentication, origin, pacing, retries, time limits, errors. */
+export class Transport {
+  readonly baseUrl: URL;
+  /** As the newest answer told it. */
+  rateLimit: RateLimit | undefined;
+  /** Requests sent so far, tries included. */
+  requestCount = 0;
+  readonly #options: TransportOptions;
+  #dispatcher: Promise<Dispatcher> | undefined;
+  #waitedMs = 0;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.baseUrl = options.baseUrl;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  /** Sends, and throws what is not 2xx as a MediactlError. */
+  async send(call: ApiRequest): Promise<ApiResponse> {
+    const response = await this.exchange(call);
+    if (response.status >= 200 && response.status < 300) return response;
+    throw errorFrom(response, call.purpose);
+  }
+
+  /** Sends, and reads the answer as JSON. */
+  async json<T>(call: ApiRequest): Promise<T> {
+    const response = await this.send(call);
+    try {
+      return JSON.parse(response.text) as T;
+    } catch (error) {
+      throw new MediactlError('the answer is not the JSON of the API', {
+        code: 'unexpected_answer',
+        exitCode: exitCodes.unreachable,
+        reason: isHtml(response)
+          ? `${response.url.host} sent a web page: "${response.text.replace(/\s+/g, ' ').slice(0, 120)}"`
+          : `${response.url.host} sent ${response.headers['content-type'] ?? 'no Content-Type'}`,
+        hint: 'check the base URL and any proxy on the way: mediactl auth status',
+        status: response.status,
+        underlying: error,
+      });
+    }
+  }
+
+  /** Sends and returns whatever answer comes, once pacing and retries are done. */
+  async exchange(call: ApiRequest): Promise<ApiResponse> {
+    const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'pacing');
+    for (let attempt = 0; ; attempt++) {
+      const last = retry !== 'reads' || attempt + 1 >= readAttempts;
+      try {
+        const response = await this.#sendOnce(call);
+        if (response.status === 429 && retry !== 'none') {
+          await this.#waitOutRateLimit(response, call);
+          attempt--; // a 429 is no failure
+          continue;
+        }
+        if (last || !transientStatuses.has(response.status)) return response;
+        await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
+      } catch (error) {
+        if (last || !(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+        // Nobody listens there: waiting would only hide it from the person at the terminal.
+        if (error.explanation.code === 'refused') throw error;
+        await this.waitBeforeRetry(attempt, error, call.signal);
+      }
+    }
+  }
+
+  /**
+   * As long as the answer asked for, else full jitter; throws the failure itself where the wait
+   * would pass --max-wait.
+   */
+  async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
+    const { retryAfterSeconds } = failure.explanation;
+    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoffMs(this.clock, attempt);
+    if (this.#waitedMs + delayMs > this.#options.maxWaitMs) throw failure;
+    await this.#wait(delayMs, signal, {
+      kind: 'retrying',
+      untilMs: this.clock.now() + delayMs,
+      reason: failure.message,
+    });
+  }
+
+  async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
+    const delayMs = retryAfterMs(response.headers, this.clock.now()) ?? 60_000;
+    if (this.#waitedMs + delayMs > this.#options.maxWaitMs)
+      throw errorFrom(response, call.purpose).with({
+        reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
+        retryAfterSeconds: Math.ceil(delayMs / 1000),
+      });
+    await this.#wait(delayMs, call.signal, {
+      kind: 'rate-limited',
+      untilMs: this.clock.now() + delayMs,
+    });
+  }
+
+  async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
+    this.#waitedMs += delayMs;
+    this.#options.onNotice?.(notice);
+    await this.clock.sleep(delayMs, signal ?? this.#options.signal);
+    this.#options.onNotice?.({ kind: 'resumed' });
+  }
+
+  async #sendOnce(call: ApiRequest): Promise<ApiResponse> {
+    let url = new URL(call.url, this.baseUrl);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    for (let hops = 0; ; hops++) {
+      const response = await this.#fetch(call, url);
+      const location = response.headers.location;
+      // A redirect of a write is never followed; one of a read only within its origin (§5: the key
+      // belongs to one service).
+      if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
+        return response;
+      const target = new URL(location, url);
+      if (target.origin !== url.origin) throw foreignOrigin(`a redirect`, target);
+      if (hops >= redirectsFollowed) return response;
+      url = target;
+    }
+  }
+
+  async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
+    const { trace, userAgent, apiKey } = this.#options;
+    const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
+    if (apiKey && call.authenticate !== false && url.origin === this.baseUrl.origin)
+      headers.authorization = `Bearer ${apiKey}`;
+    let body: Dispatcher.RequestOptions['body'] = null;
+    if (call.json !== undefined) {
+      headers['content-type'] ??= 'application/json';
+      body = JSON.stringify(call.json);
+    } else if (call.body) {
+      headers['content-length'] = String(call.body.lengthBytes);
+      body = call.body.open() as Dispatcher.RequestOptions['body'];
+    }
+    const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
+    const startedAt = this.clock.now();
+    trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
+    this.requestCount++;
+    try {
+      const dispatcher = await this.#open();
+      const answer = await request.call(dispatcher, {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: call.method as Dispatcher.HttpMethod,
+        headers,
+        body,
+        signal: call.signal ?? this.#options.signal,
+        // undici counts both from the last byte, so they serve as idle timers.
+        headersTimeout: idleTimeoutMs,
+        bodyTimeout: idleTimeoutMs,
+      });
+      const bytes = await readBody(answer.body, call.maxBodyBytes);
+      const response: ApiResponse = {
+        status: answer.statusCode,
+        headers: flatten(answer.headers),
+        bytes,
+        get text() {
+          return new TextDecoder().decode(bytes);
+        },
+        url,
+      };
+      this.rateLimit = readRateLimit(response.headers) ?? this.rateLimit;
+      trace?.(
+        `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
+      );
+      return response;
+    } catch (error) {
+      trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
+      throw networkError(error, url, idleTimeoutMs);
+    }
+  }
+
+  #open(): Promise<Dispatcher> {
+    this.#dispatcher ??= (async () => {
+      const options = { connect: { timeout: 10_000 }, keepAliveTimeout: 20_000 };
+      const { proxy } = this.#options;
+      if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
+      const { default: EnvHttpProxyAgent } = await import(
+        'undici/lib/dispatcher/env-http-proxy-agent.js'
+      );
+      // A proxy cannot reach this machine's own loopback, where the sandbox lives.
+      const noProxy = [proxy.noProxy, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',');
+      return new EnvHttpProxyAgent({ ...options, ...proxy, noProxy });
+    })();
+    return this.#dispatcher;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#dispatcher)?.destroy();
+  }
+}
+
+const isRead = (method: string) => method === 'GET' || method === 'HEAD';
+
+/** Two places point elsewhere: a redirect, and the `location` of an upload session. */
+export const foreignOrigin = (what: string, target: URL) =>
+  new MediactlError(`the service pointed to another origin: ${target.origin}`, {
+    code: 'foreign_origin',
+    exitCode: exitCodes.integrity,
+    reason: `${what} leaves the origin that the API key belongs to; following it would hand over the key`,
+    hint: 'check the base URL: mediactl auth status',
+  });
+
+async function readBody(
+  body: AsyncIterable<Buffer>,
+  maxBodyBytes = 256 * 1024 * 1024,
+): Promise<Uint8Array> {
+  const parts: Buffer[] = [];
+  let kept = 0;
+  for await (const part of body) {
+    if (kept < maxBodyBytes) parts.push(part.subarray(0, maxBodyBytes - kept));
+    kept += part.length;
+  }
+  return Buffer.concat(parts);
+}
+
+const flatten = (headers: Record<string, string | string[] | undefined>): Headers =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  );
+
+const headerLines = (headers: Headers) =>
+  Object.entries(headers)
+    .map(([name, value]) => `\n    ${name}: ${value}`)
+    .join('');
+
+const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
+
+/** What undici or the socket threw, in words; an abort and our own errors climb untouched. */
+function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
+  if (error instanceof MediactlError) return error;
+  const { code = '', name, message } = error as NodeJS.ErrnoException;
+  if (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '') return error;
+  const failure = (problem: string, kind: string, reason: string, hint: string, retryable = true) =>
+    new MediactlError(problem, {
+      code: kind,
+      exitCode: exitCodes.unreachable,
+      reason,
+      hint,
+      retryable,
+      underlying: error,
+    });
+  if (refusals.has(code))
+    return failure(
+      `cannot reach ${url.origin}`,
+      'refused',
+      code === 'ECONNREFUSED' ? 'nothing listens there' : message,
+      ['127.0.0.1', 'localhost'].includes(url.hostname)
+        ? 'mediactl sandbox start, or check the base URL: mediactl auth status'
+        : 'check the network and the base URL: mediactl auth status',
+    );
+  if (/TIMEOUT/.test(code))
+    return failure(
+      `${url.origin} went silent`,
+      'timeout',
+      `no byte for ${Math.round(idleTimeoutMs / 1000)} s`,
+      'run it again, or allow more with --request-timeout',
+    );
+  if (tlsFailure.test(code))
+    return failure(
+      `no secure connection to ${url.origin}`,
+      'tls',
+      `${message} (${code})`,
+      'check the address, the clock of this machine and NODE_EXTRA_CA_CERTS',
+      false,
+    );
+  return failure(
+    `the connection to ${url.origin} broke`,
+    'connection_lost',
+    `${message} (${code})`,
+    'run it again',
+  );
+}

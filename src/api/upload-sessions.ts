@@ -1,0 +1,54 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import { paths } from '../wire/paths.ts';
+import { encodeMetadata, tusVersion, type UploadMetadata } from '../wire/tus.ts';
+import type { UploadSession } from '../wire/types.ts';
+import { foreignOrigin, type Transport } from './transport.ts';
+
+/** What POST /upload/ answers, with the session's address made absolute. */
+export type CreatedSession = UploadSession & { sessionUrl: string };
+
+export const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
+
+/** §4 Upload (TUS), the creation. The transfer is the uploader's own. */
+export class UploadSessionsApi {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Sent once: a POST whose answer was lost may have made an asset. Only a 429 is waited out, since
+   * it says that nothing was made.
+   *
+   * @throws MediactlError by status; `foreign_origin` where the location leaves the base URL
+   */
+  async create(lengthBytes: number, metadata: UploadMetadata): Promise<CreatedSession> {
+    const session = await this.#transport.json<UploadSession>({
+      method: 'POST',
+      url: paths.upload(),
+      headers: {
+        'tus-resumable': tusVersion,
+        'upload-length': String(lengthBytes),
+        'upload-metadata': encodeMetadata(metadata),
+        'content-length': '0',
+      },
+      purpose: uploadPurpose,
+    });
+    if (!session?.location || !session.asset_uid)
+      throw new MediactlError('the answer to the upload’s creation names no session', {
+        code: 'unexpected_answer',
+        exitCode: exitCodes.unreachable,
+        reason: 'it lacks `location` or `asset_uid`',
+        hint: 'check the base URL: mediactl auth status',
+        details: session,
+      });
+    // "path of the session, may be relative; resolve against {base_url}" (§2)
+    const sessionUrl = new URL(session.location, this.#transport.baseUrl);
+    if (sessionUrl.origin !== this.#transport.baseUrl.origin)
+      throw foreignOrigin('the location of the upload session', sessionUrl).with({
+        details: { asset_uid: session.asset_uid },
+      });
+    return { ...session, sessionUrl: sessionUrl.href };
+  }
+}

@@ -1,0 +1,39 @@
+import type { NameOverrides } from '../wire/assumptions.ts';
+import { paths } from '../wire/paths.ts';
+import type { Folder, Page, Workspace } from '../wire/types.ts';
+import { pages } from './pages.ts';
+import type { Transport } from './transport.ts';
+
+/** §4 Workspaces and the reading half of Folders. */
+export class WorkspacesApi {
+  readonly #transport: Transport;
+  readonly #names: NameOverrides;
+
+  constructor(transport: Transport, names: NameOverrides) {
+    this.#transport = transport;
+    this.#names = names;
+  }
+
+  list(): AsyncGenerator<Workspace[]> {
+    return pages<Workspace>(
+      (limit, offset) =>
+        this.#transport.json<Page<Workspace>>({
+          method: 'GET',
+          url: paths.workspaces(),
+          query: { limit, offset },
+          purpose: { action: 'read workspaces', scope: 'Read Assets' },
+        }),
+      {},
+      this.#names,
+    );
+  }
+
+  /** "array of folders, root folders with nested children" (§4 Folders). */
+  folders(workspace: string): Promise<Folder[]> {
+    return this.#transport.json({
+      method: 'GET',
+      url: paths.folders(workspace),
+      purpose: { action: 'read folders', scope: 'Read Assets' },
+    });
+  }
+}

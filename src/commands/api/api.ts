@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import type { ApiRequest } from '../../api/transport.ts';
+import { itemsOf, maxPageSize, totalOf } from '../../api/pages.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { list, text } from '../../terminal/output.ts';
+import { readStdin } from '../../terminal/prompt.ts';
+import { apiPrefix } from '../../wire/paths.ts';
+import type { Page } from '../../wire/types.ts';
+import { type Define, example } from '../command.ts';
+
+const collect = (value: string, previous: string[]) => [...previous, value];
+
+export const api: Define = (command, run) => {
+  example(
+    command,
+    "mediactl api '/assets/?limit=1'",
+    'mediactl api /workspaces/ --paginate',
+    'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+  );
+  command
+    .summary('call any path of the API')
+    .description(
+      'Calls any path of the API with the account in use, and prints the answer as it came. The method is GET, or POST where fields or an input are given.',
+    )
+    .argument('<path>', `below ${apiPrefix}, such as /assets/`)
+    .option('-X, --method <method>', 'HTTP method')
+    .option('-f, --raw-field <key=value>', 'add a string to the JSON body', collect, [] as string[])
+    .option('-F, --field <key=json>', 'add a JSON value to the JSON body', collect, [] as string[])
+    .option('-H, --header <name:value>', 'add a header', collect, [] as string[])
+    .option('--input <file>', 'send a file as the body; - for stdin')
+    .option('--paginate', 'get every page, and print their items as one list')
+    .option('-i, --include', 'print the status and the headers of the answer too')
+    .action(
+      run(async (context, path, options) => {
+        const fields = bodyFields(options.rawField, options.field);
+        if (fields && options.input !== undefined)
+          throw usageError('--input and fields exclude each other');
+        const method =
+          options.method?.toUpperCase() ?? (fields || options.input !== undefined ? 'POST' : 'GET');
+        const call: ApiRequest = {
+          method,
+          url: apiPath(path, (await context.account()).baseUrl),
+          headers: headersOf(options.header),
+          purpose: { action: `${method} ${path}` },
+          ...(fields && { json: fields }),
+          ...(options.input !== undefined && { body: await inputBody(context, options.input) }),
+        };
+        if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD')
+          return text(`${method} ${call.url}${fields ? `\n${JSON.stringify(fields)}` : ''}`);
+        if (options.paginate) return paginate(context, call);
+        const { transport } = await context.api();
+        const response = await transport.send(call);
+        const head = options.include
+          ? `HTTP ${response.status}\n${Object.entries(response.headers)
+              .map(([name, value]) => `${name}: ${value}\n`)
+              .join('')}\n`
+          : '';
+        return { kind: 'raw', text: `${head}${response.text}` } as const;
+      }),
+    );
+};
+
+/** `/assets/`, `assets/`, or with the API's prefix; other origins are refused. */
+function apiPath(path: string, baseUrl: URL): string {
+  if (/^[a-z]+:\/\//i.test(path)) {
+    const url = new URL(path);
+    if (url.origin === baseUrl.origin) return url.pathname + url.search;
+    throw usageError(
+      `${url.origin} is not the service of this account`,
+      `give a path below ${apiPrefix}`,
+      'the API key goes to its own service only',
+    );
+  }
+  const rooted = path.startsWith('/') ? path : `/${path}`;
+  return rooted.startsWith(`${apiPrefix}/`) ? rooted : `${apiPrefix}${rooted}`;
+}
+
+function bodyFields(raw: readonly string[], typed: readonly string[]) {
+  if (raw.length + typed.length === 0) return undefined;
+  const pairs = [
+    ...raw.map((pair) => split('-f', pair, '=')),
+    ...typed.map((pair) => {
+      const [key, json] = split('-F', pair, '=');
+      try {
+        return [key, JSON.parse(json)] as const;
+      } catch {
+        throw usageError(`-F ${key}: not JSON: ${json}`, `-f ${pair} sends it as a string`);
+      }
+    }),
+  ];
+  return Object.fromEntries(pairs) as Record<string, unknown>;
+}
+
+const headersOf = (headers: readonly string[]) =>
+  Object.fromEntries(
+    headers.map((header) => {
+      const [name, value] = split('-H', header, ':');
+      if (name.trim().toLowerCase() === 'authorization')
+        throw usageError('-H does not take a key', 'mediactl auth login, or MEDIACTL_API_KEY');
+      return [name.trim().toLowerCase(), value.trim()];
+    }),
+  );
+
+function split(flag: string, pair: string, separator: string): [string, string] {
+  const at = pair.indexOf(separator);
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
+  throw usageError(`${flag} does not take '${pair}'`, `${flag} KEY${separator}VALUE`);
+}
+
+async function inputBody({ terminal }: Context, input: string): Promise<ApiRequest['body']> {
+  const bytes =
+    input === '-'
+      ? Buffer.from(await readStdin(terminal))
+      : await readFile(input).catch((error) => {
+          throw usageError(`cannot read ${input}`, 'check the path', error.message);
+        });
+  return { lengthBytes: bytes.length, open: () => bytes };
+}
+
+async function paginate(context: Context, call: ApiRequest) {
+  const { transport } = await context.api();
+  const { names } = await context.account();
+  async function* every() {
+    for (let offset = 0; ; ) {
+      const page = await transport.json<Page<{ uid: string }>>({
+        ...call,
+        query: { limit: maxPageSize, offset },
+      });
+      const items = itemsOf<{ uid: string }>(page);
+      yield items;
+      offset += items.length;
+      const total = totalOf(page, names);
+      if (items.length === 0 || (total === undefined ? items.length < maxPageSize : offset >= total))
+        return;
+    }
+  }
+  return list(every(), [{ header: 'ITEM', value: (item) => JSON.stringify(item) }], 'no items');
+}

@@ -1,0 +1,40 @@
+import type { Column, Dress, Row } from '../../terminal/output.ts';
+import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
+import { statusMeans } from '../../wire/assumptions.ts';
+import type { Asset } from '../../wire/types.ts';
+
+const status = ({ status: value }: Asset, { colors }: Dress) => {
+  const color = { ready: colors.green, failed: colors.red, 'in progress': colors.yellow };
+  return color[statusMeans(value)](cell(value));
+};
+
+const created = ({ created_at }: Asset, { isTerminal, now }: Dress) =>
+  created_at === undefined ? '' : isTerminal ? when(created_at, now) : printable(created_at);
+
+/** Piped, a duration is seconds; on a terminal, minutes and seconds. */
+const length = ({ duration: seconds }: Asset, { isTerminal }: Dress) =>
+  typeof seconds === 'number' ? (isTerminal ? duration(seconds) : String(seconds)) : '';
+
+export const assetColumns: Column<Asset>[] = [
+  { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
+  { header: 'NAME', value: ({ name }) => cell(name) },
+  { header: 'TYPE', value: ({ type }) => cell(type) },
+  { header: 'STATUS', value: status },
+  { header: 'LENGTH', value: length },
+  { header: 'CREATED', value: created },
+];
+
+/** The fields one looks for first; then whatever else the service sent. */
+export function assetRows(asset: Asset, dress: Dress): Row[] {
+  const { uid, name, type, status: _status, duration: _duration, size, created_at, ...rest } = asset;
+  return [
+    ['uid', printable(uid)],
+    ['name', cell(name)],
+    ['type', cell(type)],
+    ['status', status(asset, dress)],
+    ['length', length(asset, dress)],
+    ['size', typeof size === 'number' ? (dress.isTerminal ? bytes(size) : String(size)) : ''],
+    ['created', created_at === undefined ? '' : printable(created_at)],
+    ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
+  ];
+}

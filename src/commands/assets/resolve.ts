@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AssetsApi } from '../../api/assets.ts';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { readStdin } from '../../terminal/prompt.ts';
+import type { Collection } from '../../wire/paths.ts';
+import type { Asset } from '../../wire/types.ts';
+import { isUid, onlyOne } from '../names.ts';
+
+/** The newest asset that this machine uploaded, for `@last`. */
+export const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
+
+export const idHelp = 'uid, exact name, or @last (the newest asset uploaded from here)';
+
+/** The uid for what a person typed: a uid as it is, `@last`, or an exact name. */
+export async function assetUid(
+  context: Context,
+  collection: Collection,
+  id: string,
+): Promise<string> {
+  if (isUid(id)) return id.toLowerCase();
+  if (id === '@last') return lastUpload(context);
+  const found = await named((await context.api())[collection], id);
+  if (found.length > 0) return onlyOne('asset', id, found).uid;
+  throw new MediactlError(`no asset is called ${id}`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    reason: 'it is not a uid either, which is a UUID',
+    hint: `mediactl ${collection} ls --search '${id}'`,
+  });
+}
+
+/** The ids of `ID...`; `-` stands for stdin: uids, one a line, or JSON lines with a `uid`. */
+export async function assetUids(
+  context: Context,
+  collection: Collection,
+  ids: readonly string[],
+): Promise<string[]> {
+  const uids: string[] = [];
+  for (const id of ids) {
+    const given = id === '-' ? idsIn(await readStdin(context.terminal)) : [id];
+    for (const each of given) uids.push(await assetUid(context, collection, each));
+  }
+  if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
+  return uids;
+}
+
+function idsIn(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter(Boolean).map((line) => {
+    if (!line.startsWith('{')) return line;
+    const { uid } = JSON.parse(line) as { uid?: unknown };
+    if (typeof uid !== 'string') throw usageError('a JSON line on stdin has no uid');
+    return uid;
+  });
+}
+
+async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
+  const found: Asset[] = [];
+  for await (const page of assets.list({ search: name }, { limit: 200 }))
+    found.push(...page.filter((asset) => asset.name === name));
+  return found;
+}
+
+async function lastUpload({ stateDir }: Context): Promise<string> {
+  const uid = await readFile(lastUploadPath(stateDir), 'utf8').catch(() => '');
+  if (isUid(uid.trim())) return uid.trim();
+  throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
+}

@@ -1,0 +1,36 @@
+import type { ProfileConfig } from '../../profiles/profile-file.ts';
+import type { Column, Row } from '../../terminal/output.ts';
+import { printable } from '../../terminal/printable.ts';
+
+/** A profile as `auth ls` and `auth status` print it: everything but the key. */
+export type ProfileRecord = {
+  name: string;
+  current: boolean;
+  base_url: string;
+  workspace: string | null;
+  key_store: string;
+};
+
+export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRecord[] =>
+  Object.entries(profiles).map(([name, { baseUrl, workspace, keyStore }]) => ({
+    name,
+    current: name === current,
+    base_url: baseUrl,
+    workspace: workspace ?? null,
+    key_store: keyStore,
+  }));
+
+export const profileColumns: Column<ProfileRecord>[] = [
+  { header: '', value: ({ current }) => (current ? '*' : '') },
+  { header: 'PROFILE', value: ({ name }) => printable(name), whole: true },
+  { header: 'BASE URL', value: ({ base_url }) => printable(base_url) },
+  { header: 'WORKSPACE', value: ({ workspace }) => printable(workspace ?? ''), whole: true },
+  { header: 'KEY IN', value: ({ key_store }) => key_store },
+];
+
+export const profileRows = (profile: ProfileRecord): Row[] => [
+  ['profile', printable(profile.name)],
+  ['base url', printable(profile.base_url)],
+  ['workspace', printable(profile.workspace ?? '')],
+  ['key in', profile.key_store],
+];

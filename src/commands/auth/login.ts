@@ -1,0 +1,114 @@
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { isPlaintextElsewhere, parseBaseUrl } from '../../profiles/base-url.ts';
+import { storeInKeychain } from '../../profiles/key-stores.ts';
+import type { Profile } from '../../profiles/profile-file.ts';
+import { record } from '../../terminal/output.ts';
+import { askSecret, readStdin } from '../../terminal/prompt.ts';
+import { example, type Run } from '../command.ts';
+import { resolveWorkspace } from '../workspaces/resolve.ts';
+import { profileRecords, profileRows } from './columns.ts';
+
+export function login(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl auth login --base-url https://media.example.com',
+    'mediactl auth login --profile ci --base-url https://media.example.com --with-key < key.txt',
+  );
+  command
+    .summary('keep an API key under a profile')
+    .description(
+      'Keeps an API key under a profile and makes it current. The key is asked for without being shown, or read from stdin; no option takes it. It goes to the OS keychain where there is one, else to the config file (mode 0600).',
+    )
+    .option('--with-key', 'read the key from stdin')
+    .option('--no-check', 'do not try the key with one read')
+    .addOption(
+      new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const),
+    )
+    .action(
+      run(async (context, options) => {
+        const { settings, terminal } = context;
+        const name = settings.profile ?? 'default';
+        const config = await context.profiles.read();
+        const known = config.profiles[name];
+        const baseUrl = baseUrlOf(settings.baseUrl ?? known?.baseUrl);
+        if (isPlaintextElsewhere(baseUrl))
+          terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
+        const key = await readKey(context, options.withKey ?? false);
+        terminal.redactor.add(key);
+        const names = known?.names ?? {};
+        const api = context.apiFor({ baseUrl, apiKey: key, names });
+        try {
+          if (options.check) await api.assets.page({}, 1, 0);
+          const { workspace: asked } = settings;
+          const workspace = asked ? (await resolveWorkspace(api, asked)).uid : known?.workspace;
+          const updated = await keep(context, name, options.store, key, {
+            baseUrl: baseUrl.origin,
+            ...(workspace && { workspace }),
+            ...(known?.names && { names: known.names }),
+          });
+          const mine = profileRecords(updated).find((profile) => profile.name === name);
+          return record(mine as NonNullable<typeof mine>, name, profileRows);
+        } finally {
+          await api.transport.close();
+        }
+      }),
+    );
+}
+
+function baseUrlOf(text: string | undefined): URL {
+  if (text) return parseBaseUrl(text);
+  throw usageError(
+    'no base URL',
+    'mediactl auth login --base-url https://media.example.com',
+    'nothing says which service the key belongs to',
+  );
+}
+
+async function readKey({ terminal }: Context, fromStdin: boolean): Promise<string> {
+  if (!fromStdin && !terminal.isInteractive)
+    throw usageError(
+      'the API key cannot be asked for here',
+      'mediactl auth login --with-key < key.txt',
+      'stdin is no terminal, or input is off',
+    );
+  const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
+  const key = typed.trim();
+  if (key === '' || !/^[\x21-\x7e]+$/.test(key))
+    throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
+      code: 'bad_key',
+      exitCode: exitCodes.usage,
+      reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
+      hint: 'make one in the organization’s settings, under API keys',
+    });
+  return key;
+}
+
+async function keep(
+  { profiles, configDir, host, terminal }: Context,
+  name: string,
+  store: 'keychain' | 'file' | undefined,
+  key: string,
+  profile: Omit<Profile, 'key' | 'keyStore'>,
+) {
+  const wanted = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
+  const inKeychain =
+    wanted !== 'file' && (await storeInKeychain({ configDir, profile: name }, key));
+  if (store === 'keychain' && !inKeychain)
+    throw new MediactlError('this machine has no keychain that answers', {
+      code: 'keychain',
+      exitCode: exitCodes.unclassified,
+      hint: 'unlock it, or use --store file',
+    });
+  const config = await profiles.update((current) => {
+    current.profiles[name] = {
+      ...profile,
+      ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }),
+    };
+    current.current = name;
+  });
+  if (!inKeychain) terminal.say(`key kept in ${profiles.path} (mode 0600)`);
+  return config;
+}

@@ -1,0 +1,35 @@
+import type { Command } from '@commander-js/extra-typings';
+import { noSuchProfile } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { forgetInKeychain, keyOf, storeInKeychain } from '../../profiles/key-stores.ts';
+import { record } from '../../terminal/output.ts';
+import { example, type Run } from '../command.ts';
+import { profileRecords, profileRows } from './columns.ts';
+
+export function rename(command: Command, run: Run): void {
+  example(command, 'mediactl auth rename default production');
+  command
+    .summary('rename a profile')
+    .description('Renames a profile; its key moves with it.')
+    .argument('<old>', 'profile')
+    .argument('<new>', 'its new name')
+    .action(
+      run(async ({ profiles, configDir }, from, to) => {
+        const before = await profiles.read();
+        const profile = before.profiles[from];
+        if (!profile) throw noSuchProfile(from, before.profiles);
+        if (before.profiles[to]) throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+        const inKeychain = profile.keyStore === 'keychain';
+        const key = await keyOf(profile, { configDir, profile: from });
+        const moved = inKeychain && (await storeInKeychain({ configDir, profile: to }, key));
+        const config = await profiles.update((current) => {
+          delete current.profiles[from];
+          current.profiles[to] = moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
+          if (current.current === from) current.current = to;
+        });
+        if (inKeychain) await forgetInKeychain({ configDir, profile: from });
+        const renamed = profileRecords(config).find(({ name }) => name === to);
+        return record(renamed as NonNullable<typeof renamed>, to, profileRows);
+      }),
+    );
+}

@@ -1,0 +1,23 @@
+import type { Command } from '@commander-js/extra-typings';
+import { noSuchProfile } from '../../context.ts';
+import { record } from '../../terminal/output.ts';
+import { example, type Run } from '../command.ts';
+import { profileRecords, profileRows } from './columns.ts';
+
+export function switchProfile(command: Command, run: Run): void {
+  example(command, 'mediactl auth switch production');
+  command
+    .summary('make another profile current')
+    .description('Makes another profile the current one.')
+    .argument('<name>', 'profile to act as from now on')
+    .action(
+      run(async ({ profiles }, name) => {
+        const config = await profiles.update((current) => {
+          if (!current.profiles[name]) throw noSuchProfile(name, current.profiles);
+          current.current = name;
+        });
+        const [chosen] = profileRecords(config).filter(({ current }) => current);
+        return record(chosen as NonNullable<typeof chosen>, name, profileRows);
+      }),
+    );
+}

@@ -1,0 +1,55 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { Context } from '../context.ts';
+import type { MediactlError } from '../errors.ts';
+import type { GlobalOptions } from '../profiles/settings.ts';
+import type { Result } from '../terminal/output.ts';
+
+/** What a command's function gives back: its result, and the error to end with after it is written. */
+export type Outcome = Result | { result: Result; failure: MediactlError | undefined };
+
+/**
+ * Binds a command's function to the program: it is handed the context, then what Commander parsed.
+ * It returns; the program shows what it returned.
+ */
+export type Run = <Input extends unknown[]>(
+  perform: (context: Context, ...input: Input) => Promise<Outcome>,
+) => (...input: Input) => Promise<void>;
+
+/** A module of commands adds arguments, options, verbs and action to the command it is given. */
+export type Define = (command: Command, run: Run) => void;
+
+const examples = new WeakMap<object, readonly string[]>();
+
+/** Examples end the help of a command; each is one that works. */
+export function example(command: Command, ...lines: string[]): void {
+  examples.set(command, lines);
+  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+export const examplesOf = (command: object) => examples.get(command) ?? [];
+
+/** Options of every command, kept apart in its help. */
+export const globalOptions = (): Option[] =>
+  [
+    new Option('--profile <name>', 'account to act as'),
+    new Option('-w, --workspace <workspace>', 'workspace, by uid or name'),
+    new Option('--base-url <url>', 'service host, such as https://media.example.com'),
+    new Option('--json', 'print JSON: an array for a list, an object for a record'),
+    new Option('--jsonl', 'print one JSON object a line, while pages arrive'),
+    new Option('-q, --quiet', 'print uids only, one a line'),
+    new Option('-y, --yes', 'answer yes to every question'),
+    new Option('-n, --dry-run', 'print what would be sent, and change nothing'),
+    new Option('--no-input', 'never ask; fail where an answer is needed'),
+    new Option('--color <when>', 'auto, always or never'),
+    new Option('--request-timeout <duration>', 'longest silence of a connection (30s; 120s in uploads)'),
+    new Option('--max-wait <duration>', 'longest wait in all for rate limits and outages (1h)'),
+    new Option('--debug <what>', 'say more on stderr: --debug alone, or --debug=http for every request'),
+  ].map((option) => option.helpGroup('Global options:'));
+
+/** The options of a parsed command and of the program before it: `mediactl --json assets ls`. */
+export function mergedGlobals(chain: readonly GlobalOptions[]): GlobalOptions {
+  return {
+    ...Object.assign({}, ...chain),
+    input: chain.every(({ input }) => input !== false),
+  };
+}

@@ -1,0 +1,42 @@
+import { rm } from 'node:fs/promises';
+import type { Command } from '@commander-js/extra-typings';
+import { nothing } from '../../terminal/output.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { example, type Run } from '../command.ts';
+import { dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
+
+export function reset(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox reset --yes');
+  command
+    .summary('stop it and delete everything in it')
+    .description('Stops the sandbox and deletes all its assets, uploads and keys.')
+    .option(...dataOption)
+    .action(
+      run(async (context, { data }) => {
+        const { settings, terminal } = context;
+        const dataDir = dataDirOf(context, data);
+        if (settings.dryRun) {
+          terminal.say(`would stop the sandbox and delete ${dataDir}`);
+          return nothing;
+        }
+        await confirm(terminal, `Delete everything in ${dataDir}?`, {
+          yes: settings.yes,
+          instead: 'mediactl sandbox reset --yes',
+        });
+        const running = await findRunning(context, dataDir);
+        if (running) await shutDown(context, running);
+        await deleteSandbox(dataDir);
+        terminal.say('the sandbox is empty; mediactl sandbox start begins a new one');
+        return nothing;
+      }),
+    );
+}
+
+/** Only what a sandbox wrote: --data may name a folder that holds more. */
+async function deleteSandbox(dataDir: string): Promise<void> {
+  for (const name of [
+    ...['sandbox.db', 'sandbox.db-wal', 'sandbox.db-shm', 'secret', 'credentials.json'],
+    ...['server.json', 'sandbox.log', 'uploads', 'media'],
+  ])
+    await rm(`${dataDir}/${name}`, { recursive: true, force: true });
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, open, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import { isRunning } from '../../processes.ts';
+
+/** What a running sandbox tells of itself in its data folder. */
+export type Running = { pid: number; url: string; workspace: string; started_at: string };
+
+export const dataOption = ['--data <dir>', 'folder of the sandbox (one of your user by default)'] as const;
+
+export const dataDirOf = (context: Context, data: string | undefined) =>
+  data === undefined ? context.sandboxDir : resolve(context.host.cwd, data);
+
+export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
+
+/** The sandbox that runs on a folder, if one does. */
+export async function findRunning(
+  { host }: Context,
+  dataDir: string,
+): Promise<Running | undefined> {
+  const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const running = JSON.parse(text) as Running;
+  return isRunning(host.processes, running.pid) ? running : undefined;
+}
+
+export type Launch = { dataDir: string; port: string | undefined; host: string | undefined };
+
+/** Starts the server's process; detached, with its output in the log, unless in the foreground. */
+export async function launch(
+  { host }: Context,
+  { dataDir, port, host: address }: Launch,
+  foreground: boolean,
+): Promise<ChildProcess> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const log = foreground ? undefined : await open(logPath(dataDir), 'a', 0o600);
+  const args = [
+    ...['--data', dataDir],
+    ...(port === undefined ? [] : ['--port', port]),
+    ...(address === undefined ? [] : ['--host', address]),
+  ];
+  const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
+    detached: !foreground,
+    // In the foreground its log goes to stderr: stdout carries results.
+    stdio: log ? ['ignore', log.fd, log.fd] : ['ignore', 2, 2],
+  });
+  await log?.close();
+  return child;
+}
+
+const startupMs = 15_000;
+
+/** Waits until the child answers. */
+export async function untilRunning(
+  context: Context,
+  child: ChildProcess,
+  dataDir: string,
+): Promise<Running> {
+  const deadline = context.clock.now() + startupMs;
+  while (child.exitCode === null && context.clock.now() < deadline) {
+    const running = await findRunning(context, dataDir);
+    if (running && running.pid === child.pid) return running;
+    await context.clock.sleep(50, context.signal);
+  }
+  const log = await readFile(logPath(dataDir), 'utf8').catch(() => '');
+  throw new MediactlError('the sandbox did not start', {
+    code: 'sandbox_failed',
+    exitCode: exitCodes.unclassified,
+    reason: log.trim().split('\n').at(-1),
+    hint: 'mediactl sandbox logs; another --port if that one is taken',
+  });
+}
+
+/** Ends the process in good order, and waits until it is gone. */
+export async function shutDown(context: Context, { pid }: Running): Promise<void> {
+  const { processes } = context.host;
+  processes.signal(pid, 'SIGTERM');
+  const deadline = context.clock.now() + startupMs;
+  while (isRunning(processes, pid)) {
+    if (context.clock.now() > deadline)
+      throw new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
+        code: 'sandbox_hangs',
+        exitCode: exitCodes.unclassified,
+        hint: `kill -9 ${pid}; nothing that was acknowledged is lost`,
+      });
+    await context.clock.sleep(25, context.signal);
+  }
+}
+
+/** Keys that the sandbox made for this user, by what they may do. */
+export async function readKeys(dataDir: string): Promise<Record<string, string>> {
+  const { keys } = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'));
+  return keys;
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import type { Command } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import { parseCount } from '../../profiles/units.ts';
+import { nothing, type Row, record } from '../../terminal/output.ts';
+import { example, type Run } from '../command.ts';
+import {
+  dataDirOf,
+  dataOption,
+  findRunning,
+  launch,
+  type Running,
+  readKeys,
+  untilRunning,
+} from './server.ts';
+
+const profileName = 'sandbox';
+
+export function start(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox start', 'mediactl sandbox start --port 4600 --data ./media-sandbox');
+  command
+    .summary('start the service on this machine')
+    .description(
+      'Starts the service on this machine and makes a profile named sandbox for it. It goes on in the background; what you upload is kept until sandbox reset.',
+    )
+    .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
+    .option('--host <address>', 'address to listen on (127.0.0.1)')
+    .option(...dataOption)
+    .option('--foreground', 'stay in this terminal, and log to it')
+    .action(
+      run(async (context, options) => {
+        const dataDir = dataDirOf(context, options.data);
+        const port = options.port;
+        if (port !== undefined) parseCount('--port', port);
+        const already = await findRunning(context, dataDir);
+        if (already && !options.foreground) {
+          await keepProfile(context, dataDir, already);
+          context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
+          return view(already, dataDir);
+        }
+        const child = await launch(
+          context,
+          { dataDir, port, host: options.host },
+          options.foreground ?? false,
+        );
+        const running = await untilRunning(context, child, dataDir);
+        const isCurrent = await keepProfile(context, dataDir, running);
+        const use = isCurrent ? '' : ` --profile ${profileName}`;
+        context.terminal.say(
+          [
+            'the sandbox is up; try:',
+            `  mediactl upload ./clip.mp4 --wait${use}`,
+            `  mediactl assets ls${use}`,
+            `  mediactl play @last --check${use}`,
+          ].join('\n'),
+        );
+        if (!options.foreground) {
+          child.unref();
+          return view(running, dataDir);
+        }
+        await stayWith(context, child);
+        return nothing;
+      }),
+    );
+}
+
+/** In the foreground: until it ends, or the person ends it. */
+async function stayWith(
+  { signal, host }: Context,
+  child: import('node:child_process').ChildProcess,
+): Promise<void> {
+  const stop = () => child.pid !== undefined && host.processes.signal(child.pid, 'SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  const [code] = await once(child, 'exit');
+  signal.removeEventListener('abort', stop);
+  if (code !== 0 && !signal.aborted)
+    throw new MediactlError('the sandbox ended', {
+      code: 'sandbox_failed',
+      exitCode: exitCodes.unclassified,
+      reason: `exit code ${code}`,
+    });
+}
+
+/** Makes or mends the profile; current only where there is no other. True where it is current. */
+async function keepProfile(context: Context, dataDir: string, running: Running): Promise<boolean> {
+  const { all } = await readKeys(dataDir);
+  context.terminal.redactor.add(all);
+  const config = await context.profiles.update((current) => {
+    current.profiles[profileName] = {
+      baseUrl: running.url,
+      key: all as string,
+      keyStore: 'file',
+      workspace: running.workspace,
+    };
+    current.current ??= profileName;
+  });
+  return config.current === profileName;
+}
+
+const view = (running: Running, dataDir: string) =>
+  record({ ...running, data: dataDir, profile: profileName }, running.url, (shown): Row[] => [
+    ['url', shown.url],
+    ['pid', String(shown.pid)],
+    ['workspace', shown.workspace],
+    ['profile', shown.profile],
+    ['data', shown.data],
+  ]);

@@ -1,0 +1,20 @@
+import type { Command } from '@commander-js/extra-typings';
+import { nothing } from '../../terminal/output.ts';
+import { example, type Run } from '../command.ts';
+import { dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
+
+export function stop(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox stop');
+  command
+    .summary('stop it; everything is kept')
+    .description('Stops the sandbox. Everything in it is kept, and there at the next start.')
+    .option(...dataOption)
+    .action(
+      run(async (context, { data }) => {
+        const running = await findRunning(context, dataDirOf(context, data));
+        if (running) await shutDown(context, running);
+        context.terminal.say(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
+        return nothing;
+      }),
+    );
+}

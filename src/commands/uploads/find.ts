@@ -1,0 +1,21 @@
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
+
+/** An upload of this machine by its id, its session's uid or its asset's uid. */
+export async function findUpload(
+  { journal }: Context,
+  id: string,
+): Promise<JournalEntry | CorruptEntry> {
+  const found = (await journal.list()).find(
+    (entry) =>
+      entry.id === id ||
+      (!isCorrupt(entry) && (entry.session?.uid === id || entry.session?.assetUid === id)),
+  );
+  if (found) return found;
+  throw new MediactlError(`no upload ${id} is kept on this machine`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    hint: 'mediactl uploads ls',
+  });
+}

@@ -1,0 +1,22 @@
+import type { Command } from '@commander-js/extra-typings';
+import { listBy } from '../../terminal/output.ts';
+import { example, type Run } from '../command.ts';
+import { pendingColumns, pendingUpload } from './columns.ts';
+
+export function list(command: Command, run: Run): void {
+  example(command, 'mediactl uploads ls');
+  command
+    .alias('list')
+    .summary('list the uploads under way')
+    .description('Lists the uploads that were begun on this machine and are not finished.')
+    .action(
+      run(async ({ journal, clock }) =>
+        listBy(
+          ({ id }) => id,
+          (await journal.list()).map((entry) => pendingUpload(entry, clock.now())),
+          pendingColumns,
+          'no uploads under way',
+        ),
+      ),
+    );
+}

@@ -1,0 +1,209 @@
+import { join } from 'node:path';
+import { Api } from './api/api.ts';
+import type { ProxySettings, TransportNotice } from './api/transport.ts';
+import { Transport } from './api/transport.ts';
+import type { Clock } from './clock.ts';
+import { exitCodes, MediactlError } from './errors.ts';
+import type { Processes } from './processes.ts';
+import { isPlaintextElsewhere, parseBaseUrl } from './profiles/base-url.ts';
+import { keyOf } from './profiles/key-stores.ts';
+import { type Profile, ProfileFile } from './profiles/profile-file.ts';
+import type { Environment, Settings } from './profiles/settings.ts';
+import type { Terminal } from './terminal/terminal.ts';
+import { Journal } from './upload/journal.ts';
+import type { NameOverrides } from './wire/assumptions.ts';
+
+/** The machine as `main` finds it, and as tests make it. */
+export type Host = {
+  terminal: Terminal;
+  environment: Environment;
+  cwd: string;
+  clock: Clock;
+  processes: Processes;
+  /** Aborts with the error to end with: interrupted, terminated. */
+  signal: AbortSignal;
+  /** Where this user's files go unless MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR say otherwise. */
+  directories: { config: string; state: string };
+  version: string;
+  /** The built sandbox server. */
+  sandboxProgram: string;
+};
+
+/** Who calls, and where: what flags, variables and the profile come to. */
+export type Account = {
+  /** The profile's name; `environment` where MEDIACTL_API_KEY alone gives the account. */
+  profile: string;
+  baseUrl: URL;
+  apiKey: string;
+  workspace: string | undefined;
+  names: NameOverrides;
+};
+
+const callTimeoutMs = 30_000;
+
+/** What a command is handed. Everything costly is made when it is first asked for. */
+export class Context {
+  readonly host: Host;
+  readonly settings: Settings;
+  readonly profiles: ProfileFile;
+  /** Where uploads under way are kept. */
+  readonly stateDir: string;
+  readonly configDir: string;
+  /** Told of every wait; a command with a progress display listens here. */
+  onNotice: ((notice: TransportNotice) => void) | undefined;
+  #api: Promise<Api> | undefined;
+  #account: Promise<Account> | undefined;
+
+  constructor(host: Host, settings: Settings) {
+    this.host = host;
+    this.settings = settings;
+    this.configDir = host.environment.MEDIACTL_CONFIG_DIR || host.directories.config;
+    this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
+    this.profiles = new ProfileFile(this.configDir);
+    this.terminal.redactor.add(settings.apiKey);
+  }
+
+  get terminal(): Terminal {
+    return this.host.terminal;
+  }
+
+  get clock(): Clock {
+    return this.host.clock;
+  }
+
+  get signal(): AbortSignal {
+    return this.host.signal;
+  }
+
+  get sandboxDir(): string {
+    return join(this.stateDir, 'sandbox');
+  }
+
+  get journal(): Journal {
+    return new Journal(this.stateDir, this.host.processes);
+  }
+
+  /** @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
+  account(): Promise<Account> {
+    this.#account ??= this.#resolveAccount();
+    return this.#account;
+  }
+
+  api(): Promise<Api> {
+    this.#api ??= this.account().then((account) => this.apiFor(account));
+    return this.#api;
+  }
+
+  /** The API of an account that may not be the current one. */
+  apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
+    return new Api(this.#transport(baseUrl, apiKey), names);
+  }
+
+  /** The API without a key: playback by token. */
+  anonymousApi(baseUrl: URL): Api {
+    return new Api(this.#transport(baseUrl, undefined), {});
+  }
+
+  async close(): Promise<void> {
+    const api = await this.#api?.catch(() => undefined);
+    if (this.settings.debug && api) {
+      const { requestCount, rateLimit } = api.transport;
+      const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
+      this.terminal.say(`debug: ${requestCount} requests${left}`);
+    }
+    await api?.transport.close();
+  }
+
+  async #resolveAccount(): Promise<Account> {
+    const { settings } = this;
+    const config = await this.profiles.read();
+    const name = settings.profile ?? (settings.apiKey && settings.baseUrl ? undefined : config.current);
+    const profile = name === undefined ? undefined : config.profiles[name];
+    if (settings.profile !== undefined && !profile) throw noSuchProfile(settings.profile, config.profiles);
+    if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
+    const baseUrl = parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+    if (isPlaintextElsewhere(baseUrl))
+      this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
+    const apiKey = settings.apiKey ?? (await this.#profileKey(name, profile, baseUrl));
+    this.terminal.redactor.add(apiKey);
+    return {
+      profile: settings.apiKey ? 'environment' : (name ?? 'environment'),
+      baseUrl,
+      apiKey,
+      workspace: settings.workspace ?? profile?.workspace,
+      names: profile?.names ?? {},
+    };
+  }
+
+  /** A key goes only to the origin of its own profile. */
+  async #profileKey(name: string | undefined, profile: Profile | undefined, baseUrl: URL) {
+    if (name === undefined || !profile) throw noProfile();
+    const home = parseBaseUrl(profile.baseUrl);
+    if (home.origin !== baseUrl.origin)
+      throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {
+        code: 'foreign_base_url',
+        exitCode: exitCodes.unauthenticated,
+        reason: `it belongs to ${home.origin}`,
+        hint: `set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url ${baseUrl.origin}`,
+      });
+    return keyOf(profile, { configDir: this.configDir, profile: name });
+  }
+
+  #transport(baseUrl: URL, apiKey: string | undefined): Transport {
+    const { settings, terminal } = this;
+    return new Transport({
+      baseUrl,
+      apiKey,
+      clock: this.clock,
+      userAgent: `mediactl/${this.host.version}`,
+      requestTimeoutMs: settings.requestTimeoutMs ?? callTimeoutMs,
+      maxWaitMs: settings.maxWaitMs,
+      signal: this.signal,
+      proxy: proxyOf(this.host.environment),
+      onNotice: (notice) => (this.onNotice ?? ((unheard) => this.#say(unheard)))(notice),
+      trace: settings.debug === 'http' ? (line) => terminal.say(line) : undefined,
+    });
+  }
+
+  #say(notice: TransportNotice): void {
+    if (notice.kind === 'resumed') return;
+    const seconds = Math.ceil((notice.untilMs - this.clock.now()) / 1000);
+    const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;
+    if (notice.kind === 'rate-limited' || this.settings.debug)
+      this.terminal.warn(`${why}; waiting ${seconds} s`);
+  }
+}
+
+function proxyOf(environment: Environment): ProxySettings {
+  const read = (name: string) => environment[name.toLowerCase()] || environment[name] || undefined;
+  const [httpProxy, httpsProxy, noProxy] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(read);
+  return {
+    ...(httpProxy && { httpProxy }),
+    ...(httpsProxy && { httpsProxy }),
+    ...(noProxy && { noProxy }),
+  };
+}
+
+const noProfile = () =>
+  new MediactlError('no profile and no API key', {
+    code: 'no_profile',
+    exitCode: exitCodes.unauthenticated,
+    reason: 'nothing says which service to call, or as whom',
+    hint: 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+  });
+
+const noBaseUrl = () =>
+  new MediactlError('no base URL', {
+    code: 'no_base_url',
+    exitCode: exitCodes.unauthenticated,
+    reason: 'MEDIACTL_API_KEY is set, but nothing says which service it belongs to',
+    hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
+  });
+
+export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
+  new MediactlError(`no profile is called ${name}`, {
+    code: 'no_such_profile',
+    exitCode: exitCodes.usage,
+    reason: `there ${Object.keys(profiles).length === 1 ? 'is' : 'are'} ${Object.keys(profiles).join(', ') || 'none'}`,
+    hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
+  });

@@ -1,0 +1,125 @@
+/** The exit codes, part of the interface: scripts live by them. */
+export const exitCodes = {
+  ok: 0,
+  unclassified: 1,
+  usage: 2,
+  notFound: 3,
+  unauthenticated: 4,
+  forbidden: 5,
+  rejected: 6,
+  quota: 7,
+  stillProcessing: 8,
+  rateLimited: 9,
+  unreachable: 10,
+  partial: 11,
+  unplayable: 12,
+  integrity: 13,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** One line a code, for help and documentation. */
+export const exitCodeMeanings: Record<ExitCode, string> = {
+  0: 'success, an empty list included',
+  1: 'unclassified',
+  2: 'usage; or input is missing where nobody can be asked',
+  3: 'not found (404)',
+  4: 'no API key, or the key is not accepted (401)',
+  5: 'the key lacks a scope (403)',
+  6: 'the service refused the request (400, 409, 412, 413, 422)',
+  7: 'credits (402) or storage (507) are used up',
+  8: 'waited long enough: still processing',
+  9: 'rate limit (429), and the wait would pass --max-wait',
+  10: 'network, TLS, timeout, or a server error (5xx)',
+  11: 'many items, some failed; each is named',
+  12: 'the asset failed to process, or playback is blocked',
+  13: 'integrity: the checksum differs, the file changed, or the server pointed to another origin',
+  130: 'interrupted, or a prompt declined',
+  143: 'terminated',
+};
+
+type Explanation = {
+  /** Stable, for scripts: `snake_case`. */
+  code: string;
+  exitCode: ExitCode;
+  /** Why it happened, one sentence without a full stop. */
+  reason?: string | undefined;
+  /** What to do next: a command or a sentence. */
+  hint?: string | undefined;
+  /** HTTP status, where an answer of the service is the cause. */
+  status?: number | undefined;
+  /** Whether the same call may succeed later. */
+  retryable?: boolean | undefined;
+  /** Seconds that the service asked to wait. */
+  retryAfterSeconds?: number | undefined;
+  details?: unknown;
+  /** The error underneath, shown by --debug. */
+  underlying?: unknown;
+};
+
+/** Every failure that mediactl foresees: problem (the message), cause, next step and exit code. */
+export class MediactlError extends Error {
+  readonly explanation: Explanation;
+
+  constructor(problem: string, explanation: Explanation) {
+    super(problem, { cause: explanation.underlying });
+    this.name = 'MediactlError';
+    this.explanation = explanation;
+  }
+
+  get exitCode(): ExitCode {
+    return this.explanation.exitCode;
+  }
+
+  /** The same failure with a better next step, for a caller who knows more. */
+  with(more: Partial<Explanation>): MediactlError {
+    return new MediactlError(this.message, { ...this.explanation, ...more });
+  }
+
+  /** The `error` object of the machine modes. */
+  toJSON(): ErrorRecord {
+    const { code, exitCode, reason, hint, status, retryable, retryAfterSeconds, details } =
+      this.explanation;
+    return {
+      code,
+      message: this.message,
+      cause: reason ?? null,
+      hint: hint ?? null,
+      status: status ?? null,
+      exit_code: exitCode,
+      retryable: retryable ?? false,
+      retry_after: retryAfterSeconds ?? null,
+      details: details ?? null,
+    };
+  }
+}
+
+/** What `--json` prints on stderr, under `error`, and what `upload --json` puts beside a failed file. */
+export type ErrorRecord = {
+  code: string;
+  message: string;
+  cause: string | null;
+  hint: string | null;
+  status: number | null;
+  exit_code: number;
+  retryable: boolean;
+  retry_after: number | null;
+  details: unknown;
+};
+
+export const usageError = (problem: string, hint?: string, reason?: string) =>
+  new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
+
+/** Any thrown value as a MediactlError: the foreseen ones untouched, the others unclassified. */
+export function asMediactlError(thrown: unknown): MediactlError {
+  if (thrown instanceof MediactlError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new MediactlError(message || 'something went wrong', {
+    code: 'unclassified',
+    exitCode: exitCodes.unclassified,
+    hint: 'run again with --debug to see where, and report it',
+    underlying: thrown,
+  });
+}

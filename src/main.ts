@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import envPaths from 'env-paths';
+import packageJson from '../package.json' with { type: 'json' };
+import { systemClock } from './clock.ts';
+import { exitCodes, MediactlError } from './errors.ts';
+import { runProgram } from './program.ts';
+import { Terminal } from './terminal/terminal.ts';
+
+/** The only file that touches `process`. */
+async function main(): Promise<void> {
+  const { stdin, stdout, stderr, env: environment } = process;
+  const interruption = new AbortController();
+  const stop = (problem: string, code: string, exitCode: 130 | 143) => {
+    // The first signal ends in good order; the second one leaves at once.
+    if (interruption.signal.aborted) process.exit(exitCode);
+    interruption.abort(new MediactlError(problem, { code, exitCode }));
+  };
+  process.on('SIGINT', () => stop('interrupted', 'interrupted', exitCodes.interrupted));
+  process.on('SIGTERM', () => stop('terminated', 'terminated', exitCodes.terminated));
+  const paths = envPaths('mediactl', { suffix: '' });
+  process.exitCode = await runProgram(process.argv.slice(2), {
+    terminal: new Terminal({ stdin, stdout, stderr, environment }),
+    environment,
+    cwd: process.cwd(),
+    clock: systemClock,
+    processes: {
+      pid: process.pid,
+      execPath: process.execPath,
+      signal: (pid, signal) => void process.kill(pid, signal),
+    },
+    signal: interruption.signal,
+    directories: { config: paths.config, state: paths.data },
+    version: packageJson.version,
+    sandboxProgram: join(__dirname, 'sandbox.cjs'),
+  });
+}
+
+main();

@@ -1,0 +1,51 @@
+import { usageError } from '../errors.ts';
+
+const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `90s`, `30m`, `1h30m`, `500ms`; a bare number is seconds. In milliseconds. */
+export function parseDuration(name: string, text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
+    throw usageError(`${name} does not take '${text}'`, 'a duration such as 90s, 30m or 1h30m');
+  return parts.reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * durationMs[unit as keyof typeof durationMs],
+    0,
+  );
+}
+
+const powers: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 };
+
+/** `8MiB` and `8M` in powers of 1024, `500kB` in powers of 1000; a bare number is bytes. */
+export function parseSize(name: string, text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)$/i.exec(text);
+  const power = powers[match?.[2]?.toLowerCase() ?? '?'];
+  if (!match || power === undefined)
+    throw usageError(`${name} does not take '${text}'`, 'a size such as 8MiB, 500k or 1048576');
+  const decimal = match[4] !== '' && match[3] === '';
+  return Math.floor(Number(match[1]) * (decimal ? 1000 : 1024) ** power);
+}
+
+/** A whole number of at least `least`. */
+export function parseCount(name: string, text: string, least = 0): number {
+  const count = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(count) || count < least)
+    throw usageError(`${name} does not take '${text}'`, `a whole number of at least ${least}`);
+  return count;
+}
+
+const dayMs = 86_400_000;
+
+/** `YYYY-MM-DD`, `today`, or an age in days or weeks (`7d`, `2w`), as the API's YYYY-MM-DD. */
+export function parseDay(name: string, text: string, now: number): string {
+  const hint = 'YYYY-MM-DD, today, or an age in days or weeks such as 7d or 2w';
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
+    const date = new Date(`${text}T00:00:00Z`);
+    if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
+    throw usageError(`${name}: there is no day ${text}`, hint);
+  }
+  const age = text === 'today' ? 0 : Number(/^(\d{1,5})[dw]$/.exec(text)?.[1] ?? Number.NaN);
+  if (Number.isNaN(age))
+    throw usageError(`${name} does not take '${text}'`, hint, 'the API knows days only');
+  return new Date(now - age * (text.endsWith('w') ? 7 : 1) * dayMs).toISOString().slice(0, 10);
+}

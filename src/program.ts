@@ -1,0 +1,208 @@
+import { Command, CommanderError } from '@commander-js/extra-typings';
+import { type Define, globalOptions, mergedGlobals, type Run } from './commands/command.ts';
+import { Context, type Host } from './context.ts';
+import {
+  asMediactlError,
+  type ExitCode,
+  exitCodeMeanings,
+  exitCodes,
+  MediactlError,
+  usageError,
+} from './errors.ts';
+import { type GlobalOptions, resolveSettings } from './profiles/settings.ts';
+import { showError } from './terminal/error-view.ts';
+import { present } from './terminal/output.ts';
+import { OutputClosed } from './terminal/terminal.ts';
+
+type Noun = { name: string; summary: string; aliases?: string[]; load(): Promise<Define> };
+
+/** The command tree, noun by noun; a noun's module is loaded when it is called. */
+const nouns: Noun[] = [
+  {
+    name: 'auth',
+    summary: 'log in, switch between accounts, see what a key may do',
+    load: async () => (await import('./commands/auth/auth.ts')).auth,
+  },
+  {
+    name: 'assets',
+    summary: 'list and read assets of any type, wait for them',
+    load: async () => (await import('./commands/assets/assets.ts')).assets,
+  },
+  {
+    name: 'videos',
+    summary: 'the same for videos alone',
+    load: async () => (await import('./commands/assets/assets.ts')).videos,
+  },
+  {
+    name: 'upload',
+    summary: 'upload files, going on where an earlier run stopped',
+    load: async () => (await import('./commands/upload/upload.ts')).upload,
+  },
+  {
+    name: 'uploads',
+    summary: 'see, finish or forget the uploads begun on this machine',
+    load: async () => (await import('./commands/uploads/uploads.ts')).uploads,
+  },
+  {
+    name: 'workspaces',
+    summary: 'list workspaces, choose the one to work in',
+    load: async () => (await import('./commands/workspaces/workspaces.ts')).workspaces,
+  },
+  {
+    name: 'play',
+    summary: 'resolve what to play, and check that it plays',
+    load: async () => (await import('./commands/play/play.ts')).play,
+  },
+  {
+    name: 'api',
+    summary: 'call any path of the API',
+    load: async () => (await import('./commands/api/api.ts')).api,
+  },
+  {
+    name: 'sandbox',
+    summary: 'run the whole service on this machine, to try and to test with',
+    load: async () => (await import('./commands/sandbox/sandbox.ts')).sandbox,
+  },
+];
+
+/**
+ * Parses argv (without node and script), runs the command, shows its result or its error.
+ *
+ * @returns the exit code; nothing is thrown
+ */
+export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
+  let called = new Command();
+  try {
+    const program = buildProgram(host, (command) => {
+      called = command;
+    });
+    await program.parseAsync(spellHelp(argv, program).map(spellDebug), { from: 'user' });
+    return exitCodes.ok;
+  } catch (thrown) {
+    if (thrown instanceof OutputClosed) return exitCodes.ok;
+    if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok;
+    const error =
+      thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
+    const machine =
+      argv.some((word) => word === '--json' || word === '--jsonl') ||
+      /^jsonl?$/.test(host.environment.MEDIACTL_OUTPUT ?? '');
+    showError(host.terminal, error, machine);
+    if (host.environment.MEDIACTL_DEBUG || argv.some((word) => word.startsWith('--debug')))
+      host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
+    return error.exitCode;
+  }
+}
+
+function buildProgram(host: Host, onCall: (command: Command) => void): Command {
+  const program = new Command('mediactl')
+    .description('The command line for a hosted media library.')
+    .version(host.version, '-V, --version', 'print the version')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: false })
+    .configureOutput({
+      writeOut: (text) => void host.terminal.stdout.write(text),
+      writeErr: (text) => void host.terminal.stderr.write(text),
+      outputError: () => {}, // said once, by showError
+      getOutHelpWidth: () => Math.min(host.terminal.columns, 100),
+      getOutHasColors: () => Boolean(host.terminal.stdout.isTTY),
+    })
+    .addHelpText(
+      'after',
+      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes',
+    );
+  const run = runner(host);
+  for (const option of globalOptions()) program.addOption(option);
+  for (const { name, summary, load } of nouns) {
+    const command = program.command(name).summary(summary).description(capitalized(summary));
+    command.hook('preSubcommand', (_noun, verb) => onCall(verb as unknown as Command));
+    lazily.set(command, load);
+  }
+  program.hook('preSubcommand', async (_program, noun) => {
+    const command = noun as unknown as Command;
+    onCall(command);
+    await loadNoun(command, run);
+  });
+  program.action(() => {
+    const [word] = program.args;
+    if (word === undefined) program.help({ error: false });
+    throw unknownCommand(String(word));
+  });
+  program.allowExcessArguments();
+  return program;
+}
+
+const lazily = new WeakMap<Command, Noun['load']>();
+
+async function loadNoun(command: Command, run: Run): Promise<void> {
+  (await lazily.get(command)?.())?.(command, run);
+  lazily.delete(command);
+  for (const leaf of leavesOf(command))
+    for (const option of globalOptions()) leaf.addOption(option);
+}
+
+function leavesOf(command: Command): Command[] {
+  const children = command.commands as unknown as Command[];
+  return children.length === 0 ? [command] : children.flatMap(leavesOf);
+}
+
+const runner =
+  (host: Host): Run =>
+  (perform) =>
+  async (...input) => {
+    const command = input.at(-1) as unknown as Command;
+    const chain: GlobalOptions[] = [];
+    for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
+      chain.unshift(at.opts() as GlobalOptions);
+    const settings = await resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
+    host.terminal.configure(settings);
+    const context = new Context(host, settings);
+    try {
+      const outcome = await perform(context, ...input);
+      const result = 'result' in outcome ? outcome.result : outcome;
+      await present(host.terminal, settings.output, result, host.clock.now());
+      if ('failure' in outcome && outcome.failure) throw outcome.failure;
+    } finally {
+      await context.close();
+    }
+  };
+
+/** A bare `--debug` must not take the next word as its value. */
+const spellDebug = (word: string) => (word === '--debug' ? '--debug=on' : word);
+
+/** `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
+function spellHelp(argv: readonly string[], program: Command): string[] {
+  if (argv[0] !== 'help') return [...argv];
+  if (argv[1] === 'exit-codes') {
+    const rows = Object.entries(exitCodeMeanings).map(
+      ([code, meaning]) => `${code.padStart(3)}  ${meaning}\n`,
+    );
+    program.configureOutput().writeOut?.(rows.join(''));
+    throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
+  }
+  return [...argv.slice(1), '--help'];
+}
+
+function commanderUsage(error: CommanderError, command: Command): MediactlError {
+  const [problem, suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const path: string[] = [];
+  for (let at: Command | null = command; at?.name(); at = at.parent as unknown as Command | null)
+    path.unshift(at.name());
+  return usageError(
+    problem ?? 'that cannot be understood',
+    `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`,
+    suggestion?.replace(/^\(|\)$/g, ''),
+  );
+}
+
+const unknownCommand = (word: string) => {
+  const near = nouns.find(({ name }) => name.startsWith(word.slice(0, 3)));
+  return usageError(
+    `there is no command '${word}'`,
+    near ? `mediactl ${near.name} --help` : 'mediactl --help',
+  );
+};
+
+const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -1,0 +1,117 @@
+import type { HttpBindings } from '@hono/node-server';
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { assetRoutes } from './routes/assets.ts';
+import { mediaRoutes } from './routes/media.ts';
+import { notYet, notYetRoutes } from './routes/not-yet.ts';
+import { playbackRoutes } from './routes/playback.ts';
+import { uploadRoutes } from './routes/uploads.ts';
+import { workspaceRoutes } from './routes/workspaces.ts';
+import type { Service } from './service.ts';
+import { ServiceError } from './service-error.ts';
+import type { ApiKey, Scope } from './store/keys.ts';
+
+export type Env = { Bindings: HttpBindings; Variables: { key: ApiKey } };
+export type App = OpenAPIHono<Env>;
+
+export const apiPrefix = '/api/external/v1';
+
+const maxJsonBytes = 1024 * 1024;
+const tooLarge = () => {
+  throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
+};
+
+/** The whole service as one fetch-shaped app. */
+export function createApp(service: Service): App {
+  const app: App = new OpenAPIHono<Env>({
+    // "422 unprocessable request (invalid parameters or body)" (§7)
+    defaultHook: (result) => {
+      if (result.success) return;
+      const details = result.error.issues.map(({ path, message }) => ({
+        loc: [result.target, ...path],
+        msg: message,
+      }));
+      throw new ServiceError(422, 'invalid parameters or body', { details });
+    },
+  });
+  app.use(hostChecked(service), logged(service));
+  app.use(`${apiPrefix}/*`, authenticated(service));
+  app.use(`${apiPrefix}/playback/info/`, bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge }));
+  for (const routes of [
+    assetRoutes,
+    uploadRoutes,
+    workspaceRoutes,
+    playbackRoutes,
+    mediaRoutes,
+    notYetRoutes,
+  ])
+    routes(app, service);
+  app.get('/health', (c) =>
+    c.json({ status: 'ok', not_yet: notYet.map(([method, path]) => `${method} ${path}`) }),
+  );
+  app.notFound((c) => answer(c, new ServiceError(404, `nothing at ${c.req.path}`)));
+  app.onError((error, c) => answer(c, asServiceError(error, service)));
+  return app;
+}
+
+function asServiceError(error: Error, service: Service): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  service.log(`error ${error.stack ?? error.message}`);
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new ServiceError(507, 'no space left');
+  return new ServiceError(503, 'storage temporarily unavailable');
+}
+
+function answer(c: Context, error: ServiceError): Response {
+  for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
+  return c.json(error.body, error.status);
+}
+
+/** A page of another site must not reach a service on this machine through a name of its own. */
+const hostChecked =
+  ({ publicUrl }: Service): MiddlewareHandler =>
+  async (c, next) => {
+    const own = new URL(publicUrl());
+    const names = [own.hostname, 'localhost', '127.0.0.1', '[::1]'];
+    const host = c.req.header('host') ?? '';
+    if (!names.some((name) => host === `${name}:${own.port}` || host === name))
+      throw new ServiceError(403, 'this sandbox does not answer to that Host');
+    await next();
+  };
+
+const logged =
+  ({ log, now }: Service): MiddlewareHandler =>
+  async (c, next) => {
+    const startedAt = now();
+    await next();
+    log(`${c.req.method} ${c.req.path} ${c.res.status} ${now() - startedAt} ms`);
+  };
+
+/** "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
+const authenticated =
+  ({ keys, rateLimiter, now }: Service): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    if (c.req.path === `${apiPrefix}/playback/info/`) return next();
+    const [, bearer] = /^Bearer (\S+)$/.exec(c.req.header('authorization') ?? '') ?? [];
+    const key = bearer && keys.find(bearer);
+    if (!key)
+      throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
+    const { headers, retryAfterSeconds } = rateLimiter.count(key.hash, now());
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+    if (retryAfterSeconds !== undefined)
+      throw new ServiceError(429, 'rate limit exceeded', {
+        headers: { 'Retry-After': String(retryAfterSeconds) },
+      });
+    c.set('key', key);
+    await next();
+  };
+
+/** "A call needing a scope that the key lacks returns 403." (§5.4) */
+export const scoped =
+  (scope: Scope): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    if (!c.get('key').scopes.includes(scope))
+      throw new ServiceError(403, `this key lacks the scope "${scope}"`);
+    await next();
+  };

@@ -1,0 +1,93 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { createApp } from './app.ts';
+import { Files } from './files.ts';
+import { Processor } from './media/processor.ts';
+import { defaults, type SandboxOptions } from './options.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import type { Service } from './service.ts';
+import { Signer } from './signing.ts';
+import { Assets } from './store/assets.ts';
+import { Store } from './store/database.ts';
+import { Keys, type Scope, scopes } from './store/keys.ts';
+import { Sessions } from './store/sessions.ts';
+import { Workspaces } from './store/workspaces.ts';
+import { Receiver } from './uploads/receiver.ts';
+
+export type Sandbox = {
+  /** Origin that it answers at. */
+  url: string;
+  /** Uid of the primary workspace. */
+  workspace: string;
+  /** Makes an API key; it is told only here. */
+  createKey(name: string, scopes?: readonly Scope[]): string;
+  /** Stops answering, ends processing and leaves everything on disk. */
+  close(): Promise<void>;
+};
+
+/** Starts the service: listens when the promise resolves. */
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { dataDir, mediaWorker, log = () => {} } = options;
+  const now = () => Date.now();
+  const files = new Files(dataDir);
+  const store = new Store(dataDir);
+  const assets = new Assets(store);
+  const workspaces = new Workspaces(store);
+  workspaces.seed(new Date(now()).toISOString());
+  const processor = new Processor({ files, assets, workerPath: mediaWorker, now, log });
+  const sessions = new Sessions(store);
+  const receiver = new Receiver({
+    files,
+    sessions,
+    now,
+    onWhole: (assetUid) => processor.enqueue(assetUid),
+  });
+  const host = options.host ?? defaults.host;
+  let origin = '';
+  const service: Service = {
+    assets,
+    keys: new Keys(store),
+    sessions,
+    workspaces,
+    files,
+    signer: new Signer(dataDir),
+    receiver,
+    rateLimiter: new RateLimiter(options.rateLimit ?? defaults.rateLimit),
+    now,
+    sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
+    playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
+    publicUrl: () => origin,
+    log,
+  };
+  const server = createServer(getRequestListener(createApp(service).fetch));
+  // A chunk of 50 MiB may take long; silence is bounded where the bytes are received.
+  server.requestTimeout = 0;
+  server.headersTimeout = 30_000;
+  origin = await listen(server, options.port ?? defaults.port, host);
+  processor.resume();
+  await receiver.completeWhole();
+  return {
+    url: origin,
+    workspace: workspaces.primary().uid,
+    createKey: (name, granted = scopes) => service.keys.create(name, granted),
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      await processor.close();
+      store.close();
+    },
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      const address = server.address() as AddressInfo;
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      resolve(`http://${name}:${address.port}`);
+    });
+  });
+}

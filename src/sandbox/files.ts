@@ -1,0 +1,36 @@
+import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where bytes live below the data folder. Names come from uids of our own making only. */
+export class Files {
+  readonly #dataDir: string;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+    for (const folder of [dataDir, join(dataDir, 'uploads'), join(dataDir, 'media')])
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+  }
+
+  /** The bytes of a session so far; its length is the session's offset. */
+  partial(sessionUid: string): string {
+    return join(this.#dataDir, 'uploads', sessionUid);
+  }
+
+  assetFolder(assetUid: string): string {
+    return join(this.#dataDir, 'media', assetUid);
+  }
+
+  source(assetUid: string): string {
+    return join(this.assetFolder(assetUid), 'source');
+  }
+
+  hls(assetUid: string): string {
+    return join(this.assetFolder(assetUid), 'hls');
+  }
+
+  async clear(): Promise<void> {
+    for (const folder of ['uploads', 'media'])
+      await rm(join(this.#dataDir, folder), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createSandbox, type Sandbox } from './create.ts';
+import { defaults } from './options.ts';
+
+/**
+ * The sandbox as a program: `node sandbox.cjs --data DIR [--port N] [--host HOST]`. Tells where it
+ * runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
+ */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string', default: String(defaults.port) },
+      host: { type: 'string', default: defaults.host },
+    },
+  });
+  const dataDir = values.data;
+  if (!dataDir) throw new Error('--data is required');
+  const serverFile = join(dataDir, 'server.json');
+  refuseSecond(serverFile);
+  const sandbox = await createSandbox({
+    dataDir,
+    port: Number(values.port),
+    host: values.host,
+    mediaWorker: join(__dirname, 'media-worker.cjs'),
+    log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),
+  });
+  writeCredentials(join(dataDir, 'credentials.json'), sandbox);
+  const { url, workspace } = sandbox;
+  const running = { pid: process.pid, url, workspace, started_at: new Date().toISOString() };
+  writeFileSync(serverFile, JSON.stringify(running), { mode: 0o600 });
+  process.stdout.write(`${running.started_at} listening on ${url}\n`);
+  const stop = async () => {
+    rmSync(serverFile, { force: true });
+    await sandbox.close();
+    process.exit(0);
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+/** Two servers on one folder would write over each other. */
+function refuseSecond(serverFile: string): void {
+  if (!existsSync(serverFile)) return;
+  const { pid } = JSON.parse(readFileSync(serverFile, 'utf8')) as { pid: number };
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return; // it was killed, and left its file
+  }
+  if (pid !== process.pid) throw new Error(`a sandbox runs on this folder already, pid ${pid}`);
+}
+
+/** Made once: keys are kept as hashes, so a lost one cannot be told again. */
+function writeCredentials(path: string, sandbox: Sandbox): void {
+  if (existsSync(path)) return;
+  const keys = {
+    all: sandbox.createKey('all scopes'),
+    read: sandbox.createKey('read only', ['Read Assets']),
+    write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
+  };
+  writeFileSync(path, JSON.stringify({ keys }, null, 2), { mode: 0o600 });
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,27 @@
+/** How a sandbox runs. Everything has a default but the folder. */
+export type SandboxOptions = {
+  /** Where everything is kept; made if missing. */
+  dataDir: string;
+  /** 0 takes any free port. */
+  port?: number;
+  /** Loopback unless told otherwise. */
+  host?: string;
+  /** §8: requests per window and key. */
+  rateLimit?: { limit: number; windowSeconds: number };
+  /** Upload sessions live this long (§8: 24 hours). */
+  sessionSeconds?: number;
+  /** Playback tokens and signed URLs live this long (§8: 4 hours). */
+  playbackSeconds?: number;
+  /** The built media worker. */
+  mediaWorker: string;
+  /** One line an event. */
+  log?: (line: string) => void;
+};
+
+export const defaults = {
+  port: 4520,
+  host: '127.0.0.1',
+  rateLimit: { limit: 1000, windowSeconds: 3600 },
+  sessionSeconds: 24 * 3600,
+  playbackSeconds: 4 * 3600,
+} as const;

@@ -1,0 +1,109 @@
+import { createRoute, type z } from '@hono/zod-openapi';
+import { type App, apiPrefix, scoped } from '../app.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import type { AssetRow } from '../store/assets.ts';
+import {
+  assetQuery,
+  detail,
+  json,
+  listItem,
+  pageOf,
+  player,
+  uidParameter,
+  videoQuery,
+} from './schemas.ts';
+
+/** §4 Videos and Assets: list, detail, player data. */
+export function assetRoutes(app: App, service: Service): void {
+  for (const collection of ['assets', 'videos'] as const) {
+    const videosOnly = collection === 'videos';
+    const path = `${apiPrefix}/${collection}` as const;
+    const middleware = scoped('Read Assets');
+
+    app.openapi(
+      createRoute({
+        method: 'get',
+        path: `${path}/`,
+        middleware,
+        request: { query: videosOnly ? (videoQuery as typeof assetQuery) : assetQuery },
+        responses: { 200: json(pageOf(listItem), 'a page') },
+      }),
+      (c) => {
+        const query = c.req.valid('query');
+        const type = videosOnly ? 'video' : query.type;
+        const search = query.search?.trim() || undefined;
+        const { items, count } = service.assets.page({ ...query, type, search });
+        return c.json({ items: items.map(toListItem), count }, 200);
+      },
+    );
+
+    app.openapi(
+      createRoute({
+        method: 'get',
+        path: `${path}/{uid}/`,
+        middleware,
+        request: { params: uidParameter },
+        responses: { 200: json(detail, 'the asset') },
+      }),
+      (c) => c.json(toDetail(find(service, c.req.valid('param').uid, videosOnly)), 200),
+    );
+
+    app.openapi(
+      createRoute({
+        method: 'get',
+        path: `${path}/{uid}/player/`,
+        middleware,
+        request: { params: uidParameter },
+        responses: { 200: json(player, 'player data') },
+      }),
+      (c) => {
+        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        return c.json(
+          {
+            uid,
+            playback_token: service.signer.mintToken(
+              uid,
+              service.now() + service.playbackLifetimeMs,
+            ),
+            player_config: { auto_play: false, theme: 'dark' },
+            items: [{ asset: { uid, thumbnail_url: null } }],
+          },
+          200,
+        );
+      },
+    );
+  }
+}
+
+function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
+  const asset = assets.find(uid.toLowerCase());
+  if (!asset || (videosOnly && asset.type !== 'video'))
+    throw new ServiceError(404, `no ${videosOnly ? 'video' : 'asset'} ${uid}`);
+  return asset;
+}
+
+const toListItem = (asset: AssetRow): z.infer<typeof listItem> => ({
+  uid: asset.uid,
+  name: asset.name,
+  description: asset.description,
+  type: asset.type,
+  status: asset.status,
+  created_at: asset.created_at,
+  updated_at: asset.updated_at,
+  duration: asset.duration,
+  thumbnail_url: null,
+  tags: JSON.parse(asset.tags),
+  size: asset.size,
+  parent: asset.parent_uid,
+});
+
+const toDetail = (asset: AssetRow): z.infer<typeof detail> => ({
+  ...toListItem(asset),
+  workspace: asset.workspace_uid,
+  filename: asset.filename,
+  content_type: asset.content_type,
+  width: asset.width,
+  height: asset.height,
+  failure_reason: asset.failure_reason,
+});

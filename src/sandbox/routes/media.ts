@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Context } from 'hono';
+import type { App } from '../app.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+
+/** Signed media: source files, playlists and segments. A changed or expired URL gets 403. */
+export function mediaRoutes(app: App, service: Service): void {
+  app.get('/media/:uid/source', (c) => {
+    const asset = servable(c, service);
+    return file(c, service.files.source(asset.uid), asset.content_type ?? 'application/octet-stream');
+  });
+  // The names are those that the media worker writes; nothing else reaches the file system.
+  app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
+    const asset = servable(c, service);
+    const path = join(service.files.hls(asset.uid), c.req.param('file'));
+    if (path.endsWith('.m4s')) return file(c, path, 'video/mp4');
+    const playlist = await readFile(path, 'utf8').catch(() => {
+      throw new ServiceError(404, 'no such playlist');
+    });
+    c.header('Content-Type', 'application/vnd.apple.mpegurl');
+    return c.body(signedPlaylist(playlist, c, service));
+  });
+}
+
+function servable(c: Context, { signer, assets, now }: Service) {
+  c.header('Access-Control-Allow-Origin', '*');
+  c.header('Cache-Control', 'private, max-age=3600');
+  const { expires = '', signature = '' } = c.req.query();
+  if (!signer.pathIsValid(c.req.path, expires, signature, now()))
+    throw new ServiceError(403, 'this URL is changed or expired');
+  const asset = assets.find(c.req.param('uid') ?? '');
+  if (asset?.status !== 'ready') throw new ServiceError(404, 'no such media');
+  return asset;
+}
+
+/** Signs every URI of a playlist, until the playlist itself expires. */
+function signedPlaylist(playlist: string, c: Context, { signer }: Service): string {
+  const folder = c.req.path.replace(/[^/]*$/, '');
+  const expiresAt = Number(c.req.query('expires')) * 1000;
+  const sign = (name: string) => name + signer.signPath(folder + name, expiresAt).replace(/^[^?]*/, '');
+  return playlist
+    .replace(/URI="([^"]+)"/g, (_, name) => `URI="${sign(name)}"`)
+    .replace(/^(?!#)\S.*$/gm, (name) => sign(name));
+}
+
+/** A file, or the part of it that a Range header asks for (RFC 9110 §14). */
+async function file(c: Context, path: string, contentType: string): Promise<Response> {
+  const { size } = await stat(path).catch(() => {
+    throw new ServiceError(404, 'no such media');
+  });
+  c.header('Content-Type', contentType);
+  c.header('Accept-Ranges', 'bytes');
+  const range = rangeOf(c.req.header('range'), size);
+  if (range === 'unsatisfiable') {
+    c.header('Content-Range', `bytes */${size}`);
+    return c.body(null, 416);
+  }
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  c.header('Content-Length', String(end - start + 1));
+  if (range) c.header('Content-Range', `bytes ${start}-${end}/${size}`);
+  const status = range ? 206 : 200;
+  if (c.req.method === 'HEAD' || size === 0) return c.body(null, status);
+  const stream = createReadStream(path, { start, end, highWaterMark: 256 * 1024 });
+  return c.body(Readable.toWeb(stream) as ReadableStream, status);
+}
+
+type Range = { start: number; end: number };
+
+function rangeOf(header: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
+  if (!match || (match[1] === '' && match[2] === '')) return undefined;
+  const [, first = '', last = ''] = match;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  return start > end || start >= size ? 'unsatisfiable' : { start, end };
+}

@@ -1,0 +1,72 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { type App, apiPrefix } from '../app.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import type { AssetRow } from '../store/assets.ts';
+import { json, playbackInfo } from './schemas.ts';
+
+/** §4 Playback info: no API key, "authenticated by the playback token". */
+export function playbackRoutes(app: App, service: Service): void {
+  app.openapi(
+    createRoute({
+      method: 'post',
+      path: `${apiPrefix}/playback/info/`,
+      request: {
+        body: {
+          ...json(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
+          required: true,
+        },
+      },
+      responses: { 200: json(playbackInfo, 'what to play') },
+    }),
+    (c) => {
+      const { asset_id, playback_token } = c.req.valid('json');
+      const uid = service.signer.readToken(playback_token, service.now());
+      if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
+      if (uid !== asset_id.toLowerCase())
+        throw new ServiceError(403, 'this playback token is for another asset');
+      const asset = service.assets.find(uid);
+      if (!asset) throw new ServiceError(404, `no asset ${uid}`);
+      return c.json(infoOf(asset, service), 200);
+    },
+  );
+}
+
+function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
+  const expiresAt = service.now() + service.playbackLifetimeMs;
+  const signed = (file: string) => ({
+    url: service.publicUrl() + service.signer.signPath(`/media/${asset.uid}/${file}`, expiresAt),
+    // Signatures count whole seconds.
+    expires_at: new Date(Math.floor(expiresAt / 1000) * 1000).toISOString(),
+  });
+  const { type } = asset;
+  // "the asset may be played … only when status is ready" (§3)
+  const blocked = asset.status !== 'ready';
+  if (blocked) return { type, blocked };
+  const chapters = JSON.parse(asset.chapters);
+  if (type === 'video')
+    return {
+      type,
+      blocked,
+      hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
+      source_url: signed('source'),
+      preview_sprites_url: null,
+      chapters,
+      resume_position_seconds: null,
+    };
+  if (type === 'audio')
+    return {
+      type,
+      blocked,
+      source: signed('source'),
+      chapters,
+      resume_position_seconds: null,
+      subtitle_tracks: [],
+      waveform_url: null,
+    };
+  if (type === 'image') {
+    const { width, height } = asset;
+    return { type, blocked, variants: [{ url: signed('source'), width, height }] };
+  }
+  return { type, blocked, url: signed('source').url, thumbnails: [] };
+}

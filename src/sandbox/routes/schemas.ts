@@ -1,0 +1,121 @@
+import { z } from '@hono/zod-openapi';
+
+/** "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
+export const listParameters = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  offset: z.coerce.number().int().min(0).default(0),
+});
+
+/** "uid is a UUID path parameter." (§4) */
+export const uidParameter = z.object({ uid: z.guid() });
+
+const day = z.iso.date();
+
+const filters = z.object({
+  search: z.string().optional(),
+  status: z.enum(['uploading', 'queued', 'processing', 'ready', 'failed']).optional(),
+  tag: z.string().optional(),
+  created_after: day.optional(),
+  created_before: day.optional(),
+  ordering: z
+    .enum(['created_at', '-created_at', 'name', '-name', 'duration', '-duration'])
+    .default('-created_at'),
+});
+
+/** §4 Filters and ordering, for both lists. */
+export const videoQuery = listParameters.extend(filters.shape);
+
+/** "Assets list only: `type` … and `parent`" (§4). */
+export const assetQuery = videoQuery.extend({
+  type: z.enum(['video', 'audio', 'image', 'document', 'third_party', 'generic']).optional(),
+  parent: z.union([z.literal('root'), z.guid()]).optional(),
+});
+
+const common = {
+  uid: z.guid(),
+  name: z.string(),
+  description: z.string(),
+  type: z.string(),
+  status: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  duration: z.number().nullable(),
+  thumbnail_url: z.url().nullable(),
+  tags: z.array(z.string()),
+  size: z.number().int(),
+  parent: z.guid().nullable(),
+};
+
+export const listItem = z.object(common).openapi('AssetListItem');
+
+export const detail = z
+  .object({
+    ...common,
+    workspace: z.guid(),
+    filename: z.string(),
+    content_type: z.string().nullable(),
+    width: z.number().int().nullable(),
+    height: z.number().int().nullable(),
+    failure_reason: z.string().nullable(),
+  })
+  .openapi('AssetDetail');
+
+export const workspace = z
+  .object({
+    uid: z.guid(),
+    name: z.string(),
+    is_primary: z.boolean(),
+    created_at: z.iso.datetime(),
+  })
+  .openapi('Workspace');
+
+/** §2 Page envelope. */
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({ items: z.array(item), count: z.number().int() });
+
+export const player = z
+  .object({
+    uid: z.guid(),
+    playback_token: z.string(),
+    player_config: z.object({ auto_play: z.boolean(), theme: z.string() }),
+    items: z.array(
+      z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url().nullable() }) }),
+    ),
+  })
+  .openapi('PlayerData');
+
+const signed = z.object({ url: z.url(), expires_at: z.iso.datetime() });
+
+/** §2 Playback info: "branch on `type`". */
+export const playbackInfo = z
+  .object({
+    type: z.string(),
+    blocked: z.boolean(),
+    hls_url: signed.nullable().optional(),
+    source_url: signed.nullable().optional(),
+    preview_sprites_url: signed.nullable().optional(),
+    chapters: z.array(z.object({ title: z.string(), start_time: z.number() })).optional(),
+    resume_position_seconds: z.number().nullable().optional(),
+    source: signed.nullable().optional(),
+    subtitle_tracks: z.array(z.unknown()).optional(),
+    waveform_url: signed.nullable().optional(),
+    variants: z
+      .array(
+        z.object({
+          url: signed,
+          width: z.number().int().nullable(),
+          height: z.number().int().nullable(),
+        }),
+      )
+      .optional(),
+    url: z.url().optional(),
+    thumbnails: z.array(z.unknown()).optional(),
+    embed_url: z.url().optional(),
+  })
+  .openapi('PlaybackInfo');
+
+/** A JSON answer in the words of OpenAPI. */
+export const json = <T extends z.ZodType>(schema: T, description: string) => ({
+  description,
+  content: { 'application/json': { schema } },
+});

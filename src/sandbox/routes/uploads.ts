@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import { type App, apiPrefix, type Env, scoped } from '../app.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import type { SessionRow } from '../store/sessions.ts';
+
+const path = `${apiPrefix}/upload/`;
+const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+
+/** §4 Upload (TUS). "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
+export function uploadRoutes(app: App, service: Service): void {
+  const write = scoped('Write Assets');
+
+  app.post(path, write, (c) => {
+    try {
+      return create(c, service);
+    } catch (error) {
+      // "returns plain text bodies for 400, 404, 412, 413, 503, 507" (§7)
+      if (!(error instanceof ServiceError)) throw error;
+      return c.text(`${error.message}\n`, error.status);
+    }
+  });
+
+  // Hono hands HEAD to the GET route; a GET itself is not in the specification.
+  app.get(`${path}:uid{${uuid}}/`, write, async (c) => {
+    if (c.req.method !== 'HEAD') throw new ServiceError(404, `nothing at ${c.req.path}`);
+    requireVersion(c);
+    const session = find(c, service);
+    c.header('Tus-Resumable', '1.0.0');
+    c.header('Cache-Control', 'no-store');
+    // "returns the current Upload-Offset": Upload-Length is not promised, so it is not sent.
+    c.header('Upload-Offset', String(await service.receiver.offset(session)));
+    return c.body(null, 200);
+  });
+
+  app.patch(`${path}:uid{${uuid}}/`, write, async (c) => {
+    requireVersion(c);
+    const session = find(c, service);
+    if (c.req.header('content-type') !== 'application/offset+octet-stream')
+      throw new ServiceError(400, 'Content-Type must be application/offset+octet-stream');
+    const offset = wholeNumber(c.req.header('upload-offset'));
+    if (offset === undefined) throw new ServiceError(400, 'Upload-Offset must be an integer');
+    const length = wholeNumber(c.req.header('content-length'));
+    const received = await service.receiver.receive(session, offset, length, c.env.incoming);
+    c.header('Tus-Resumable', '1.0.0');
+    c.header('Upload-Offset', String(received.offset));
+    // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
+    if (received.checksum) c.header('X-Checksum-Blake3', received.checksum);
+    return c.body(null, 204);
+  });
+}
+
+function create(c: Context<Env>, service: Service): Response {
+  requireVersion(c);
+  const size = wholeNumber(c.req.header('upload-length'));
+  if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
+  const metadata = decodeMetadata(c.req.header('upload-metadata'));
+  const filename = metadata.get('filename');
+  const workspaceUid = metadata.get('workspace_uid');
+  if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
+  if (!workspaceUid) throw new ServiceError(400, 'Upload-Metadata lacks workspace_uid');
+  if (!service.workspaces.find(workspaceUid))
+    throw new ServiceError(404, `workspace ${workspaceUid} not found`);
+  const parent = metadata.get('parent_folder_uid');
+  if (parent) throw new ServiceError(404, `parent folder ${parent} not found`);
+  const session = {
+    uid: randomUUID(),
+    asset_uid: randomUUID(),
+    total_size: size,
+    expires_at: service.now() + service.sessionLifetimeMs,
+  };
+  const contentType = metadata.get('content_type') || null;
+  service.assets.insert(
+    {
+      uid: session.asset_uid,
+      workspace_uid: workspaceUid,
+      name: metadata.get('asset_name') || filename,
+      description: metadata.get('description') ?? '',
+      type: /^(video|audio|image)\//.exec(contentType ?? '')?.[1] ?? 'generic',
+      filename,
+      content_type: contentType,
+      size,
+      parent_uid: null,
+    },
+    new Date(service.now()).toISOString(),
+  );
+  service.sessions.insert(session);
+  if (size === 0)
+    service.assets.setStatus(
+      session.asset_uid,
+      'failed',
+      new Date(service.now()).toISOString(),
+      'the file is empty',
+    );
+  const location = `${path}${session.uid}/`;
+  c.header('Location', location);
+  c.header('Tus-Resumable', '1.0.0');
+  return c.json(
+    {
+      uid: session.uid,
+      location,
+      asset_uid: session.asset_uid,
+      total_size: size,
+      expires_at: new Date(session.expires_at).toISOString(),
+    },
+    201,
+  );
+}
+
+/** "412 Tus-Resumable missing or not 1.0.0" (§4). */
+function requireVersion(c: Context): void {
+  if (c.req.header('tus-resumable') !== '1.0.0')
+    throw new ServiceError(412, 'Tus-Resumable must equal 1.0.0', {
+      headers: { 'Tus-Version': '1.0.0' },
+    });
+}
+
+/** "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
+function find(c: Context, { sessions, now }: Service): SessionRow {
+  const uid = (c.req.param('uid') as string).toLowerCase();
+  const session = sessions.find(uid);
+  if (!session || (!session.completed_at && session.expires_at <= now()))
+    throw new ServiceError(404, `no upload session ${uid}`);
+  return session;
+}
+
+const wholeNumber = (header: string | undefined) =>
+  header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
+
+/** "comma-separated list of `key <base64(value)>` pairs" (§4). */
+function decodeMetadata(header: string | undefined): Map<string, string> {
+  if (!header) throw new ServiceError(400, 'Upload-Metadata is missing');
+  const metadata = new Map<string, string>();
+  for (const pair of header.split(',')) {
+    const [key = '', value = '', ...rest] = pair.trim().split(' ');
+    if (key === '' || rest.length > 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
+      throw new ServiceError(400, `Upload-Metadata cannot be read at '${pair.trim()}'`);
+    metadata.set(key, Buffer.from(value, 'base64').toString('utf8'));
+  }
+  return metadata;
+}

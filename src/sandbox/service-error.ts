@@ -1,0 +1,49 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+
+/** §7: a row a status; the words inside `error` are the sandbox's own ("not shown"). */
+const codes = {
+  400: 'bad_request',
+  401: 'unauthenticated',
+  402: 'credits_depleted',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'offset_conflict',
+  412: 'tus_version',
+  413: 'too_large',
+  422: 'invalid',
+  429: 'rate_limited',
+  501: 'not_in_this_sandbox_yet',
+  503: 'unavailable',
+  507: 'storage_full',
+} as const;
+
+export type ErrorStatus = keyof typeof codes;
+
+/** An answer past 2xx, thrown wherever it is found out and written in one place. */
+export class ServiceError extends Error {
+  readonly status: ErrorStatus & ContentfulStatusCode;
+  readonly headers: Record<string, string>;
+  readonly details: unknown;
+
+  constructor(
+    status: ErrorStatus,
+    message: string,
+    { headers = {}, details }: { headers?: Record<string, string>; details?: unknown } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+    this.details = details;
+  }
+
+  /** "Error responses of JSON endpoints carry a JSON body with an `error` object." (§7) */
+  get body() {
+    return {
+      error: {
+        code: codes[this.status],
+        message: this.message,
+        ...(this.details !== undefined && { details: this.details }),
+      },
+    };
+  }
+}

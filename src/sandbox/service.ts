@@ -1,0 +1,27 @@
+import type { Files } from './files.ts';
+import type { Signer } from './signing.ts';
+import type { Assets } from './store/assets.ts';
+import type { Keys } from './store/keys.ts';
+import type { Sessions } from './store/sessions.ts';
+import type { Workspaces } from './store/workspaces.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import type { Receiver } from './uploads/receiver.ts';
+
+/** What the routes are handed. */
+export type Service = {
+  assets: Assets;
+  keys: Keys;
+  sessions: Sessions;
+  workspaces: Workspaces;
+  files: Files;
+  signer: Signer;
+  receiver: Receiver;
+  rateLimiter: RateLimiter;
+  now(): number;
+  /** Milliseconds. */
+  sessionLifetimeMs: number;
+  playbackLifetimeMs: number;
+  /** Origin under which clients reach it. */
+  publicUrl(): string;
+  log(line: string): void;
+};

@@ -1,0 +1,54 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Signs media URLs and playback tokens with a secret of this sandbox (mode 0600). */
+export class Signer {
+  readonly #secret: Buffer;
+
+  constructor(dataDir: string) {
+    this.#secret = secretIn(dataDir);
+  }
+
+  /** A path with its expiry and a signature over both: change either, and it is refused. */
+  signPath(path: string, expiresAt: number): string {
+    const expires = Math.floor(expiresAt / 1000);
+    return `${path}?expires=${expires}&signature=${this.#mac(`url\n${path}\n${expires}`)}`;
+  }
+
+  pathIsValid(path: string, expires: string, signature: string, now: number): boolean {
+    return same(signature, this.#mac(`url\n${path}\n${expires}`)) && Number(expires) * 1000 > now;
+  }
+
+  /** "signed, valid 4 hours, safe to expose to a browser" (§2 Player data). */
+  mintToken(assetUid: string, expiresAt: number): string {
+    const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt })).toString('base64url');
+    return `${payload}.${this.#mac(`token\n${payload}`)}`;
+  }
+
+  /** The asset a token was minted for; undefined where it is forged or too old. */
+  readToken(token: string, now: number): string | undefined {
+    const [payload = '', mac = ''] = token.split('.');
+    if (!same(mac, this.#mac(`token\n${payload}`))) return undefined;
+    const { assetUid, expiresAt } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return expiresAt > now ? assetUid : undefined;
+  }
+
+  #mac(text: string): string {
+    return createHmac('sha256', this.#secret).update(text).digest('base64url');
+  }
+}
+
+const same = (a: string, b: string) =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+function secretIn(dataDir: string): Buffer {
+  const path = join(dataDir, 'secret');
+  try {
+    return readFileSync(path);
+  } catch {
+    const secret = randomBytes(32);
+    writeFileSync(path, secret, { mode: 0o600, flag: 'wx' });
+    return secret;
+  }
+}

@@ -1,0 +1,170 @@
+import type { Store, Value } from './database.ts';
+
+export type AssetRow = {
+  uid: string;
+  workspace_uid: string;
+  name: string;
+  description: string;
+  type: string;
+  status: string;
+  failure_reason: string | null;
+  filename: string;
+  content_type: string | null;
+  size: number;
+  duration: number | null;
+  width: number | null;
+  height: number | null;
+  has_hls: number;
+  chapters: string;
+  tags: string;
+  parent_uid: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type NewAsset = Pick<
+  AssetRow,
+  'uid' | 'workspace_uid' | 'name' | 'description' | 'type' | 'filename' | 'content_type' | 'size'
+> & { parent_uid: string | null };
+
+/** §4 Filters and ordering. */
+export type AssetQuery = {
+  search?: string | undefined;
+  status?: string | undefined;
+  type?: string | undefined;
+  tag?: string | undefined;
+  created_after?: string | undefined;
+  created_before?: string | undefined;
+  ordering: string;
+  /** A folder uid, or `root`. */
+  parent?: string | undefined;
+  limit: number;
+  offset: number;
+};
+
+/** What processing found out. */
+export type Processed = {
+  type: string;
+  content_type: string;
+  duration: number | null;
+  width: number | null;
+  height: number | null;
+  hasHls: boolean;
+  chapters: { title: string; start_time: number }[];
+};
+
+export class Assets {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  insert(asset: NewAsset, now: string): void {
+    this.#store.run(
+      `INSERT INTO assets (uid, workspace_uid, name, description, type, status, filename,
+        content_type, size, parent_uid, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, 'uploading', ?, ?, ?, ?, ?, ?)`,
+      asset.uid,
+      asset.workspace_uid,
+      asset.name,
+      asset.description,
+      asset.type,
+      asset.filename,
+      asset.content_type,
+      asset.size,
+      asset.parent_uid,
+      now,
+      now,
+    );
+  }
+
+  find(uid: string): AssetRow | undefined {
+    return this.#store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
+  }
+
+  page(query: AssetQuery): { items: AssetRow[]; count: number } {
+    const { where, values } = conditions(query);
+    const field = query.ordering.replace(/^-/, '');
+    const direction = query.ordering.startsWith('-') ? 'DESC' : 'ASC';
+    const counted = this.#store.get<{ n: number }>(
+      `SELECT count(*) AS n FROM assets WHERE ${where}`,
+      ...values,
+    );
+    const items = this.#store.all<AssetRow>(
+      // `field` is one of the enum that the route checked
+      `SELECT * FROM assets WHERE ${where} ORDER BY ${field} ${direction}, id ${direction} LIMIT ? OFFSET ?`,
+      ...values,
+      query.limit,
+      query.offset,
+    );
+    return { items, count: counted?.n ?? 0 };
+  }
+
+  /** Uids of assets whose processing a stop of the sandbox cut short. */
+  unprocessed(): string[] {
+    return this.#store
+      .all<{ uid: string }>(
+        "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
+      )
+      .map(({ uid }) => uid);
+  }
+
+  setStatus(uid: string, status: string, now: string, failureReason: string | null = null): void {
+    this.#store.run(
+      'UPDATE assets SET status = ?, failure_reason = ?, updated_at = ? WHERE uid = ?',
+      status,
+      failureReason,
+      now,
+      uid,
+    );
+  }
+
+  setProcessed(uid: string, found: Processed, now: string): void {
+    this.#store.run(
+      `UPDATE assets SET status = 'ready', failure_reason = NULL, type = ?, content_type = ?,
+        duration = ?, width = ?, height = ?, has_hls = ?, chapters = ?, updated_at = ? WHERE uid = ?`,
+      found.type,
+      found.content_type,
+      found.duration,
+      found.width,
+      found.height,
+      found.hasHls ? 1 : 0,
+      JSON.stringify(found.chapters),
+      now,
+      uid,
+    );
+  }
+}
+
+function conditions(query: AssetQuery): { where: string; values: Value[] } {
+  const parts: [string, Value?][] = [['deleted_at IS NULL']];
+  // "full-text match on name and description"
+  if (query.search !== undefined)
+    parts.push([
+      'id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)',
+      fullText(query.search),
+    ]);
+  if (query.status) parts.push(['status = ?', query.status]);
+  if (query.type) parts.push(['type = ?', query.type]);
+  if (query.tag)
+    parts.push(['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', query.tag]);
+  // "created on or after the date", "on or before the date": whole days
+  if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
+  if (query.created_before)
+    parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
+  if (query.parent === 'root') parts.push(['parent_uid IS NULL']);
+  else if (query.parent) parts.push(['parent_uid = ?', query.parent]);
+  return {
+    where: parts.map(([condition]) => condition).join(' AND '),
+    values: parts.flatMap(([, value]) => (value === undefined ? [] : [value])),
+  };
+}
+
+/** Every word must begin a word of the text; nothing a caller types is FTS syntax. */
+const fullText = (search: string) =>
+  search
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter(Boolean)
+    .map((word) => `"${word}"*`)
+    .join(' ') || '""';

@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import Database from 'libsql';
+
+export type Value = string | number | null;
+
+/** The store: SQLite through libsql. Rows come without the driver's own `_metadata`. */
+export class Store {
+  readonly #database: Database.Database;
+  readonly #statements = new Map<string, Database.Statement>();
+
+  constructor(dataDir: string) {
+    this.#database = new Database(join(dataDir, 'sandbox.db'));
+    this.#database.exec(schema);
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return (this.#prepared(sql).all(...values) as Row[]).map(stripped);
+  }
+
+  get<Row>(sql: string, ...values: Value[]): Row | undefined {
+    const row = this.#prepared(sql).get(...values) as Row | undefined;
+    return row && stripped(row);
+  }
+
+  run(sql: string, ...values: Value[]): number {
+    return this.#prepared(sql).run(...values).changes;
+  }
+
+  /** All or nothing. */
+  transaction(work: () => void): void {
+    this.#database.transaction(work)();
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #prepared(sql: string): Database.Statement {
+    let statement = this.#statements.get(sql);
+    if (!statement) this.#statements.set(sql, (statement = this.#database.prepare(sql)));
+    return statement;
+  }
+}
+
+function stripped<Row>(row: Row): Row {
+  delete (row as { _metadata?: unknown })._metadata;
+  return row;
+}
+
+const schema = `
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS api_keys (
+  hash TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS workspaces (
+  uid TEXT PRIMARY KEY, name TEXT NOT NULL, is_primary INTEGER NOT NULL, created_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS assets (
+  id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, workspace_uid TEXT NOT NULL,
+  name TEXT NOT NULL, description TEXT NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL,
+  failure_reason TEXT, filename TEXT NOT NULL, content_type TEXT, size INTEGER NOT NULL,
+  duration REAL, width INTEGER, height INTEGER, has_hls INTEGER NOT NULL DEFAULT 0,
+  chapters TEXT NOT NULL DEFAULT '[]', tags TEXT NOT NULL DEFAULT '[]', parent_uid TEXT,
+  created_at TEXT NOT NULL, updated_at TEXT NOT NULL, deleted_at TEXT
+);
+CREATE INDEX IF NOT EXISTS assets_created ON assets (created_at, id);
+CREATE INDEX IF NOT EXISTS assets_name ON assets (name, id);
+CREATE INDEX IF NOT EXISTS assets_duration ON assets (duration, id);
+CREATE INDEX IF NOT EXISTS assets_status ON assets (status);
+CREATE VIRTUAL TABLE IF NOT EXISTS assets_text
+  USING fts5 (name, description, content='assets', content_rowid='id');
+CREATE TRIGGER IF NOT EXISTS assets_text_insert AFTER INSERT ON assets BEGIN
+  INSERT INTO assets_text (rowid, name, description) VALUES (new.id, new.name, new.description);
+END;
+CREATE TRIGGER IF NOT EXISTS assets_text_update AFTER UPDATE OF name, description ON assets BEGIN
+  INSERT INTO assets_text (assets_text, rowid, name, description)
+    VALUES ('delete', old.id, old.name, old.description);
+  INSERT INTO assets_text (rowid, name, description) VALUES (new.id, new.name, new.description);
+END;
+CREATE TABLE IF NOT EXISTS upload_sessions (
+  uid TEXT PRIMARY KEY, asset_uid TEXT NOT NULL, total_size INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL, completed_at TEXT
+);
+`;

@@ -1,0 +1,38 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Store } from './database.ts';
+
+/** §5.7 Scopes. */
+export const scopes = ['Read Assets', 'Write Assets', 'Delete Assets'] as const;
+export type Scope = (typeof scopes)[number];
+
+export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
+
+const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
+
+/** API keys, kept as hashes: the key itself is told once. */
+export class Keys {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  create(name: string, granted: readonly Scope[] = scopes): string {
+    const key = `sandbox_${randomBytes(24).toString('base64url')}`;
+    this.#store.run(
+      'INSERT INTO api_keys (hash, name, scopes) VALUES (?, ?, ?)',
+      hashOf(key),
+      name,
+      JSON.stringify(granted),
+    );
+    return key;
+  }
+
+  find(key: string): ApiKey | undefined {
+    const row = this.#store.get<{ hash: string; name: string; scopes: string }>(
+      'SELECT hash, name, scopes FROM api_keys WHERE hash = ?',
+      hashOf(key),
+    );
+    return row && { ...row, scopes: JSON.parse(row.scopes) };
+  }
+}

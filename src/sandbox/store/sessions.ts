@@ -1,0 +1,41 @@
+import type { Store } from './database.ts';
+
+export type SessionRow = {
+  uid: string;
+  asset_uid: string;
+  total_size: number;
+  /** Milliseconds since the epoch. */
+  expires_at: number;
+  completed_at: string | null;
+};
+
+export class Sessions {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  insert(session: Omit<SessionRow, 'completed_at'>): void {
+    this.#store.run(
+      'INSERT INTO upload_sessions (uid, asset_uid, total_size, expires_at) VALUES (?, ?, ?, ?)',
+      session.uid,
+      session.asset_uid,
+      session.total_size,
+      session.expires_at,
+    );
+  }
+
+  find(uid: string): SessionRow | undefined {
+    return this.#store.get('SELECT * FROM upload_sessions WHERE uid = ?', uid);
+  }
+
+  complete(uid: string, now: string): void {
+    this.#store.run('UPDATE upload_sessions SET completed_at = ? WHERE uid = ?', now, uid);
+  }
+
+  /** Sessions that may hold bytes of an unfinished upload. */
+  open(): SessionRow[] {
+    return this.#store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL');
+  }
+}

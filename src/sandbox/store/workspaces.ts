@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { Store } from './database.ts';
+
+export type WorkspaceRow = { uid: string; name: string; is_primary: number; created_at: string };
+
+export class Workspaces {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** A new sandbox has two, so that choosing one can be tried. */
+  seed(now: string): void {
+    if (this.count() > 0) return;
+    for (const [name, primary] of [
+      ['Main', 1],
+      ['Archive', 0],
+    ] as const)
+      this.#store.run(
+        'INSERT INTO workspaces (uid, name, is_primary, created_at) VALUES (?, ?, ?, ?)',
+        randomUUID(),
+        name,
+        primary,
+        now,
+      );
+  }
+
+  count(): number {
+    return this.#store.get<{ n: number }>('SELECT count(*) AS n FROM workspaces')?.n ?? 0;
+  }
+
+  page(limit: number, offset: number): WorkspaceRow[] {
+    return this.#store.all(
+      'SELECT * FROM workspaces ORDER BY is_primary DESC, name LIMIT ? OFFSET ?',
+      limit,
+      offset,
+    );
+  }
+
+  find(uid: string): WorkspaceRow | undefined {
+    return this.#store.get('SELECT * FROM workspaces WHERE uid = ?', uid);
+  }
+
+  primary(): WorkspaceRow {
+    return this.page(1, 0)[0] as WorkspaceRow;
+  }
+}

@@ -1,0 +1,13 @@
+/** A BLAKE3 that is fed and asked once: native where it installed, else WebAssembly. */
+export type Blake3 = { update(bytes: Uint8Array): void; finish(): string };
+
+export async function createBlake3(): Promise<Blake3> {
+  const native = await import('@napi-rs/blake-hash').catch(() => undefined);
+  if (native) {
+    const hasher = new native.Blake3Hasher();
+    return { update: (bytes) => void hasher.update(bytes), finish: () => hasher.digest('hex') };
+  }
+  const { createBLAKE3 } = await import('hash-wasm');
+  const hasher = await createBLAKE3();
+  return { update: (bytes) => void hasher.update(bytes), finish: () => hasher.digest('hex') };
+}

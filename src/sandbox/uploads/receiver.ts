@@ -1,0 +1,173 @@
+import type { IncomingMessage } from 'node:http';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import type { Files } from '../files.ts';
+import { ServiceError } from '../service-error.ts';
+import type { SessionRow, Sessions } from '../store/sessions.ts';
+import { type Blake3, createBlake3 } from './blake3.ts';
+
+/** §8: "at most 50 MiB per PATCH body". */
+const maxChunkBytes = 50 * 1024 * 1024;
+/** A connection that brings nothing for so long loses its hold on the session. */
+const silenceMs = 60_000;
+
+type Progress = { offset: number; blake3: Blake3 };
+
+/** What a PATCH came to. `checksum` with the last byte only. */
+export type Received = { offset: number; checksum?: string };
+
+export type ReceiverOptions = {
+  files: Files;
+  sessions: Sessions;
+  now(): number;
+  /** Every byte of the asset is here and on disk. */
+  onWhole(assetUid: string): void;
+};
+
+/**
+ * The bytes of upload sessions. The length of a session's file is its offset, so a restart, a kill
+ * or a broken line loses nothing that was written.
+ */
+export class Receiver {
+  readonly #options: ReceiverOptions;
+  /** Digests under way; after a restart they are made again from disk. */
+  readonly #digests = new Map<string, Progress>();
+  /** The connection that writes to a session, if any. */
+  readonly #writing = new Map<string, { incoming: IncomingMessage; done: Promise<void> }>();
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+  }
+
+  /** How far a session is, in bytes. */
+  async offset(session: SessionRow): Promise<number> {
+    if (session.completed_at) return session.total_size;
+    return this.#sizeOnDisk(session.uid);
+  }
+
+  /** Appends a PATCH body at `offset`; keeps what came even when the connection breaks. */
+  async receive(
+    session: SessionRow,
+    offset: number,
+    lengthBytes: number | undefined,
+    incoming: IncomingMessage,
+  ): Promise<Received> {
+    // "409 means the sent Upload-Offset differs from the server's" (§4)
+    if (offset !== (await this.offset(session))) throw await this.#conflict(session);
+    if (session.completed_at) return { offset };
+    if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
+      throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
+    if (offset + (lengthBytes ?? 0) > session.total_size)
+      throw new ServiceError(413, `the upload is of ${session.total_size} bytes`);
+    // Whoever knows the offset goes on; a connection that went silent there has lost its turn. A
+    // rival of a living one never knows it, since it moves.
+    const rival = this.#writing.get(session.uid);
+    if (rival) {
+      rival.incoming.destroy();
+      await rival.done;
+      if (offset !== (await this.offset(session))) throw await this.#conflict(session);
+    }
+    if (this.#writing.has(session.uid)) throw await this.#conflict(session);
+    let release = () => {};
+    const done = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#writing.set(session.uid, { incoming, done });
+    try {
+      return await this.#append(session, offset, incoming);
+    } finally {
+      this.#writing.delete(session.uid);
+      release();
+    }
+  }
+
+  async #append(session: SessionRow, start: number, incoming: IncomingMessage): Promise<Received> {
+    const progress = await this.#progressAt(session.uid, start);
+    const handle = await open(this.#options.files.partial(session.uid), 'a', 0o600);
+    incoming.setTimeout(silenceMs, () => incoming.destroy());
+    try {
+      await write(incoming, handle, progress, start, session.total_size);
+      await handle.sync(); // before a 204: what is acknowledged stays
+    } finally {
+      await handle.close();
+    }
+    if (progress.offset < session.total_size) return { offset: progress.offset };
+    this.#digests.delete(session.uid);
+    const checksum = progress.blake3.finish();
+    await this.complete(session);
+    return { offset: session.total_size, checksum };
+  }
+
+  /** Makes a whole session's bytes the asset's source. */
+  async complete({ uid, asset_uid }: SessionRow): Promise<void> {
+    const { files, sessions, now, onWhole } = this.#options;
+    await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
+    await rename(files.partial(uid), files.source(asset_uid)).catch(
+      async (error: NodeJS.ErrnoException) => {
+        // A kill between the rename and the row: the source is there already.
+        if (error.code !== 'ENOENT') throw error;
+        await stat(files.source(asset_uid));
+      },
+    );
+    sessions.complete(uid, new Date(now()).toISOString());
+    onWhole(asset_uid);
+  }
+
+  /** After a start: sessions that a kill left with every byte, but not completed. */
+  async completeWhole(): Promise<void> {
+    for (const session of this.#options.sessions.open()) {
+      const onDisk = await this.#sizeOnDisk(session.uid);
+      const moved = await stat(this.#options.files.source(session.asset_uid)).catch(() => undefined);
+      if (moved || (onDisk === session.total_size && onDisk > 0)) await this.complete(session);
+    }
+  }
+
+  /** The running digest of the first `offset` bytes; read again from disk after a restart. */
+  async #progressAt(uid: string, offset: number): Promise<Progress> {
+    const known = this.#digests.get(uid);
+    if (known?.offset === offset) return known;
+    const progress: Progress = { offset: 0, blake3: await createBlake3() };
+    if (offset > 0)
+      for await (const bytes of createReadStream(this.#options.files.partial(uid), {
+        end: offset - 1,
+        highWaterMark: 1024 * 1024,
+      })) {
+        progress.blake3.update(bytes);
+        progress.offset += bytes.length;
+      }
+    this.#digests.set(uid, progress);
+    return progress;
+  }
+
+  async #sizeOnDisk(uid: string): Promise<number> {
+    return stat(this.#options.files.partial(uid)).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  }
+
+  async #conflict(session: SessionRow): Promise<ServiceError> {
+    const offset = await this.offset(session);
+    return new ServiceError(409, `the upload is at byte ${offset}`, {
+      headers: { 'Upload-Offset': String(offset) },
+    });
+  }
+}
+
+async function write(
+  incoming: IncomingMessage,
+  handle: FileHandle,
+  progress: Progress,
+  start: number,
+  totalSize: number,
+): Promise<void> {
+  for await (const bytes of incoming as AsyncIterable<Buffer>) {
+    const end = progress.offset + bytes.length;
+    if (end - start > maxChunkBytes)
+      throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
+    if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
+    await handle.write(bytes);
+    progress.blake3.update(bytes);
+    progress.offset = end;
+  }
+}

@@ -1,0 +1,17 @@
+import type { MediactlError } from '../errors.ts';
+import { printable } from './printable.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Problem, cause, next step on stderr; in a machine mode, one JSON line. */
+export function showError(terminal: Terminal, error: MediactlError, machine: boolean): void {
+  if (machine) return terminal.say(JSON.stringify({ error: error.toJSON() }));
+  const { bold, dim, red } = terminal.colors(terminal.stderr);
+  const { reason, hint } = error.explanation;
+  terminal.say(
+    [
+      `${red('error:')} ${bold(printable(error.message))}`,
+      ...(reason ? [`${dim('  cause:')} ${printable(reason)}`] : []),
+      ...(hint ? [`${dim('  try:  ')} ${printable(hint)}`] : []),
+    ].join('\n'),
+  );
+}

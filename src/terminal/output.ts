@@ -1,0 +1,139 @@
+import type { ChalkInstance } from 'chalk';
+import { detail } from './detail.ts';
+import { printableJson, printableLines } from './printable.ts';
+import { table } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/** How human output is dressed; its content never depends on it. */
+export type Dress = { isTerminal: boolean; columns: number; colors: ChalkInstance; now: number };
+
+export type Column<T> = {
+  header: string;
+  value(record: T, dress: Dress): string;
+  /** Never cut to fit: uids. */
+  whole?: boolean;
+};
+
+export type Row = readonly [label: string, value: string];
+
+/** What a command's `run` returns. `view` is for people; the machine formats take the records. */
+export type Result =
+  | {
+      kind: 'list';
+      // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
+      pages: AsyncIterable<any[]> | Iterable<any[]>;
+      // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
+      columns: readonly Column<any>[];
+      // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
+      id: (record: any) => string;
+      empty: string;
+    }
+  | { kind: 'record'; record: unknown; view: (dress: Dress) => readonly Row[] | string; id: string }
+  | { kind: 'text'; text: string }
+  /** What the service sent, the same in every format. */
+  | { kind: 'raw'; text: string }
+  | { kind: 'nothing' };
+
+type WithUid = { uid: string };
+
+export const list = <T extends WithUid>(
+  pages: AsyncIterable<T[]> | Iterable<T[]>,
+  columns: readonly Column<T>[],
+  empty: string,
+): Result => ({ kind: 'list', pages, columns, empty, id: ({ uid }: T) => uid });
+
+export const listBy = <T>(
+  id: (record: T) => string,
+  records: readonly T[],
+  columns: readonly Column<T>[],
+  empty: string,
+): Result => ({ kind: 'list', pages: [[...records]], columns, empty, id });
+
+/** One object. The view gives rows of label and value, or a text as it is. */
+export const record = <T>(
+  value: T,
+  id: string,
+  view: (record: T, dress: Dress) => readonly Row[] | string,
+): Result => ({ kind: 'record', record: value, id, view: (dress) => view(value, dress) });
+
+/** A text that is the result itself: a URL, a token. The same in every format but JSON. */
+export const text = (value: string): Result => ({ kind: 'text', text: value });
+
+export const nothing: Result = { kind: 'nothing' };
+
+export type Format = 'human' | 'json' | 'jsonl' | 'quiet';
+
+/** Result to stdout, in the format asked for. */
+export async function present(
+  terminal: Terminal,
+  format: Format,
+  result: Result,
+  now: number,
+): Promise<void> {
+  const dress: Dress = {
+    isTerminal: Boolean(terminal.stdout.isTTY),
+    columns: terminal.columns,
+    colors: terminal.colors(terminal.stdout),
+    now,
+  };
+  if (result.kind === 'nothing') return;
+  if (result.kind === 'raw')
+    return terminal.write(
+      `${dress.isTerminal ? printableLines(result.text) : result.text}`.replace(/\n?$/, '\n'),
+    );
+  if (result.kind === 'text') {
+    const machine = format === 'json' || format === 'jsonl';
+    return terminal.write(`${machine ? JSON.stringify(result.text) : result.text}\n`);
+  }
+  if (result.kind === 'record') {
+    if (format === 'quiet') return terminal.write(`${result.id}\n`);
+    if (format === 'jsonl') return terminal.write(`${JSON.stringify(result.record)}\n`);
+    if (format === 'json') return terminal.write(`${json(result.record, dress)}\n`);
+    const view = result.view(dress);
+    return terminal.write(typeof view === 'string' ? view : detail(view, dress));
+  }
+  if (format === 'json') return writeArray(terminal, result.pages, dress);
+  if (format === 'human' && dress.isTerminal) return writeTable(terminal, result, dress);
+  for await (const page of result.pages)
+    await terminal.write(
+      page
+        .map((item) => {
+          if (format === 'quiet') return `${result.id(item)}\n`;
+          if (format === 'jsonl') return `${JSON.stringify(item)}\n`;
+          return `${result.columns.map((column) => column.value(item, dress)).join('\t')}\n`;
+        })
+        .join(''),
+    );
+}
+
+const json = (value: unknown, dress: Dress) =>
+  dress.isTerminal ? printableJson(JSON.stringify(value, null, 2)) : JSON.stringify(value);
+
+/** One JSON array, written while pages arrive. */
+async function writeArray(
+  terminal: Terminal,
+  pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
+  dress: Dress,
+): Promise<void> {
+  let before = '[';
+  for await (const page of pages) {
+    const items = page.map((item) => indent(json(item, dress))).join(',\n');
+    if (items) await terminal.write(`${before}\n${items}`);
+    if (items) before = ',';
+  }
+  await terminal.write(before === '[' ? '[]\n' : '\n]\n');
+}
+
+const indent = (text: string) => text.replace(/^/gm, '  ');
+
+async function writeTable(
+  terminal: Terminal,
+  result: Extract<Result, { kind: 'list' }>,
+  dress: Dress,
+): Promise<void> {
+  const rows: string[][] = [];
+  for await (const page of result.pages)
+    for (const item of page) rows.push(result.columns.map((column) => column.value(item, dress)));
+  if (rows.length === 0) return terminal.say(result.empty);
+  await terminal.write(table(result.columns, rows, dress));
+}

@@ -1,0 +1,69 @@
+/**
+ * Control characters of every kind that can drive a terminal or reorder its text: C0, DEL, C1, and
+ * Unicode's line and direction controls.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** The service's strings as one line that is safe to show: `\n`, `\t`, `\u001b` are spelled out. */
+export function printable(text: string): string {
+  return text.replace(controls, (character) => {
+    if (character === '\n') return '\\n';
+    if (character === '\t') return '\\t';
+    if (character === '\r') return '\\r';
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** Many lines, safe to show: line ends stay. */
+export const printableLines = (text: string) => text.split('\n').map(printable).join('\n');
+
+/** JSON text that says the same with every such character spelled out. */
+export const printableJson = (json: string) =>
+  json.replace(controls, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+/** Any JSON value as one cell. */
+export function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return printable(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return printable(JSON.stringify(value));
+}
+
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** `8.0 MiB`. */
+export function bytes(count: number): string {
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
+  return `${(count / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+}
+
+/** `4s`, `3:07`, `1:02:09`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole}s`;
+  const two = (n: number) => String(n).padStart(2, '0');
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** `just now`, `5 minutes ago`, `in 3 hours`; days past a month give the date. */
+export function when(timestamp: string, now: number): string {
+  const then = Date.parse(timestamp);
+  if (Number.isNaN(then)) return printable(timestamp);
+  const seconds = Math.abs(now - then) / 1000;
+  if (seconds < 45) return 'just now';
+  const [unit, size] = (
+    [
+      ['minute', 60],
+      ['hour', 3600],
+      ['day', 86_400],
+    ] as const
+  ).reduce((best, next) => (seconds >= next[1] * 0.75 ? next : best));
+  if (seconds > 31 * 86_400) return new Date(then).toISOString().slice(0, 10);
+  const count = Math.round(seconds / size);
+  const span = `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return then > now ? `in ${span}` : `${span} ago`;
+}

@@ -1,0 +1,32 @@
+const mask = '***';
+
+/** In URLs, JSON and headers: what a signed URL, a token or a key looks like whoever sent it. */
+const patterns: [RegExp, string][] = [
+  [/(authorization:\s*\w+\s+)[^\s"']+/gi, `$1${mask}`],
+  [/(bearer\s+)[^\s"']+/gi, `$1${mask}`],
+  [/("?(?:playback_)?token"?\s*[:=]\s*"?)[^"&\s,}]+/gi, `$1${mask}`],
+  [/([?&](?:signature|sig|token|expires|x-amz-[a-z-]+|policy|key-pair-id)=)[^&\s"']+/gi, `$1${mask}`],
+];
+
+/** The one redactor: whatever goes to stderr passes it. */
+export class Redactor {
+  readonly #secrets = new Set<string>();
+
+  /** Remembers a key or token of this run, to be masked wherever it turns up. */
+  add(secret: string | undefined): void {
+    if (secret && secret.length >= 4) this.#secrets.add(secret);
+  }
+
+  redact(text: string): string {
+    let safe = text;
+    for (const secret of this.#secrets) {
+      safe = safe.replaceAll(secret, mask).replaceAll(encodeURIComponent(secret), mask);
+    }
+    for (const [pattern, replacement] of patterns) safe = safe.replace(pattern, replacement);
+    return safe;
+  }
+}
+
+/** `abcd…wxyz`: enough to recognise, too little to use. */
+export const masked = (secret: string) =>
+  secret.length < 16 ? mask : `${secret.slice(0, 4)}…${secret.slice(-4)}`;

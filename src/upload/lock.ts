@@ -1,0 +1,93 @@
+import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { exitCodes, MediactlError } from '../errors.ts';
+import { isRunning, type Processes } from '../processes.ts';
+
+/** Who holds a lock: the pid, and when that process started, since pids are used again. */
+type Holder = { pid: number; startedAt: string };
+
+const takeoverStaleMs = 5_000;
+
+/**
+ * An exclusive lock that a killed process does not keep: a file naming its holder, linked into
+ * place whole, so that no reader ever sees half of it. A dead holder's lock is taken over.
+ *
+ * @returns the function that releases it
+ * @throws MediactlError `already_uploading` while another process lives that holds it
+ */
+export async function acquireLock(
+  path: string,
+  processes: Processes,
+): Promise<() => Promise<void>> {
+  const mine = `${path}.${randomUUID()}`;
+  await writeFile(mine, JSON.stringify(await holderOf(processes.pid)), { mode: 0o600 });
+  try {
+    for (let tries = 0; tries < 100; tries++) {
+      if (await linked(mine, path)) return () => rm(path, { force: true });
+      const holder = await readHolder(path);
+      if (holder && (await isAlive(holder, processes))) throw alreadyUploading(holder.pid);
+      await clearStale(path, processes);
+    }
+    throw alreadyUploading(undefined);
+  } finally {
+    await rm(mine, { force: true });
+  }
+}
+
+const alreadyUploading = (pid: number | undefined) =>
+  new MediactlError(`already uploading${pid === undefined ? '' : `, pid ${pid}`}`, {
+    code: 'already_uploading',
+    exitCode: exitCodes.rejected,
+    reason: 'another mediactl process has this upload in hand',
+    hint: 'let it finish, or stop it and run the same command again to go on',
+    retryable: true,
+  });
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Only one process may clear a dead holder's lock, or it might clear its rival's living one. */
+async function clearStale(path: string, processes: Processes): Promise<void> {
+  const gate = `${path}.takeover`;
+  try {
+    await (await open(gate, 'wx', 0o600)).close();
+  } catch {
+    const age = await stat(gate).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => 0,
+    );
+    if (age > takeoverStaleMs) await rm(gate, { force: true });
+    return new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  try {
+    const holder = await readHolder(path);
+    if (!holder || !(await isAlive(holder, processes))) await rm(path, { force: true });
+  } finally {
+    await rm(gate, { force: true });
+  }
+}
+
+async function readHolder(path: string): Promise<Holder | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Holder;
+  } catch {
+    return undefined; // released meanwhile, or no lock of ours: as good as dead
+  }
+}
+
+const isAlive = async ({ pid, startedAt }: Holder, processes: Processes): Promise<boolean> =>
+  isRunning(processes, pid) && (await holderOf(pid)).startedAt === startedAt;
+
+/** Linux tells when a process started; elsewhere the pid alone must do. */
+async function holderOf(pid: number): Promise<Holder> {
+  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const startedAt = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  return { pid, startedAt };
+}

@@ -1,0 +1,399 @@
+import { basename } from 'node:path';
+import type { Api } from '../api/api.ts';
+import type { Headers } from '../api/rate-limit.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { UploadMetadata } from '../wire/tus.ts';
+import { namesDigest, openChecksum } from './checksum.ts';
+import { createSession, creationUnknown, findOrphans, madeNothing } from './creation.ts';
+import type { OnUploadEvent } from './events.ts';
+import { isCorrupt, type Journal, type JournalEntry, uploadId } from './journal.ts';
+import { PrefixDigest } from './prefix-digest.ts';
+import { changed, FileSource } from './source.ts';
+import { transfer } from './transfer.ts';
+
+export type UploadJob = {
+  path: string;
+  workspace: string;
+  folder?: string | undefined;
+  /** The asset's name; the service takes the file's name otherwise. */
+  name?: string | undefined;
+  /** The file's name as the service sees it, where it is not that of the path (stdin). */
+  filename?: string | undefined;
+  description?: string | undefined;
+  contentType?: string | undefined;
+};
+
+export type UploadOptions = {
+  chunkBytes: number;
+  /** Bytes per second. */
+  rateLimit?: number | undefined;
+  idleTimeoutMs: number;
+  /** False: an earlier attempt is forgotten and a new asset made. */
+  resume: boolean;
+  onExpired: 'restart' | 'fail';
+  requireChecksum: boolean;
+};
+
+export type UploadTools = {
+  api: Api;
+  journal: Journal;
+  /** The profile's name and the hash of its key: whose upload this is. */
+  owner: { profile: string; keyHash: string };
+  signal?: AbortSignal | undefined;
+  onEvent: OnUploadEvent;
+  /** Asks whether a new asset may be made; throws where the answer is no or nobody can be asked. */
+  confirmNewAsset(refusal: MediactlError): Promise<void>;
+};
+
+/** An upload that is whole on the service. */
+export type Uploaded = {
+  assetUid: string;
+  sessionUid: string;
+  name: string;
+  sizeBytes: number;
+  bytesSent: number;
+  /** Offset from which this run went on; null where it began the session. */
+  resumedFrom: number | null;
+  blake3: string;
+  /** Null: the service named no checksum. */
+  verified: boolean | null;
+  /** Forgets the upload: called once nothing is left to do for it. */
+  forget(): Promise<void>;
+};
+
+/**
+ * One file, from its path to a checked asset, going on where an earlier run stopped.
+ *
+ * @throws MediactlError; the journal keeps what is needed to go on
+ */
+export async function uploadFile(
+  job: UploadJob,
+  options: UploadOptions,
+  tools: UploadTools,
+): Promise<Uploaded> {
+  const source = await FileSource.open(job.path);
+  try {
+    const upload = new FileUpload(source, job, options, tools);
+    return await upload.run();
+  } finally {
+    await source.close();
+  }
+}
+
+class FileUpload {
+  readonly #source: FileSource;
+  readonly #job: UploadJob;
+  readonly #options: UploadOptions;
+  readonly #tools: UploadTools;
+  readonly #id: string;
+  readonly #metadata: UploadMetadata;
+  #entry: JournalEntry | undefined;
+  #journalWorks = true;
+  #bytesSent = 0;
+  #resumedFrom: number | null = null;
+
+  constructor(source: FileSource, job: UploadJob, options: UploadOptions, tools: UploadTools) {
+    this.#source = source;
+    this.#job = job;
+    this.#options = options;
+    this.#tools = tools;
+    this.#metadata = metadataOf(job);
+    const { owner, api } = tools;
+    this.#id = uploadId({
+      baseUrl: api.transport.baseUrl.origin,
+      keyHash: owner.keyHash,
+      realPath: source.realPath,
+      metadata: this.#metadata,
+    });
+  }
+
+  async run(): Promise<Uploaded> {
+    const release = await this.#lock();
+    try {
+      this.#say({ event: 'started', size_bytes: this.#source.sizeBytes });
+      this.#entry = await this.#earlier();
+      if (this.#entry?.session) await this.#checkEarlier();
+      try {
+        return await this.#toTheEnd();
+      } catch (error) {
+        if (!this.#entry?.session || !isSessionGone(error)) throw error;
+        await this.#startOver(error);
+        return await this.#toTheEnd();
+      }
+    } finally {
+      await release();
+    }
+  }
+
+  async #toTheEnd(): Promise<Uploaded> {
+    const entry = await this.#openSession();
+    const { session } = entry;
+    const whole = entry.offset === this.#source.sizeBytes && entry.verified !== undefined;
+    const digest = new PrefixDigest(this.#source, await openChecksum(), entry.prefix);
+    if (!whole) await this.#transfer(entry, digest);
+    await this.#source.assertUnchanged();
+    await digest.catchUp(this.#source.sizeBytes);
+    const { blake3 } = digest.current();
+    const verified = entry.verified ?? null;
+    if (verified === false) throw mismatch(this.#job.path, entry, blake3);
+    this.#say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
+    if (verified === null && this.#options.requireChecksum) throw unverified(session.assetUid);
+    return {
+      assetUid: session.assetUid,
+      sessionUid: session.uid,
+      name: this.#metadata.asset_name ?? this.#metadata.filename,
+      sizeBytes: this.#source.sizeBytes,
+      bytesSent: this.#bytesSent,
+      resumedFrom: this.#resumedFrom,
+      blake3,
+      verified,
+      forget: () => this.#tools.journal.remove(this.#id),
+    };
+  }
+
+  async #transfer(entry: OpenEntry, digest: PrefixDigest): Promise<void> {
+    const { api, signal } = this.#tools;
+    const fresh = this.#resumedFrom === null;
+    let position = entry.offset;
+    let lastChunkStart = entry.offset;
+    if (!fresh && entry.prefix)
+      this.#say({ event: 'rehashing', offset_bytes: entry.prefix.offset });
+    const progress = () =>
+      this.#say({
+        event: 'progress',
+        acknowledged_bytes: entry.offset,
+        sent_bytes: Math.max(position, entry.offset),
+        size_bytes: this.#source.sizeBytes,
+      });
+    let answered = fresh;
+    await transfer(entry.session.url, this.#options.chunkBytes, {
+      transport: api.transport,
+      source: this.#source,
+      digest,
+      fresh,
+      idleTimeoutMs: this.#options.idleTimeoutMs,
+      rateLimit: this.#options.rateLimit,
+      signal,
+      onSent: (count, at) => {
+        this.#bytesSent += count;
+        position = at;
+        progress();
+      },
+      onAcknowledged: async (offset, headers) => {
+        if (!answered) this.#sayResumed(entry, offset);
+        answered = true;
+        lastChunkStart = offset < this.#source.sizeBytes ? offset : lastChunkStart;
+        entry.offset = offset;
+        position = offset;
+        const prefix = digest.current();
+        if (prefix.offset === offset) entry.prefix = prefix;
+        if (offset === this.#source.sizeBytes)
+          entry.verified = await this.#check(entry, digest, lastChunkStart, headers);
+        await this.#write(entry);
+        progress();
+      },
+    });
+    // Nothing was sent for an empty file, so nothing was answered.
+    entry.verified ??= null;
+  }
+
+  /** Compares "X-Checksum-Blake3" of the last chunk's answer (§4) with what was read from disk. */
+  async #check(
+    entry: OpenEntry,
+    digest: PrefixDigest,
+    lastChunkStart: number,
+    headers: Headers,
+  ): Promise<boolean | null> {
+    const header = headers['x-checksum-blake3'];
+    if (header === undefined) return null;
+    if (namesDigest(header, digest.current().blake3)) return true;
+    const lastChunk = await openChecksum();
+    for await (const bytes of this.#source.read(lastChunkStart, this.#source.sizeBytes))
+      lastChunk.update(bytes);
+    if (namesDigest(header, lastChunk.digest())) {
+      this.#notice('the service’s checksum covers the last chunk only; the file is unverified');
+      return null; // A18
+    }
+    entry.serviceBlake3 = header;
+    return false;
+  }
+
+  /** The journal's entry with a session: the earlier one, or a new one. */
+  async #openSession(): Promise<OpenEntry> {
+    if (this.#entry?.session) return this.#entry as OpenEntry;
+    const { api, owner, signal } = this.#tools;
+    if (this.#entry) await this.#askAboutLostAnswer(this.#entry);
+    this.#entry = {
+      version: 1,
+      id: this.#id,
+      path: this.#source.path,
+      realPath: this.#source.realPath,
+      file: this.#source.identity,
+      baseUrl: api.transport.baseUrl.origin,
+      profile: owner.profile,
+      keyHash: owner.keyHash,
+      metadata: this.#metadata,
+      intendedAt: new Date(api.transport.clock.now()).toISOString(),
+      offset: 0,
+    };
+    await this.#write(this.#entry);
+    try {
+      const created = await createSession(api, this.#entry, signal);
+      this.#entry.session = {
+        uid: created.uid,
+        url: created.sessionUrl,
+        assetUid: created.asset_uid,
+        expiresAt: created.expires_at ?? '',
+      };
+    } catch (error) {
+      if (madeNothing(error) || isForeign(error)) await this.#tools.journal.remove(this.#id);
+      throw error;
+    }
+    await this.#write(this.#entry);
+    const { uid, assetUid } = this.#entry.session;
+    this.#say({ event: 'created', asset_uid: assetUid, session_uid: uid });
+    return this.#entry as OpenEntry;
+  }
+
+  async #askAboutLostAnswer(entry: JournalEntry): Promise<void> {
+    const orphans = await findOrphans(this.#tools.api, entry);
+    if (orphans.length === 0) return;
+    await this.#tools.confirmNewAsset(creationUnknown(this.#job.path, orphans, this.#id));
+    this.#notice(`left alone: ${orphans.map(({ uid }) => uid).join(', ')}`);
+  }
+
+  /** What an earlier run left in the journal, if it is to be gone on with. */
+  async #earlier(): Promise<JournalEntry | undefined> {
+    const { journal } = this.#tools;
+    const found = await journal.read(this.#id);
+    if (!found) return undefined;
+    if (isCorrupt(found)) {
+      const aside = await journal.setAside(this.#id).catch(() => found.path);
+      this.#notice(
+        `the journal of an earlier attempt is unreadable (${found.reason}); kept as ${aside}; starting anew`,
+      );
+      return undefined;
+    }
+    if (this.#options.resume) return found;
+    if (found.session) this.#notice(`left unfinished: asset ${found.session.assetUid}`);
+    return undefined;
+  }
+
+  /** An earlier session of this same file, or a refusal before a byte is sent. */
+  async #checkEarlier(): Promise<void> {
+    const entry = this.#entry as OpenEntry;
+    this.#resumedFrom = entry.offset;
+    if (entry.file.sizeBytes !== this.#source.sizeBytes)
+      throw changed(
+        this.#source.path,
+        `${entry.offset} bytes of it are uploaded, and its size went from ${entry.file.sizeBytes} to ${this.#source.sizeBytes} bytes`,
+      );
+    entry.file = this.#source.identity;
+    const expiresAt = Date.parse(entry.session.expiresAt);
+    const complete = entry.offset === this.#source.sizeBytes;
+    if (!complete && expiresAt <= this.#tools.api.transport.clock.now())
+      await this.#startOver(expired(entry.session.assetUid));
+  }
+
+  async #startOver(why: unknown): Promise<void> {
+    const { session } = this.#entry as OpenEntry;
+    if (this.#options.onExpired === 'fail') throw expired(session.assetUid, why);
+    this.#notice(
+      `the upload session is gone; starting anew. Asset ${session.assetUid} stays unfinished`,
+    );
+    this.#entry = undefined;
+    this.#resumedFrom = null;
+  }
+
+  async #lock(): Promise<() => Promise<void>> {
+    try {
+      return await this.#tools.journal.lock(this.#id);
+    } catch (error) {
+      if (error instanceof MediactlError) throw error;
+      this.#journalFailed(error);
+      return async () => {};
+    }
+  }
+
+  async #write(entry: JournalEntry): Promise<void> {
+    if (!this.#journalWorks) return;
+    await this.#tools.journal.write(entry).catch((error) => this.#journalFailed(error));
+  }
+
+  /** The upload still runs where it can; only its resuming is lost. */
+  #journalFailed(error: unknown): void {
+    this.#journalWorks = false;
+    this.#notice(
+      `cannot write to ${this.#tools.journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
+    );
+  }
+
+  #sayResumed({ session }: OpenEntry, offset: number): void {
+    this.#resumedFrom = offset;
+    this.#say({
+      event: 'resumed',
+      asset_uid: session.assetUid,
+      session_uid: session.uid,
+      offset_bytes: offset,
+    });
+  }
+
+  #notice(message: string): void {
+    this.#say({ event: 'notice', message });
+  }
+
+  #say(event: WithoutPath<Parameters<OnUploadEvent>[0]>): void {
+    this.#tools.onEvent({ path: this.#job.path, ...event });
+  }
+}
+
+type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;
+
+type OpenEntry = JournalEntry & { session: NonNullable<JournalEntry['session']> };
+
+function metadataOf(job: UploadJob): UploadMetadata {
+  return {
+    filename: job.filename ?? basename(job.path),
+    workspace_uid: job.workspace,
+    ...(job.name !== undefined && { asset_name: job.name }),
+    ...(job.description !== undefined && { description: job.description }),
+    ...(job.folder !== undefined && { parent_folder_uid: job.folder }),
+    ...(job.contentType !== undefined && { content_type: job.contentType }),
+  };
+}
+
+const statusOf = (error: unknown) =>
+  error instanceof MediactlError ? error.explanation.status : undefined;
+
+const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
+
+const isForeign = (error: unknown) =>
+  error instanceof MediactlError && error.explanation.code === 'foreign_origin';
+
+const expired = (assetUid: string, underlying?: unknown) =>
+  new MediactlError(`the upload session is gone; asset ${assetUid} stays unfinished`, {
+    code: 'session_expired',
+    exitCode: exitCodes.notFound,
+    reason: 'upload sessions expire after 24 hours',
+    hint: 'run the same command without --on-expired fail to start anew',
+    details: { asset_uid: assetUid },
+    underlying,
+  });
+
+const mismatch = (path: string, { session, serviceBlake3 }: OpenEntry, blake3: string) =>
+  new MediactlError(`asset ${session.assetUid} is not what ${path} holds`, {
+    code: 'checksum_mismatch',
+    exitCode: exitCodes.integrity,
+    reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
+    hint: 'do not use that asset; mediactl upload --no-resume sends the file again',
+    details: { asset_uid: session.assetUid, blake3, service_blake3: serviceBlake3 },
+  });
+
+const unverified = (assetUid: string) =>
+  new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
+    code: 'unverified',
+    exitCode: exitCodes.integrity,
+    reason: 'the service named no checksum to compare with',
+    hint: 'leave out --require-checksum to accept that',
+    details: { asset_uid: assetUid },
+  });

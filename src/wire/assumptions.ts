@@ -1,0 +1,198 @@
+/**
+ * What the specification marks "not shown", and what we take it to be. One row each, with a number
+ * that code and documentation cite. `names` are tried in order; a profile overrides them with
+ * `names.<key>`, so a wrong guess is mended without a release.
+ */
+export type Assumption = {
+  id: string;
+  /** Section of the specification that leaves it open. */
+  section: string;
+  topic: string;
+  assumed: string;
+  tolerated: string;
+  /** Field names tried in order, under the key that a profile may override. */
+  names?: Record<string, readonly string[]>;
+};
+
+export const assumptions = [
+  {
+    id: 'A01',
+    section: '§2 Page envelope',
+    topic: 'fields beside `items`',
+    assumed: '`count` is the grand total',
+    tolerated: '`total`, `total_count`, or none; `next` and `previous` are ignored',
+    names: { page_total: ['count', 'total', 'total_count'] },
+  },
+  {
+    id: 'A02',
+    section: '§4 Folders',
+    topic: 'name and parent in folder bodies',
+    assumed: '`name` and `parent_uid`; null is the root',
+    tolerated: '`parent_folder_uid`, `parent`; the key seen in the tree wins',
+    names: {
+      folder_name: ['name'],
+      folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'],
+    },
+  },
+  {
+    id: 'A03',
+    section: '§2 Folder',
+    topic: 'folder record',
+    assumed: '`uid`, `name`, `children`',
+    tolerated: '`subfolders`, `folders`; the parent as string, object or null',
+    names: { folder_children: ['children', 'subfolders', 'folders'] },
+  },
+  {
+    id: 'A04',
+    section: '§4 Folders',
+    topic: 'answer of the folder DELETE',
+    assumed: 'any 2xx is success',
+    tolerated: 'a 4xx is shown as it came',
+  },
+  {
+    id: 'A05',
+    section: '§2 Embed settings',
+    topic: 'restriction flag',
+    assumed: 'the only boolean of the record',
+    tolerated: '`enabled`, `domain_restriction_enabled`, `restriction_enabled`',
+    names: {
+      embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'],
+    },
+  },
+  {
+    id: 'A06',
+    section: '§2 Embed settings',
+    topic: 'allow-list',
+    assumed: 'the only array of the record',
+    tolerated: '`domains`, `allowed_domains`, `embed_domains`; strings or `{domain}`',
+    names: { embed_domains: ['domains', 'allowed_domains', 'embed_domains'] },
+  },
+  {
+    id: 'A07',
+    section: '§4 Workspaces',
+    topic: 'domain body',
+    assumed: '`domain`',
+    tolerated: '`hostname`',
+    names: { embed_domain: ['domain', 'hostname'] },
+  },
+  {
+    id: 'A08',
+    section: '§4 Assets',
+    topic: 'fields that PATCH accepts',
+    assumed: '`name`, `description`, `tags` (slugs)',
+    tolerated: 'anything given by name',
+  },
+  {
+    id: 'A09',
+    section: '§2 Video and asset records',
+    topic: 'fields past the named ones',
+    assumed: '`type`, `tags`, `updated_at`, `parent`, `size`, all optional',
+    tolerated: 'unknown fields are kept and shown',
+  },
+  {
+    id: 'A10',
+    section: '§2 Workspace',
+    topic: 'workspace record',
+    assumed: '`uid`, `name`, `is_primary`',
+    tolerated: 'unknown fields are kept and shown',
+  },
+  {
+    id: 'A11',
+    section: '§3 States',
+    topic: 'status values',
+    assumed: '`ready` succeeds; `failed`, `error`, `errored`, `rejected` fail',
+    tolerated: 'every other value is in progress until the timeout',
+  },
+  {
+    id: 'A12',
+    section: '§4 Filters',
+    topic: 'values of the type filter',
+    assumed: '`video`, `audio`, `image`, `document`, `third_party`, `generic`',
+    tolerated: 'any other value is passed through',
+  },
+  {
+    id: 'A13',
+    section: '§7 Errors',
+    topic: 'inside the `error` object',
+    assumed: '`code`, `message`, `details`',
+    tolerated: 'a string; `detail`; a list of `{loc, msg, ctx}`; text; HTML',
+  },
+  {
+    id: 'A14',
+    section: '§2 Playback info',
+    topic: 'audio `source` and `waveform_url`',
+    assumed: '`{url, expires_at}`',
+    tolerated: 'a string',
+  },
+  {
+    id: 'A15',
+    section: '§2 Playback info',
+    topic: 'image `variants[]`',
+    assumed: '`url`, `width`, `height`',
+    tolerated: '`url` as string or object; `size` or `name` instead of dimensions',
+  },
+  {
+    id: 'A16',
+    section: '§2 Playback info',
+    topic: '`subtitle_tracks[]` and `thumbnails[]`',
+    assumed: '`url`, `language`, `label`',
+    tolerated: '`src`; a string; `{page, url}`',
+  },
+  {
+    id: 'A17',
+    section: '§5 Authentication',
+    topic: 'scopes of asset, folder and embed endpoints',
+    assumed: 'Read, Write and Delete Assets by verb',
+    tolerated: 'nothing is blocked locally; a 403 is explained',
+  },
+  {
+    id: 'A18',
+    section: '§4 Upload',
+    topic: 'digest in `X-Checksum-Blake3`',
+    assumed: 'of the whole file, in hex',
+    tolerated: 'base64; a digest equal to the last chunk’s is reported as that',
+  },
+  {
+    id: 'A19',
+    section: '§4 Playback info',
+    topic: 'errors of POST /playback/info/',
+    assumed: '401, 403, 404, 422, 429',
+    tolerated: 'JSON or text',
+  },
+] as const satisfies readonly Assumption[];
+
+type WithNames = Extract<(typeof assumptions)[number], { names: object }>;
+type KeysOf<T> = T extends unknown ? keyof T : never;
+
+/** The keys under which a profile may override a guessed name: `folder_parent`, `page_total` … */
+export type NameKey = KeysOf<WithNames['names']>;
+
+/** Overrides as a profile keeps them: the one true name for a key. */
+export type NameOverrides = Partial<Record<NameKey, string>>;
+
+const guessed = Object.assign(
+  {},
+  ...assumptions.flatMap((row) => ('names' in row ? [row.names] : [])),
+) as Record<NameKey, readonly string[]>;
+
+export const nameKeys = Object.keys(guessed) as NameKey[];
+
+/** The names to try for a key, best first: the override alone where there is one. */
+export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {
+  const override = overrides[key];
+  return override === undefined ? guessed[key] : [override];
+}
+
+/** A11: what a processing status means for somebody who waits. */
+export function statusMeans(status: string | undefined): 'ready' | 'failed' | 'in progress' {
+  if (status === 'ready') return 'ready';
+  return ['failed', 'error', 'errored', 'rejected'].includes(status ?? '')
+    ? 'failed'
+    : 'in progress';
+}
+
+/** A12: suggested in help and completions; any other value is passed through. */
+export const assetTypes = ['video', 'audio', 'image', 'document', 'third_party', 'generic'] as const;
+
+/** A11: suggested in help and completions; any other value is passed through. */
+export const assetStatuses = ['queued', 'processing', 'ready', 'failed'] as const;

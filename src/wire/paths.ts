@@ -1,0 +1,19 @@
+/** Every path of §4, relative to the base URL. Trailing slashes are the specification's. */
+
+export const apiPrefix = '/api/external/v1';
+
+const at = (path: string) => `${apiPrefix}${path}`;
+const id = encodeURIComponent;
+
+/** The two nouns that share list, detail, update, delete and player (§4 Videos, Assets). */
+export type Collection = 'assets' | 'videos';
+
+export const paths = {
+  collection: (collection: Collection) => at(`/${collection}/`),
+  item: (collection: Collection, uid: string) => at(`/${collection}/${id(uid)}/`),
+  player: (collection: Collection, uid: string) => at(`/${collection}/${id(uid)}/player/`),
+  upload: () => at('/upload/'),
+  workspaces: () => at('/workspaces/'),
+  folders: (workspace: string) => at(`/workspaces/${id(workspace)}/folders/`),
+  playbackInfo: () => at('/playback/info/'),
+};

@@ -1,0 +1,27 @@
+/** §4 Upload (TUS): the protocol's names and sizes. */
+
+export const tusVersion = '1.0.0';
+
+/** "Body: raw bytes, at most 50 MiB per request." */
+export const maxChunkBytes = 50 * 1024 * 1024;
+
+/** "sessions expire after 24 hours" (§2, §8). */
+export const sessionLifetimeMs = 24 * 60 * 60 * 1000;
+
+/** Keys of `Upload-Metadata`; the first two are required. */
+export type UploadMetadata = {
+  filename: string;
+  workspace_uid: string;
+  asset_name?: string;
+  description?: string;
+  parent_folder_uid?: string;
+  content_type?: string;
+};
+
+/** "comma-separated list of `key <base64(value)>` pairs" (§4). Keys without a value are left out. */
+export function encodeMetadata(metadata: UploadMetadata): string {
+  return Object.entries(metadata)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key} ${Buffer.from(value as string, 'utf8').toString('base64')}`)
+    .join(',');
+}

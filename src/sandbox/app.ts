@@ -1,7 +1,7 @@
-import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { type App, apiPrefix, type Env } from './http.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { notYet, notYetRoutes } from './routes/not-yet.ts';
@@ -10,12 +10,6 @@ import { uploadRoutes } from './routes/uploads.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
-import type { ApiKey, Scope } from './store/keys.ts';
-
-export type Env = { Bindings: HttpBindings; Variables: { key: ApiKey } };
-export type App = OpenAPIHono<Env>;
-
-export const apiPrefix = '/api/external/v1';
 
 const maxJsonBytes = 1024 * 1024;
 const tooLarge = () => {
@@ -104,14 +98,5 @@ const authenticated =
         headers: { 'Retry-After': String(retryAfterSeconds) },
       });
     c.set('key', key);
-    await next();
-  };
-
-/** "A call needing a scope that the key lacks returns 403." (§5.4) */
-export const scoped =
-  (scope: Scope): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    if (!c.get('key').scopes.includes(scope))
-      throw new ServiceError(403, `this key lacks the scope "${scope}"`);
     await next();
   };

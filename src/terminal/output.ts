@@ -134,6 +134,6 @@ async function writeTable(
   const rows: string[][] = [];
   for await (const page of result.pages)
     for (const item of page) rows.push(result.columns.map((column) => column.value(item, dress)));
-  if (rows.length === 0) return terminal.say(result.empty);
+  if (rows.length === 0) return result.empty ? terminal.say(result.empty) : undefined;
   await terminal.write(table(result.columns, rows, dress));
 }

@@ -170,13 +170,12 @@ export async function uploadAll(
   } finally {
     progress.close();
   }
-  const result = listBy(
-    ({ asset_uid, path }) => asset_uid ?? path,
-    records,
-    uploadColumns,
-    'nothing to upload',
-  );
-  return { result, failure: jobs.length === 1 ? failures[0] : someFailed(failures, jobs.length) };
+  const [failure] = failures;
+  // For people, the error of a single file says it all; machines get their array in any case.
+  const alone = failure && jobs.length === 1;
+  const shown = alone && context.settings.output === 'human' ? [] : records;
+  const result = listBy(({ asset_uid, path }) => asset_uid ?? path, shown, uploadColumns, '');
+  return { result, failure: alone ? failure : someFailed(failures, jobs.length) };
 }
 
 async function uploadOne(

@@ -1,4 +1,4 @@
-import { type App, apiPrefix, scoped } from '../app.ts';
+import { type App, apiPrefix, scoped } from '../http.ts';
 import { ServiceError } from '../service-error.ts';
 import type { Scope } from '../store/keys.ts';
 

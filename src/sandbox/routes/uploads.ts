@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { type App, apiPrefix, type Env, scoped } from '../app.ts';
+import { type App, apiPrefix, type Env, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow } from '../store/sessions.ts';

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../app.ts';
+import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { json, listParameters, pageOf, workspace } from './schemas.ts';
 

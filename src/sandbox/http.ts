@@ -1,0 +1,20 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
+import { ServiceError } from './service-error.ts';
+import type { ApiKey, Scope } from './store/keys.ts';
+
+/** What a request carries: Node's own objects, and the key that made it. */
+export type Env = { Bindings: HttpBindings; Variables: { key: ApiKey } };
+export type App = OpenAPIHono<Env>;
+
+export const apiPrefix = '/api/external/v1';
+
+/** "A call needing a scope that the key lacks returns 403." (§5.4) */
+export const scoped =
+  (scope: Scope): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    if (!c.get('key').scopes.includes(scope))
+      throw new ServiceError(403, `this key lacks the scope "${scope}"`);
+    await next();
+  };

@@ -13,6 +13,7 @@ export class FileSource {
   readonly realPath: string;
   readonly identity: FileIdentity;
   readonly #handle: FileHandle;
+  #ring: Buffer[] | undefined;
 
   private constructor(path: string, realPath: string, identity: FileIdentity, handle: FileHandle) {
     this.path = path;
@@ -44,9 +45,10 @@ export class FileSource {
    * @throws MediactlError `file_changed` (13), `file_gone` (1)
    */
   async *read(start: number, end: number): AsyncGenerator<Buffer> {
-    // Three buffers in turn: one with the socket, one with the consumer, one being filled. They
-    // belong to this reading alone, since an aborted request may still hold the last one.
-    const ring = [0, 1, 2].map(() => Buffer.allocUnsafeSlow(Math.min(readBytes, end - start)));
+    // Three buffers in turn: one with the socket, one with the consumer, one being filled. They go
+    // back only from a reading that came to its end: an aborted request may still hold one.
+    const ring = this.#ring ?? [0, 1, 2].map(() => Buffer.allocUnsafeSlow(readBytes));
+    this.#ring = undefined;
     const fill = (at: number, turn: number) => {
       const filled = this.#fill(ring[turn % 3] as Buffer, at, Math.min(readBytes, end - at));
       filled.catch(() => {}); // awaited below, unless the consumer leaves first
@@ -60,6 +62,7 @@ export class FileSource {
       else await this.assertUnchanged();
       yield filled;
     }
+    this.#ring = ring;
   }
 
   async #fill(buffer: Buffer, at: number, length: number): Promise<Buffer> {

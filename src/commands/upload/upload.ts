@@ -160,7 +160,7 @@ export async function uploadAll(
       try {
         records.push(await uploadOne(context, job, options, timeoutMs, progress.show.bind(progress)));
       } catch (thrown) {
-        const error = resumable(asMediactlError(thrown), job.path);
+        const error = resumable(asMediactlError(thrown));
         progress.close();
         if (signal.aborted) throw error;
         failures.push(error);
@@ -246,14 +246,14 @@ async function uploadOne(
   }
 }
 
-/** Most failures of an upload end with: run it again. */
-function resumable(error: MediactlError, path: string): MediactlError {
-  const again = path === '-' ? 'mediactl uploads resume --all' : `mediactl upload '${path}'`;
-  const { exitCode, hint } = error.explanation;
-  if (exitCode === exitCodes.interrupted || exitCode === exitCodes.terminated)
-    return error.with({ hint: `${again} goes on from here` });
-  if (exitCode === exitCodes.unreachable || exitCode === exitCodes.rateLimited)
-    return error.with({ hint: [hint, `${again} goes on from here`].filter(Boolean).join('; ') });
+const again = 'run the same command again, or mediactl uploads resume --all, to go on from here';
+
+/** Failures that leave something to go on with say how. */
+function resumable(error: MediactlError): MediactlError {
+  const { exitCode, hint, code } = error.explanation;
+  const stopped = [exitCodes.interrupted, exitCodes.terminated, exitCodes.rateLimited, exitCodes.unauthenticated, exitCodes.quota];
+  if ((stopped as number[]).includes(exitCode)) return error.with({ hint: [hint, again].filter(Boolean).join('; then ') });
+  if (exitCode === exitCodes.unreachable && code !== 'refused') return error.with({ hint: again });
   return error;
 }
 

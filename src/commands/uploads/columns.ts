@@ -62,8 +62,7 @@ export const pendingColumns: Column<PendingUpload>[] = [
         : `${offset_bytes}/${size_bytes}`;
     },
   },
-  { header: 'ASSET', value: ({ asset_uid }) => printable(asset_uid ?? ''), whole: true },
-  { header: 'STATE', value: ({ state }) => state },
+  { header: 'STATE', value: ({ state }) => state, whole: true },
   {
     header: 'EXPIRES',
     value: ({ expires_at }, { isTerminal, now }) =>

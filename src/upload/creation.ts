@@ -2,7 +2,8 @@ import type { Api } from '../api/api.ts';
 import type { CreatedSession } from '../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { Asset } from '../wire/types.ts';
-import type { JournalEntry } from './journal.ts';
+import { statusMeans } from '../wire/assumptions.ts';
+import { isCorrupt, type Journal, type JournalEntry } from './journal.ts';
 
 const maxTries = 10;
 /** Clocks of this machine and the service may differ. */
@@ -36,10 +37,17 @@ export function madeNothing(error: unknown): boolean {
 }
 
 /**
- * What a creation whose answer was lost may have left: assets of that name, made since. A search,
- * not a guess; the caller says what was found and asks.
+ * What a creation whose answer was lost may have left: assets of that name, made since, still
+ * without their bytes, and not those of other uploads under way here. A search, not a guess; the
+ * caller says what was found and asks.
  */
-export async function findOrphans({ assets }: Api, entry: JournalEntry): Promise<Asset[]> {
+export async function findOrphans(
+  { assets }: Api,
+  journal: Journal,
+  entry: JournalEntry,
+): Promise<Asset[]> {
+  const others = await journal.list();
+  const known = new Set(others.map((other) => !isCorrupt(other) && other.session?.assetUid));
   const { filename, asset_name } = entry.metadata;
   const stem = filename.replace(/\.[^.]+$/, '');
   const names = asset_name === undefined ? [filename, stem] : [asset_name];
@@ -48,8 +56,10 @@ export async function findOrphans({ assets }: Api, entry: JournalEntry): Promise
   for await (const page of assets.list({ search: asset_name ?? stem }, { limit: 200 }))
     found.push(
       ...page.filter(
-        ({ name, created_at }) =>
+        ({ uid, name, status, created_at }) =>
           names.includes(name ?? '') &&
+          !known.has(uid) &&
+          statusMeans(status) === 'in progress' &&
           (created_at === undefined || Date.parse(created_at) >= since),
       ),
     );

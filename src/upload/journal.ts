@@ -64,7 +64,7 @@ export class Journal {
       text = await readFile(path, 'utf8');
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      return code === 'ENOENT' ? undefined : { id, path, reason: message };
+      return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { id, path, reason: message };
     }
     try {
       const entry = JSON.parse(text) as JournalEntry;
@@ -77,7 +77,7 @@ export class Journal {
 
   async list(): Promise<(JournalEntry | CorruptEntry)[]> {
     const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
       throw error;
     });
     const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5));

@@ -147,7 +147,7 @@ class FileUpload {
       resumedFrom: this.#resumedFrom,
       blake3,
       verified,
-      forget: () => this.#tools.journal.remove(this.#id),
+      forget: () => this.#forget(),
     };
   }
 
@@ -246,7 +246,7 @@ class FileUpload {
         expiresAt: created.expires_at ?? '',
       };
     } catch (error) {
-      if (madeNothing(error) || isForeign(error)) await this.#tools.journal.remove(this.#id);
+      if (madeNothing(error) || isForeign(error)) await this.#forget();
       throw error;
     }
     await this.#write(this.#entry);
@@ -256,7 +256,7 @@ class FileUpload {
   }
 
   async #askAboutLostAnswer(entry: JournalEntry): Promise<void> {
-    const orphans = await findOrphans(this.#tools.api, entry);
+    const orphans = await findOrphans(this.#tools.api, this.#tools.journal, entry);
     if (orphans.length === 0) return;
     await this.#tools.confirmNewAsset(creationUnknown(this.#job.path, orphans, this.#id));
     this.#notice(`left alone: ${orphans.map(({ uid }) => uid).join(', ')}`);
@@ -320,8 +320,13 @@ class FileUpload {
     await this.#tools.journal.write(entry).catch((error) => this.#journalFailed(error));
   }
 
+  async #forget(): Promise<void> {
+    await this.#tools.journal.remove(this.#id).catch((error) => this.#journalFailed(error));
+  }
+
   /** The upload still runs where it can; only its resuming is lost. */
   #journalFailed(error: unknown): void {
+    if (!this.#journalWorks) return;
     this.#journalWorks = false;
     this.#notice(
       `cannot write to ${this.#tools.journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,

@@ -1,0 +1,85 @@
+import { PassThrough, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import type { ExitCode } from '../../src/errors.ts';
+import { runProgram } from '../../src/program.ts';
+import { Terminal } from '../../src/terminal/terminal.ts';
+import { makeFolder } from './temporary.ts';
+
+class Buffered extends Writable {
+  text = '';
+  isTTY: boolean;
+  columns: number;
+
+  constructor(isTTY: boolean, columns: number) {
+    super();
+    this.isTTY = isTTY;
+    this.columns = columns;
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+export type CliOptions = {
+  environment?: Record<string, string | undefined>;
+  stdin?: string | Buffer;
+  /** All three streams are a terminal. */
+  tty?: boolean;
+  columns?: number;
+  cwd?: string;
+  clock?: Clock;
+  signal?: AbortSignal;
+};
+
+export type Ran = { code: ExitCode; stdout: string; stderr: string };
+
+/** This machine's user in a test: a home of its own, in which the whole program runs in process. */
+export class Cli {
+  readonly home = makeFolder();
+  readonly #environment: Record<string, string | undefined>;
+
+  constructor(environment: Record<string, string | undefined> = {}) {
+    this.#environment = {
+      MEDIACTL_CONFIG_DIR: `${this.home}/config`,
+      MEDIACTL_STATE_DIR: `${this.home}/state`,
+      MEDIACTL_KEY_STORE: 'file',
+      ...environment,
+    };
+  }
+
+  async run(args: readonly string[], options: CliOptions = {}): Promise<Ran> {
+    const { tty = false, columns = 100, clock = systemClock } = options;
+    const stdin = Object.assign(new PassThrough(), { isTTY: tty });
+    if (options.stdin !== undefined) stdin.end(options.stdin);
+    const stdout = new Buffered(tty, columns);
+    const stderr = new Buffered(tty, columns);
+    const environment = { ...this.#environment, ...options.environment };
+    const code = await runProgram(args, {
+      terminal: new Terminal({ stdin, stdout, stderr, environment }),
+      environment,
+      cwd: options.cwd ?? this.home,
+      clock,
+      processes: {
+        pid: process.pid,
+        execPath: process.execPath,
+        signal: (pid, signal) => void process.kill(pid, signal),
+      },
+      signal: options.signal ?? new AbortController().signal,
+      directories: { config: `${this.home}/config`, state: `${this.home}/state` },
+      version: '0.0.0-test',
+      sandboxProgram: fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url)),
+    });
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  }
+
+  /** Runs with --json and reads stdout. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert on what it is
+  async json(args: readonly string[], options: CliOptions = {}): Promise<any> {
+    const { code, stdout, stderr } = await this.run([...args, '--json'], options);
+    if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+}

@@ -1,0 +1,16 @@
+import { type Clock, systemClock } from '../../src/clock.ts';
+
+/** A clock on which waits pass a hundred times faster, and chance is always at its worst. */
+export function fastClock(factor = 100): Clock & { sleptMs: number[] } {
+  const startedAt = Date.now();
+  const sleptMs: number[] = [];
+  return {
+    sleptMs,
+    now: () => startedAt + (Date.now() - startedAt) * factor,
+    random: () => 0.999,
+    sleep: (delayMs, signal) => {
+      sleptMs.push(delayMs);
+      return systemClock.sleep(delayMs / factor, signal);
+    },
+  };
+}

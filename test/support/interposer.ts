@@ -1,0 +1,86 @@
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { listen } from './http-server.ts';
+
+export type Seen = {
+  method: string;
+  path: string;
+  /** How many requests of this method came, this one included. */
+  nth: number;
+  headers: IncomingMessage['headers'];
+};
+
+/** What to do with a request: answer it here, or let it through, perhaps changed. */
+export type Fault = {
+  /** Answers instead of the service. */
+  respond?: (response: ServerResponse, request: IncomingMessage) => void;
+  /** Cuts the connection once the service was sent so many bytes of the body. */
+  cutAfterBytes?: number;
+  /** Lets the service answer, and cuts the connection instead of passing the answer on. */
+  loseAnswer?: boolean;
+  /** Called when the answer of the service is there, before it is passed on. */
+  beforeAnswer?: (status: number) => void | Promise<void>;
+  /** Changes headers of the answer. */
+  headers?: (headers: Record<string, string>) => Record<string, string>;
+};
+
+/** A fault between client and service: a real server that passes requests on to a real service. */
+export class Interposer {
+  readonly seen: Seen[] = [];
+  readonly #target: string;
+  readonly #plan: (seen: Seen) => Fault | undefined;
+  url = '';
+
+  private constructor(target: string, plan: (seen: Seen) => Fault | undefined) {
+    this.#target = target;
+    this.#plan = plan;
+  }
+
+  static async before(
+    target: string,
+    plan: (seen: Seen) => Fault | undefined = () => undefined,
+  ): Promise<Interposer> {
+    const interposer = new Interposer(target, plan);
+    interposer.url = await listen((request, response) => interposer.#pass(request, response));
+    return interposer;
+  }
+
+  /** `POST`, `HEAD`, `PATCH` … in order. */
+  get methods(): string[] {
+    return this.seen.map(({ method }) => method);
+  }
+
+  async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const method = request.method ?? '';
+    const nth = this.seen.filter((each) => each.method === method).length + 1;
+    const seen = { method, path: request.url ?? '', nth, headers: request.headers };
+    this.seen.push(seen);
+    const fault = this.#plan(seen) ?? {};
+    if (fault.respond) return fault.respond(response, request);
+    const onward = httpRequest(new URL(request.url ?? '', this.#target), {
+      method,
+      headers: { ...request.headers, host: new URL(this.#target).host },
+      agent: false,
+    });
+    onward.on('error', () => response.destroy());
+    onward.on('response', async (answer) => {
+      await fault.beforeAnswer?.(answer.statusCode ?? 0);
+      if (fault.loseAnswer) return request.socket.destroy();
+      const headers = answer.headers as Record<string, string>;
+      response.writeHead(answer.statusCode ?? 502, fault.headers?.(headers) ?? headers);
+      answer.pipe(response);
+    });
+    let passed = 0;
+    for await (const chunk of request) {
+      const room = (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY) - passed;
+      onward.write(chunk.subarray(0, Math.max(0, room)));
+      passed += chunk.length;
+      if (passed < (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY)) continue;
+      // Let what was written arrive, then break both lines.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      onward.destroy();
+      request.socket.destroy();
+      return;
+    }
+    onward.end();
+  }
+}

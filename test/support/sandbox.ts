@@ -1,0 +1,35 @@
+import { rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createSandbox, type Sandbox } from '../../src/sandbox/create.ts';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { makeFolder } from './temporary.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export const mediaWorker = `${root}dist/media-worker.cjs`;
+export const fixture = (name: string) => `${root}test/fixtures/${name}`;
+
+export type TestSandbox = Sandbox & {
+  dataDir: string;
+  /** A key with all scopes. */
+  key: string;
+  /** Stops it and deletes its folder. */
+  end(): Promise<void>;
+};
+
+/** A sandbox on a free port, in a folder of its own. */
+export async function startSandbox(
+  options: Partial<SandboxOptions> = {},
+): Promise<TestSandbox> {
+  const dataDir = options.dataDir ?? makeFolder();
+  const sandbox = await createSandbox({ port: 0, mediaWorker, ...options, dataDir });
+  return {
+    ...sandbox,
+    dataDir,
+    key: sandbox.createKey('test'),
+    end: async () => {
+      await sandbox.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

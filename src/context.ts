@@ -117,9 +117,11 @@ export class Context {
   async #resolveAccount(): Promise<Account> {
     const { settings } = this;
     const config = await this.profiles.read();
-    const name = settings.profile ?? (settings.apiKey && settings.baseUrl ? undefined : config.current);
+    const name =
+      settings.profile ?? (settings.apiKey && settings.baseUrl ? undefined : config.current);
     const profile = name === undefined ? undefined : config.profiles[name];
-    if (settings.profile !== undefined && !profile) throw noSuchProfile(settings.profile, config.profiles);
+    if (settings.profile !== undefined && !profile)
+      throw noSuchProfile(settings.profile, config.profiles);
     if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
     const baseUrl = parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
     if (isPlaintextElsewhere(baseUrl))

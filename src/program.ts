@@ -6,7 +6,7 @@ import {
   type ExitCode,
   exitCodeMeanings,
   exitCodes,
-  MediactlError,
+  type MediactlError,
   usageError,
 } from './errors.ts';
 import { type GlobalOptions, resolveSettings } from './profiles/settings.ts';

@@ -1,6 +1,6 @@
+import type { NameOverrides } from '../wire/assumptions.ts';
 import { type Collection, paths } from '../wire/paths.ts';
 import type { Asset, Page, PlayerData } from '../wire/types.ts';
-import type { NameOverrides } from '../wire/assumptions.ts';
 import { pages, type Window } from './pages.ts';
 import type { Transport } from './transport.ts';
 

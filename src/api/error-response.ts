@@ -8,11 +8,21 @@ export type Purpose = {
   scope?: 'Read Assets' | 'Write Assets' | 'Delete Assets';
 };
 
-type Row = { code: string; exitCode: ExitCode; problem: string; hint?: string; retryable?: boolean };
+type Row = {
+  code: string;
+  exitCode: ExitCode;
+  problem: string;
+  hint?: string;
+  retryable?: boolean;
+};
 
 /** §7, a row a status. */
 const rows: Record<number, Row> = {
-  400: { code: 'bad_request', exitCode: exitCodes.rejected, problem: 'the service refused the request' },
+  400: {
+    code: 'bad_request',
+    exitCode: exitCodes.rejected,
+    problem: 'the service refused the request',
+  },
   401: {
     code: 'unauthenticated',
     exitCode: exitCodes.unauthenticated,
@@ -27,7 +37,11 @@ const rows: Record<number, Row> = {
   },
   403: { code: 'forbidden', exitCode: exitCodes.forbidden, problem: 'this key may not do that' },
   404: { code: 'not_found', exitCode: exitCodes.notFound, problem: 'not found' },
-  409: { code: 'conflict', exitCode: exitCodes.rejected, problem: 'the service reports a conflict' },
+  409: {
+    code: 'conflict',
+    exitCode: exitCodes.rejected,
+    problem: 'the service reports a conflict',
+  },
   410: { code: 'gone', exitCode: exitCodes.notFound, problem: 'it no longer exists' },
   412: {
     code: 'precondition_failed',
@@ -39,7 +53,11 @@ const rows: Record<number, Row> = {
     exitCode: exitCodes.rejected,
     problem: 'the upload exceeds the maximum allowed size',
   },
-  422: { code: 'invalid', exitCode: exitCodes.rejected, problem: 'the service found a value invalid' },
+  422: {
+    code: 'invalid',
+    exitCode: exitCodes.rejected,
+    problem: 'the service found a value invalid',
+  },
   429: {
     code: 'rate_limited',
     exitCode: exitCodes.rateLimited,
@@ -136,7 +154,8 @@ const cut = (text: string) => {
 };
 
 export const isHtml = (response: ApiResponse) =>
-  /html/i.test(response.headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(response.text);
+  /html/i.test(response.headers['content-type'] ?? '') ||
+  /^\s*<(!doctype|html)/i.test(response.text);
 
 /** An answer past 2xx as the error that the user sees, read by its Content-Type. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {

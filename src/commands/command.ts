@@ -41,9 +41,15 @@ export const globalOptions = (): Option[] =>
     new Option('-n, --dry-run', 'print what would be sent, and change nothing'),
     new Option('--no-input', 'never ask; fail where an answer is needed'),
     new Option('--color <when>', 'auto, always or never'),
-    new Option('--request-timeout <duration>', 'longest silence of a connection (30s; 120s in uploads)'),
+    new Option(
+      '--request-timeout <duration>',
+      'longest silence of a connection (30s; 120s in uploads)',
+    ),
     new Option('--max-wait <duration>', 'longest wait in all for rate limits and outages (1h)'),
-    new Option('--debug <what>', 'say more on stderr: --debug alone, or --debug=http for every request'),
+    new Option(
+      '--debug <what>',
+      'say more on stderr: --debug alone, or --debug=http for every request',
+    ),
   ].map((option) => option.helpGroup('Global options:'));
 
 /** The options of a parsed command and of the program before it: `mediactl --json assets ls`. */

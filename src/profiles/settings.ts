@@ -63,8 +63,15 @@ export async function resolveSettings(
     yes: options.yes ?? isSet(variable('YES')),
     dryRun: options.dryRun ?? false,
     input: options.input !== false && !isSet(variable('NO_INPUT')),
-    color: oneOf('--color', ['auto', 'always', 'never'], options.color ?? variable('COLOR'), 'auto'),
-    requestTimeoutMs: requestTimeout ? parseDuration('--request-timeout', requestTimeout) : undefined,
+    color: oneOf(
+      '--color',
+      ['auto', 'always', 'never'],
+      options.color ?? variable('COLOR'),
+      'auto',
+    ),
+    requestTimeoutMs: requestTimeout
+      ? parseDuration('--request-timeout', requestTimeout)
+      : undefined,
     maxWaitMs: parseDuration('--max-wait', options.maxWait ?? variable('MAX_WAIT') ?? '1h'),
     debug: debugLevel(options.debug ?? variable('DEBUG')),
   };

@@ -1,10 +1,10 @@
 import type { Files } from './files.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import type { Signer } from './signing.ts';
 import type { Assets } from './store/assets.ts';
 import type { Keys } from './store/keys.ts';
 import type { Sessions } from './store/sessions.ts';
 import type { Workspaces } from './store/workspaces.ts';
-import type { RateLimiter } from './rate-limiter.ts';
 import type { Receiver } from './uploads/receiver.ts';
 
 /** What the routes are handed. */

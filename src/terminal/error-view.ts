@@ -4,7 +4,10 @@ import type { Terminal } from './terminal.ts';
 
 /** Problem, cause, next step on stderr; in a machine mode, one JSON line. */
 export function showError(terminal: Terminal, error: MediactlError, machine: boolean): void {
-  if (machine) return terminal.say(JSON.stringify({ error: error.toJSON() }));
+  if (machine) {
+    terminal.say(JSON.stringify({ error: error.toJSON() }));
+    return;
+  }
   const { bold, dim, red } = terminal.colors(terminal.stderr);
   const { reason, hint } = error.explanation;
   terminal.say(

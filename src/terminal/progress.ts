@@ -18,8 +18,7 @@ export async function openProgress(
   const chosen = mode === 'auto' ? (terminal.canAnimate ? 'bar' : 'plain') : mode;
   if (chosen === 'json')
     return { show: (event) => terminal.say(JSON.stringify(event)), close: () => {} };
-  if (chosen === 'none')
-    return { show: (event) => sayNotice(event, terminal), close: () => {} };
+  if (chosen === 'none') return { show: (event) => sayNotice(event, terminal), close: () => {} };
   if (chosen === 'plain') return new PlainProgress(terminal, clock);
   return new BarProgress(terminal, clock, await openSpinner(terminal));
 }
@@ -131,20 +130,28 @@ class BarProgress implements Progress {
   }
 
   show(event: UploadEvent): void {
-    if (event.event === 'progress') return this.#progress(event);
-    if (event.event === 'waiting') return this.#waiting(event);
-    if (event.event === 'going_on') return this.#note('');
-    if (event.event === 'status') {
-      const name = printable(event.path);
-      if (event.status === 'ready') this.close();
-      else this.#spinner.say(`${name}: ${event.status}`);
-      return;
+    switch (event.event) {
+      case 'progress':
+        this.#progress(event);
+        break;
+      case 'waiting':
+        this.#waiting(event);
+        break;
+      case 'going_on':
+        this.#note('');
+        break;
+      case 'status':
+        if (event.status === 'ready') this.close();
+        else this.#spinner.say(`${printable(event.path)}: ${event.status}`);
+        break;
+      case 'started':
+        this.#rate = new Rate();
+        break;
+      default:
+        this.close();
+        sayNotice(event, this.#terminal);
+        this.#sayLine(event);
     }
-    const happened = line(event);
-    if (event.event === 'started') this.#rate = new Rate();
-    if (event.event === 'notice' || happened || event.event === 'uploaded') this.close();
-    sayNotice(event, this.#terminal);
-    if (happened) this.#terminal.say(happened);
   }
 
   #progress(event: UploadEvent & { event: 'progress' }): void {
@@ -189,6 +196,11 @@ class BarProgress implements Progress {
   #note(note: string): void {
     if (note === '') clearInterval(this.#countdown);
     this.#bar?.update({ note });
+  }
+
+  #sayLine(event: UploadEvent): void {
+    const happened = line(event);
+    if (happened) this.#terminal.say(happened);
   }
 
   close(): void {

@@ -48,8 +48,7 @@ export async function confirm(
   { yes, instead }: { yes: boolean; instead: string },
 ): Promise<void> {
   if (yes) return;
-  if (!terminal.isInteractive)
-    throw usageError(`${question} Nobody can be asked here`, instead);
+  if (!terminal.isInteractive) throw usageError(`${question} Nobody can be asked here`, instead);
   const answer = await ask(terminal, `${question} [y/N] `, false);
   if (!/^y(es)?$/i.test(answer.trim())) throw declined();
 }

@@ -5,7 +5,10 @@ const patterns: [RegExp, string][] = [
   [/(authorization:\s*\w+\s+)[^\s"']+/gi, `$1${mask}`],
   [/(bearer\s+)[^\s"']+/gi, `$1${mask}`],
   [/("?(?:playback_)?token"?\s*[:=]\s*"?)[^"&\s,}]+/gi, `$1${mask}`],
-  [/([?&](?:signature|sig|token|expires|x-amz-[a-z-]+|policy|key-pair-id)=)[^&\s"']+/gi, `$1${mask}`],
+  [
+    /([?&](?:signature|sig|token|expires|x-amz-[a-z-]+|policy|key-pair-id)=)[^&\s"']+/gi,
+    `$1${mask}`,
+  ],
 ];
 
 /** The one redactor: whatever goes to stderr passes it. */

@@ -31,7 +31,9 @@ export function table(
   dress: Dress,
 ): string {
   const cells = [columns.map(({ header }) => header), ...rows];
-  const widths = columns.map((_, at) => Math.max(...cells.map((row) => stringWidth(row[at] ?? ''))));
+  const widths = columns.map((_, at) =>
+    Math.max(...cells.map((row) => stringWidth(row[at] ?? ''))),
+  );
   let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - dress.columns;
   while (excess > 0) {
     const widest = columns.reduce(

@@ -1,8 +1,8 @@
 import type { Api } from '../api/api.ts';
 import type { CreatedSession } from '../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { Asset } from '../wire/types.ts';
 import { statusMeans } from '../wire/assumptions.ts';
+import type { Asset } from '../wire/types.ts';
 import { isCorrupt, type Journal, type JournalEntry } from './journal.ts';
 
 const maxTries = 10;
@@ -33,7 +33,11 @@ export async function createSession(
 export function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status, code } = error.explanation;
-  return code === 'refused' || code === 'tls' || (status !== undefined && status >= 400 && status !== 500 && status !== 502 && status !== 504);
+  return (
+    code === 'refused' ||
+    code === 'tls' ||
+    (status !== undefined && status >= 400 && status !== 500 && status !== 502 && status !== 504)
+  );
 }
 
 /**

@@ -139,7 +139,8 @@ export class SessionHttpStack implements HttpStack {
         response,
         exitCodes.integrity,
       );
-    if (chunk) this.#stalled = response.status < 300 && offset > chunk.start ? 0 : this.#stalled + 1;
+    if (chunk)
+      this.#stalled = response.status < 300 && offset > chunk.start ? 0 : this.#stalled + 1;
     if (this.#stalled >= stallLimit)
       throw broken(`the upload does not get past byte ${offset}`, response);
     await digest.catchUp(offset);

@@ -1,5 +1,5 @@
-import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
+import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { isRunning, type Processes } from '../processes.ts';
 

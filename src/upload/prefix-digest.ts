@@ -46,7 +46,10 @@ export class PrefixDigest {
     if (expected) {
       await this.#readUpTo(expected.offset);
       if (this.#checksum.digest() !== expected.blake3)
-        throw changed(this.#source.path, 'the part that was uploaded earlier is no longer the same');
+        throw changed(
+          this.#source.path,
+          'the part that was uploaded earlier is no longer the same',
+        );
       this.#expected = undefined;
     }
     await this.#readUpTo(offset);
@@ -54,6 +57,7 @@ export class PrefixDigest {
 
   async #readUpTo(offset: number): Promise<void> {
     if (offset <= this.#offset) return;
-    for await (const bytes of this.#source.read(this.#offset, offset)) this.take(this.#offset, bytes);
+    for await (const bytes of this.#source.read(this.#offset, offset))
+      this.take(this.#offset, bytes);
   }
 }

@@ -192,7 +192,14 @@ export function statusMeans(status: string | undefined): 'ready' | 'failed' | 'i
 }
 
 /** A12: suggested in help and completions; any other value is passed through. */
-export const assetTypes = ['video', 'audio', 'image', 'document', 'third_party', 'generic'] as const;
+export const assetTypes = [
+  'video',
+  'audio',
+  'image',
+  'document',
+  'third_party',
+  'generic',
+] as const;
 
 /** A11: suggested in help and completions; any other value is passed through. */
 export const assetStatuses = ['queued', 'processing', 'ready', 'failed'] as const;

@@ -1,11 +1,23 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { someBytes, writeSome } from '../support/files.ts';
 import { answer } from '../support/http-server.ts';
-import { type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import { answering, type Fault, Interposer, type Seen } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 /** Small chunks: the faults are the same, the files are not. */
@@ -33,8 +45,7 @@ const environmentFor = (url: string) => ({
   MEDIACTL_WORKSPACE: sandbox.workspace,
 });
 
-const through = (plan: (seen: Seen) => Fault | undefined) =>
-  Interposer.before(sandbox.url, plan);
+const through = (plan: (seen: Seen) => Fault | undefined) => Interposer.before(sandbox.url, plan);
 
 /** Uploads through an interposer, on a fast clock unless told otherwise. */
 async function upload(interposer: Interposer, args: string[] = [], options: CliOptions = {}) {
@@ -115,42 +126,40 @@ describe('a fresh upload', () => {
 });
 
 describe('rate limit', () => {
-  it.each(['POST', 'PATCH', 'HEAD'])('429 on %s is waited out and counts as no failure', async (method) => {
-    const clock = fastClock();
-    const limited = (seen: Seen): Fault | undefined => {
-      if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2) return { cutAfterBytes: 100 };
-      if (seen.method !== method || seen.nth > 3) return undefined;
-      return {
-        respond: (response, request) => {
-          request.resume();
-          answer(response, 429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
-        },
+  it.each(['POST', 'PATCH', 'HEAD'])(
+    '429 on %s is waited out and counts as no failure',
+    async (method) => {
+      const clock = fastClock();
+      const limited = (seen: Seen): Fault | undefined => {
+        if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2)
+          return { cutAfterBytes: 100 };
+        if (seen.method !== method || seen.nth > 3) return undefined;
+        return answering(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
       };
-    };
-    const interposer = await through(limited);
-    const { code, record, stderr } = await upload(interposer, ['--progress', 'json'], { clock });
-    expect(code).toBe(0);
-    await expectWhole(record);
-    expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
-    const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
-    expect(waits).toHaveLength(3);
-  });
+      const interposer = await through(limited);
+      const { code, record, stderr } = await upload(interposer, ['--progress', 'json'], { clock });
+      expect(code).toBe(0);
+      await expectWhole(record);
+      expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
+      const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
+      expect(waits).toHaveLength(3);
+    },
+  );
 
   it('past --max-wait it ends 9, keeps its state, and the same command goes on', async () => {
     let limited = true;
     const interposer = await through((seen) =>
       limited && seen.method === 'PATCH' && seen.nth >= 3
-        ? {
-            respond: (response, request) => {
-              request.resume();
-              answer(response, 429, { error: {} }, { 'retry-after': '3600' });
-            },
-          }
+        ? answering(429, { error: {} }, { 'retry-after': '3600' })
         : undefined,
     );
     const { code, record } = await upload(interposer, ['--max-wait', '10m']);
     expect(code).toBe(9);
-    expect(record.error).toMatchObject({ code: 'rate_limited', retryable: true, retry_after: 3600 });
+    expect(record.error).toMatchObject({
+      code: 'rate_limited',
+      retryable: true,
+      retry_after: 3600,
+    });
     expect(journalFiles()).toHaveLength(1);
     limited = false;
     const second = await upload(interposer);
@@ -184,9 +193,7 @@ describe('broken lines and failing servers', () => {
     const clock = fastClock(10_000);
     let down = true;
     const interposer = await through((seen) =>
-      down && seen.nth > 1 && seen.method !== 'POST'
-        ? { respond: (response, request) => (request.resume(), answer(response, 503, 'no')) }
-        : undefined,
+      down && seen.nth > 1 && seen.method !== 'POST' ? answering(503, 'no') : undefined,
     );
     const { code, record } = await upload(interposer, [], { clock });
     expect(code).toBe(10);
@@ -204,7 +211,7 @@ describe('broken lines and failing servers', () => {
   it('a 503 on creation is tried again: nothing was made', async () => {
     const interposer = await through((seen) =>
       seen.method === 'POST' && seen.nth <= 2
-        ? { respond: (response) => answer(response, 503, 'storage not configured') }
+        ? answering(503, 'storage not configured')
         : undefined,
     );
     const { record } = await upload(interposer);
@@ -234,12 +241,7 @@ describe('offsets', () => {
   it('a 409 names the offset to go on from: no extra HEAD', async () => {
     const interposer = await through((seen) =>
       seen.method === 'PATCH' && seen.nth === 2
-        ? {
-            respond: (response, request) => {
-              request.resume();
-              answer(response, 409, { error: {} }, { 'upload-offset': String(chunkBytes) });
-            },
-          }
+        ? answering(409, { error: {} }, { 'upload-offset': String(chunkBytes) })
         : undefined,
     );
     const { code, record } = await upload(interposer);
@@ -251,12 +253,7 @@ describe('offsets', () => {
   it('an offset beyond the size is an error', async () => {
     const interposer = await through((seen) =>
       seen.method === 'PATCH'
-        ? {
-            respond: (response, request) => {
-              request.resume();
-              answer(response, 409, undefined, { 'upload-offset': '99999999' });
-            },
-          }
+        ? answering(409, undefined, { 'upload-offset': '99999999' })
         : undefined,
     );
     const { code, record } = await upload(interposer);
@@ -266,14 +263,7 @@ describe('offsets', () => {
 
   it.each([204, 409])('the same offset for ever (%i) ends after 5 answers', async (status) => {
     const interposer = await through((seen) =>
-      seen.method === 'PATCH'
-        ? {
-            respond: (response, request) => {
-              request.resume();
-              request.on('end', () => answer(response, status, undefined, { 'upload-offset': '0' }));
-            },
-          }
-        : undefined,
+      seen.method === 'PATCH' ? answering(status, undefined, { 'upload-offset': '0' }) : undefined,
     );
     const { code, record } = await upload(interposer);
     expect(code).toBe(10);
@@ -287,12 +277,15 @@ describe('offsets', () => {
     );
     const abort = new AbortController();
     const watching = await through((seen) => {
-      if (seen.method === 'PATCH' && seen.nth === 3) return { beforeAnswer: () => abort.abort(new Error('stop')), loseAnswer: true };
+      if (seen.method === 'PATCH' && seen.nth === 3)
+        return { beforeAnswer: () => abort.abort(new Error('stop')), loseAnswer: true };
       return undefined;
     });
     const first = await upload(watching, [], { signal: abort.signal });
     expect(first.code).toBe(1);
-    const entry = JSON.parse(readFileSync(join(cli.home, 'state/uploads', journalFiles()[0] as string), 'utf8'));
+    const entry = JSON.parse(
+      readFileSync(join(cli.home, 'state/uploads', journalFiles()[0] as string), 'utf8'),
+    );
     expect(entry.offset).toBe(2 * chunkBytes);
     entry.baseUrl = interposer.url;
     const second = await upload(watching);
@@ -309,7 +302,9 @@ describe('location', () => {
   ])('%s is followed', async (_what, rewrite) => {
     let base = '';
     const interposer = await through((seen) =>
-      seen.method === 'POST' ? { respond: (response) => void createWith(response, (real) => rewrite(real, base)) } : undefined,
+      seen.method === 'POST'
+        ? { respond: (response) => void createWith(response, (real) => rewrite(real, base)) }
+        : undefined,
     );
     base = interposer.url;
     const { code, record } = await upload(interposer);
@@ -360,9 +355,7 @@ describe('refusals of the creation', () => {
     [413, 6, 'too_large'],
     [507, 7, 'storage_full'],
   ])('%i as text/plain: its own words, exit %i, no retry', async (status, exit, code) => {
-    const interposer = await through(() => ({
-      respond: (response) => answer(response, status, `reason for ${status}`),
-    }));
+    const interposer = await through(() => answering(status, `reason for ${status}`));
     const ran = await upload(interposer);
     expect(ran.code).toBe(exit);
     expect(ran.record.error).toMatchObject({ code, status, cause: `reason for ${status}` });
@@ -379,12 +372,7 @@ describe('refusals in mid-upload', () => {
     let refused = true;
     const interposer = await through((seen) =>
       refused && seen.method === 'PATCH' && seen.nth === 3
-        ? {
-            respond: (response, request) => {
-              request.resume();
-              answer(response, status, { error: { message: 'no more' } });
-            },
-          }
+        ? answering(status, { error: { message: 'no more' } })
         : undefined,
     );
     const { code, record } = await upload(interposer);
@@ -454,9 +442,7 @@ async function interruptedAfterTwoChunks(): Promise<string> {
   line = await through((seen) => fault(seen));
   const count = { patches: 0 };
   fault = ({ method }) =>
-    method === 'PATCH' && ++count.patches === 3
-      ? { respond: (response, request) => (request.resume(), answer(response, 402, { error: {} })) }
-      : undefined;
+    method === 'PATCH' && ++count.patches === 3 ? answering(402, { error: {} }) : undefined;
   const { code } = await upload(line);
   expect(code).toBe(7);
   fault = () => undefined;
@@ -478,10 +464,7 @@ describe('sessions that are gone', () => {
   it.each([404, 410])('%i: starts anew and names the orphan', async (status) => {
     const journal = await interruptedAfterTwoChunks();
     const { session } = JSON.parse(readFileSync(journal, 'utf8'));
-    fault = ({ method, nth }) =>
-      method === 'HEAD' && nth === 1
-        ? { respond: (response) => answer(response, status) }
-        : undefined;
+    fault = ({ method, nth }) => (method === 'HEAD' && nth === 1 ? answering(status) : undefined);
     const { record, stderr } = await upload(line);
     expect(stderr).toContain(`Asset ${session.assetUid} stays unfinished`);
     expect(record.asset_uid).not.toBe(session.assetUid);
@@ -502,7 +485,7 @@ describe('sessions that are gone', () => {
   it('--on-expired fail stops instead', async () => {
     const journal = await interruptedAfterTwoChunks();
     const { session } = JSON.parse(readFileSync(journal, 'utf8'));
-    fault = () => ({ respond: (response) => answer(response, 404) });
+    fault = () => answering(404);
     const { code, record } = await upload(line, ['--on-expired', 'fail']);
     expect(code).toBe(3);
     expect(record).toMatchObject({ asset_uid: session.assetUid });

@@ -2,10 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export type Handler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-) => void | Promise<void>;
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 /** A real server for one test, on a free port of the loopback. */
 export async function listen(handler: Handler): Promise<string> {

@@ -1,5 +1,5 @@
-import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
-import { listen } from './http-server.ts';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { answer, listen } from './http-server.ts';
 
 export type Seen = {
   method: string;
@@ -22,6 +22,18 @@ export type Fault = {
   /** Changes headers of the answer. */
   headers?: (headers: Record<string, string>) => Record<string, string>;
 };
+
+/** Takes the whole request and answers it instead of the service. */
+export const answering = (
+  status: number,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Fault => ({
+  respond: (response, request) => {
+    request.resume();
+    request.on('end', () => answer(response, status, body, headers));
+  },
+});
 
 /** A fault between client and service: a real server that passes requests on to a real service. */
 export class Interposer {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { ApiRequest } from '../../api/transport.ts';
 import { itemsOf, maxPageSize, totalOf } from '../../api/pages.ts';
+import type { ApiRequest } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { list, text } from '../../terminal/output.ts';
@@ -131,7 +131,10 @@ async function paginate(context: Context, call: ApiRequest) {
       yield items;
       offset += items.length;
       const total = totalOf(page, names);
-      if (items.length === 0 || (total === undefined ? items.length < maxPageSize : offset >= total))
+      if (
+        items.length === 0 ||
+        (total === undefined ? items.length < maxPageSize : offset >= total)
+      )
         return;
     }
   }

@@ -26,7 +26,16 @@ export const assetColumns: Column<Asset>[] = [
 
 /** The fields one looks for first; then whatever else the service sent. */
 export function assetRows(asset: Asset, dress: Dress): Row[] {
-  const { uid, name, type, status: _status, duration: _duration, size, created_at, ...rest } = asset;
+  const {
+    uid,
+    name,
+    type,
+    status: _status,
+    duration: _duration,
+    size,
+    created_at,
+    ...rest
+  } = asset;
   return [
     ['uid', printable(uid)],
     ['name', cell(name)],

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
-import { list as listOf, text } from '../../terminal/output.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { totalOf } from '../../api/pages.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { parseCount, parseDay } from '../../profiles/units.ts';
+import { list as listOf, text } from '../../terminal/output.ts';
 import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
@@ -75,7 +75,10 @@ export function list(command: Command, run: Run, collection: Collection): void {
 
 function ordering(sort: string): string {
   if (sortFields.includes(sort.replace(/^-/, ''))) return sort;
-  throw usageError(`--sort does not take '${sort}'`, `${sortFields.join(', ')}, or one with - before it`);
+  throw usageError(
+    `--sort does not take '${sort}'`,
+    `${sortFields.join(', ')}, or one with - before it`,
+  );
 }
 
 const noTotal = () =>

@@ -8,7 +8,11 @@ import { example, type Run } from '../command.ts';
 import { assetUid, idHelp } from './resolve.ts';
 
 export function player(command: Command, run: Run, collection: Collection): void {
-  example(command, `mediactl ${collection} player @last`, `mediactl ${collection} player @last --reveal --json`);
+  example(
+    command,
+    `mediactl ${collection} player @last`,
+    `mediactl ${collection} player @last --reveal --json`,
+  );
   command
     .summary('show what a player page needs')
     .description(

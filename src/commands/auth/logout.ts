@@ -42,7 +42,12 @@ export function logout(command: Command, run: Run): void {
           if (current.current && !current.profiles[current.current]) delete current.current;
         });
         terminal.say(`forgotten: ${leaving.join(', ')}`);
-        return listBy(({ name: id }) => id, profileRecords(config), profileColumns, 'no profiles left');
+        return listBy(
+          ({ name: id }) => id,
+          profileRecords(config),
+          profileColumns,
+          'no profiles left',
+        );
       }),
     );
 }

@@ -18,13 +18,15 @@ export function rename(command: Command, run: Run): void {
         const before = await profiles.read();
         const profile = before.profiles[from];
         if (!profile) throw noSuchProfile(from, before.profiles);
-        if (before.profiles[to]) throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+        if (before.profiles[to])
+          throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
         const inKeychain = profile.keyStore === 'keychain';
         const key = await keyOf(profile, { configDir, profile: from });
         const moved = inKeychain && (await storeInKeychain({ configDir, profile: to }, key));
         const config = await profiles.update((current) => {
           delete current.profiles[from];
-          current.profiles[to] = moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
+          current.profiles[to] =
+            moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
           if (current.current === from) current.current = to;
         });
         if (inKeychain) await forgetInKeychain({ configDir, profile: from });

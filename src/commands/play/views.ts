@@ -31,7 +31,10 @@ export const checkRows = ({ plays, kind, links }: CheckReport, dress: Dress): Ro
   ['plays', plays ? dress.colors.green(`yes, ${kind}`) : dress.colors.red('no')],
 ];
 
-function linkText({ ok, content_type, bytes: count, problem, url }: Link, { colors }: Dress): string {
+function linkText(
+  { ok, content_type, bytes: count, problem, url }: Link,
+  { colors }: Dress,
+): string {
   if (!ok) return `${colors.red('broken:')} ${printable(problem ?? '')} at ${printable(url)}`;
   return `${colors.green('ok')}  ${printable(content_type ?? '')}, ${bytes(count ?? 0)}`;
 }

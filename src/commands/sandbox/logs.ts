@@ -41,7 +41,10 @@ export function logs(command: Command, run: Run): void {
     );
 }
 
-async function followed({ clock, signal, terminal }: Context, handle: Awaited<ReturnType<typeof open>>) {
+async function followed(
+  { clock, signal, terminal }: Context,
+  handle: Awaited<ReturnType<typeof open>>,
+) {
   while (!signal.aborted) {
     const more = await handle.readFile('utf8'); // from where the last read ended
     if (more) await terminal.write(printableLines(more));

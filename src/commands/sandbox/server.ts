@@ -8,7 +8,10 @@ import { isRunning } from '../../processes.ts';
 /** What a running sandbox tells of itself in its data folder. */
 export type Running = { pid: number; url: string; workspace: string; started_at: string };
 
-export const dataOption = ['--data <dir>', 'folder of the sandbox (one of your user by default)'] as const;
+export const dataOption = [
+  '--data <dir>',
+  'folder of the sandbox (one of your user by default)',
+] as const;
 
 export const dataDirOf = (context: Context, data: string | undefined) =>
   data === undefined ? context.sandboxDir : resolve(context.host.cwd, data);

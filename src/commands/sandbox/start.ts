@@ -18,7 +18,11 @@ import {
 const profileName = 'sandbox';
 
 export function start(command: Command, run: Run): void {
-  example(command, 'mediactl sandbox start', 'mediactl sandbox start --port 4600 --data ./media-sandbox');
+  example(
+    command,
+    'mediactl sandbox start',
+    'mediactl sandbox start --port 4600 --data ./media-sandbox',
+  );
   command
     .summary('start the service on this machine')
     .description(

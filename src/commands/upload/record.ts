@@ -23,7 +23,11 @@ export type UploadRecord = {
 export const uploadedRecord = (
   path: string,
   uploaded: Uploaded,
-  { status, requests, durationMs }: { status: string | undefined; requests: number; durationMs: number },
+  {
+    status,
+    requests,
+    durationMs,
+  }: { status: string | undefined; requests: number; durationMs: number },
 ): UploadRecord => ({
   path,
   asset_uid: uploaded.assetUid,

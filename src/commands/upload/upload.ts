@@ -6,9 +6,9 @@ import { parseDuration, parseSize } from '../../profiles/units.ts';
 import { listBy } from '../../terminal/output.ts';
 import { openProgress } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import type { OnUploadEvent } from '../../upload/events.ts';
 import { hashKey } from '../../upload/journal.ts';
 import { type UploadOptions, uploadFile } from '../../upload/upload-file.ts';
-import type { OnUploadEvent } from '../../upload/events.ts';
 import { waitForAsset } from '../../upload/wait.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { lastUploadPath } from '../assets/resolve.ts';
@@ -158,7 +158,9 @@ export async function uploadAll(
   try {
     for (const job of jobs) {
       try {
-        records.push(await uploadOne(context, job, options, timeoutMs, progress.show.bind(progress)));
+        records.push(
+          await uploadOne(context, job, options, timeoutMs, progress.show.bind(progress)),
+        );
       } catch (thrown) {
         const error = resumable(asMediactlError(thrown));
         progress.close();
@@ -217,7 +219,10 @@ async function uploadOne(
         confirmNewAsset: async (refusal) => {
           if (settings.yes) return;
           if (!terminal.isInteractive) throw refusal;
-          await confirm(terminal, `${refusal.message}. Make a new one?`, { yes: false, instead: '' });
+          await confirm(terminal, `${refusal.message}. Make a new one?`, {
+            yes: false,
+            instead: '',
+          });
         },
       },
     );
@@ -251,8 +256,15 @@ const again = 'run the same command again, or mediactl uploads resume --all, to 
 /** Failures that leave something to go on with say how. */
 function resumable(error: MediactlError): MediactlError {
   const { exitCode, hint, code } = error.explanation;
-  const stopped = [exitCodes.interrupted, exitCodes.terminated, exitCodes.rateLimited, exitCodes.unauthenticated, exitCodes.quota];
-  if ((stopped as number[]).includes(exitCode)) return error.with({ hint: [hint, again].filter(Boolean).join('; then ') });
+  const stopped = [
+    exitCodes.interrupted,
+    exitCodes.terminated,
+    exitCodes.rateLimited,
+    exitCodes.unauthenticated,
+    exitCodes.quota,
+  ];
+  if ((stopped as number[]).includes(exitCode))
+    return error.with({ hint: [hint, again].filter(Boolean).join('; then ') });
   if (exitCode === exitCodes.unreachable && code !== 'refused') return error.with({ hint: again });
   return error;
 }

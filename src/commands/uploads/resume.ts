@@ -7,7 +7,11 @@ import { type Job, transferOptions, uploadAll } from '../upload/upload.ts';
 import { findUpload } from './find.ts';
 
 export function resume(command: Command, run: Run): void {
-  example(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
+  example(
+    command,
+    'mediactl uploads resume --all',
+    'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait',
+  );
   command
     .summary('finish uploads')
     .description('Finishes uploads that were begun on this machine with the account in use.')

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
 import { record } from '../../terminal/output.ts';
-import { printable } from "../../terminal/printable.ts";
+import { printable } from '../../terminal/printable.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceRows } from './columns.ts';
 import { resolveWorkspace } from './resolve.ts';
@@ -26,7 +26,9 @@ export function use(command: Command, run: Run): void {
             );
           mine.workspace = workspace.uid;
         });
-        context.terminal.say(`profile ${profile} now works in ${printable(workspace.name ?? workspace.uid)}`);
+        context.terminal.say(
+          `profile ${profile} now works in ${printable(workspace.name ?? workspace.uid)}`,
+        );
         return record(workspace, workspace.uid, workspaceRows);
       }),
     );

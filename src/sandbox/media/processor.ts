@@ -96,10 +96,12 @@ export class Processor {
 
   #record(uid: string, inspection: Inspection): void {
     const { assets } = this.#options;
-    if (inspection.outcome === 'failed')
-      return assets.setStatus(uid, 'failed', this.#now(), inspection.reason);
-    const { contentType, ...found } = inspection;
-    assets.setProcessed(uid, { ...found, content_type: contentType }, this.#now());
+    if (inspection.outcome === 'failed') {
+      assets.setStatus(uid, 'failed', this.#now(), inspection.reason);
+    } else {
+      const { contentType, ...found } = inspection;
+      assets.setProcessed(uid, { ...found, content_type: contentType }, this.#now());
+    }
   }
 
   #now(): string {

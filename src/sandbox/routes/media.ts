@@ -11,7 +11,11 @@ import { ServiceError } from '../service-error.ts';
 export function mediaRoutes(app: App, service: Service): void {
   app.get('/media/:uid/source', (c) => {
     const asset = servable(c, service);
-    return file(c, service.files.source(asset.uid), asset.content_type ?? 'application/octet-stream');
+    return file(
+      c,
+      service.files.source(asset.uid),
+      asset.content_type ?? 'application/octet-stream',
+    );
   });
   // The names are those that the media worker writes; nothing else reaches the file system.
   app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
@@ -41,7 +45,8 @@ function servable(c: Context, { signer, assets, now }: Service) {
 function signedPlaylist(playlist: string, c: Context, { signer }: Service): string {
   const folder = c.req.path.replace(/[^/]*$/, '');
   const expiresAt = Number(c.req.query('expires')) * 1000;
-  const sign = (name: string) => name + signer.signPath(folder + name, expiresAt).replace(/^[^?]*/, '');
+  const sign = (name: string) =>
+    name + signer.signPath(folder + name, expiresAt).replace(/^[^?]*/, '');
   return playlist
     .replace(/URI="([^"]+)"/g, (_, name) => `URI="${sign(name)}"`)
     .replace(/^(?!#)\S.*$/gm, (name) => sign(name));

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow, Sessions } from '../store/sessions.ts';
@@ -117,7 +117,9 @@ export class Receiver {
   async completeWhole(): Promise<void> {
     for (const session of this.#options.sessions.open()) {
       const onDisk = await this.#sizeOnDisk(session.uid);
-      const moved = await stat(this.#options.files.source(session.asset_uid)).catch(() => undefined);
+      const moved = await stat(this.#options.files.source(session.asset_uid)).catch(
+        () => undefined,
+      );
       if (moved || (onDisk === session.total_size && onDisk > 0)) await this.complete(session);
     }
   }

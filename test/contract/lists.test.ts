@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+const { call, create, upload } = rawHttp(() => sandbox);
+let clip: { uid: string };
+let tone: { uid: string };
+let still: { uid: string };
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  clip = await upload(fixture('clip.mp4'), {
+    asset_name: 'Harbour at dawn',
+    description: 'cranes',
+  });
+  tone = await upload(fixture('tone.mp3'), { asset_name: 'A tone', description: '330 hertz' });
+  still = await upload(fixture('still.jpg'), { asset_name: 'Ærø harbour "still"' });
+  await create(10, { filename: 'waiting.mov', content_type: 'video/quicktime' });
+});
+afterAll(() => sandbox.end());
+
+const names = async (path: string) => {
+  const response = await call('GET', path);
+  expect(response.status).toBe(200);
+  return (await response.json()).items.map(({ name }: { name: string }) => name);
+};
+
+describe('§4 Common list parameters', () => {
+  it('a page carries `items`; the newest comes first', async () => {
+    const page = await (await call('GET', '/assets/')).json();
+    expect(page.count).toBe(4);
+    expect(page.items.map(({ name }: { name: string }) => name)).toEqual([
+      'waiting.mov',
+      'Ærø harbour "still"',
+      'A tone',
+      'Harbour at dawn',
+    ]);
+  });
+
+  it('limit and offset cut the list', async () => {
+    expect(await names('/assets/?limit=2&offset=1')).toEqual(['Ærø harbour "still"', 'A tone']);
+    expect(await names('/assets/?offset=4')).toEqual([]);
+  });
+
+  it.each([
+    'limit=0',
+    'limit=101',
+    'limit=x',
+    'offset=-1',
+    'ordering=size',
+    'status=gone',
+    'type=gif',
+    'created_after=2026-02-30',
+    'parent=nowhere',
+  ])('%s is 422, naming the parameter', async (query) => {
+    const response = await call('GET', `/assets/?${query}`);
+    expect(response.status).toBe(422);
+    const { error } = await response.json();
+    expect(error.details[0].loc).toEqual(['query', query.split('=')[0]]);
+  });
+});
+
+describe('§4 Filters and ordering', () => {
+  it.each([
+    ['search=harbour', ['Ærø harbour "still"', 'Harbour at dawn']],
+    ['search=crane', ['Harbour at dawn']],
+    ['search=330', ['A tone']],
+    ['search=dawn harb', ['Harbour at dawn']],
+    ['search="', ['waiting.mov', 'Ærø harbour "still"', 'A tone', 'Harbour at dawn']],
+    ['search=AND', []],
+    ['status=ready', ['Ærø harbour "still"', 'A tone', 'Harbour at dawn']],
+    ['status=uploading', ['waiting.mov']],
+    ['type=audio', ['A tone']],
+    ['type=image', ['Ærø harbour "still"']],
+    ['tag=none', []],
+    ['parent=root', ['waiting.mov', 'Ærø harbour "still"', 'A tone', 'Harbour at dawn']],
+    ['ordering=name', ['A tone', 'Harbour at dawn', 'waiting.mov', 'Ærø harbour "still"']],
+    ['ordering=-duration&status=ready&limit=2', ['Harbour at dawn', 'A tone']],
+    ['ordering=created_at&limit=1', ['Harbour at dawn']],
+  ])('%s', async (query, expected) => {
+    if (query === 'search="')
+      return expect(await names(`/assets/?search=${encodeURIComponent('"')}`)).toEqual([]);
+    expect(await names(`/assets/?${query}`)).toEqual(expected);
+  });
+
+  it('"created on or after", "on or before" the date', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await names(`/assets/?created_after=${today}&created_before=${today}`)).toHaveLength(4);
+    expect(await names('/assets/?created_after=2999-01-01')).toEqual([]);
+    expect(await names('/assets/?created_before=2000-01-01')).toEqual([]);
+  });
+
+  it('videos are the assets that are videos', async () => {
+    expect(await names('/videos/')).toEqual(['waiting.mov', 'Harbour at dawn']);
+  });
+});
+
+describe('§2 Records', () => {
+  it('a list item carries the named fields', async () => {
+    const page = await (await call('GET', '/assets/?type=video&status=ready')).json();
+    expect(page.items).toEqual([
+      {
+        uid: clip.uid,
+        name: 'Harbour at dawn',
+        description: 'cranes',
+        type: 'video',
+        status: 'ready',
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        updated_at: expect.any(String),
+        duration: 10,
+        thumbnail_url: null,
+        tags: [],
+        size: 431943,
+        parent: null,
+      },
+    ]);
+  });
+
+  it('the detail has the shape of its type', async () => {
+    const detail = async (uid: string) => (await call('GET', `/assets/${uid}/`)).json();
+    expect(await detail(clip.uid)).toMatchObject({
+      width: 640,
+      height: 360,
+      content_type: 'video/mp4',
+    });
+    expect(await detail(tone.uid)).toMatchObject({
+      type: 'audio',
+      width: null,
+      content_type: 'audio/mpeg',
+    });
+    expect(await detail(still.uid)).toMatchObject({ type: 'image', width: 320, height: 180 });
+  });
+
+  it('404 for an asset that is not there, or no video; 422 for no UUID', async () => {
+    const status = async (path: string) => (await call('GET', path)).status;
+    expect(await status('/assets/00000000-0000-4000-8000-000000000000/')).toBe(404);
+    expect(await status(`/videos/${tone.uid}/`)).toBe(404);
+    expect(await status(`/videos/${clip.uid}/`)).toBe(200);
+    expect(await status('/assets/not-a-uuid/')).toBe(422);
+  });
+
+  it('workspaces are a page; one is primary', async () => {
+    const page = await (await call('GET', '/workspaces/')).json();
+    expect(page.count).toBe(2);
+    expect(page.items[0]).toMatchObject({ uid: sandbox.workspace, name: 'Main', is_primary: true });
+    expect(page.items[1]).toMatchObject({ name: 'Archive', is_primary: false });
+    expect((await (await call('GET', '/workspaces/?limit=1&offset=1')).json()).items).toHaveLength(
+      1,
+    );
+  });
+});

@@ -1,0 +1,260 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { b3sum, someBytes } from '../support/files.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+const { call, create, head, patch, processed } = rawHttp(() => sandbox);
+
+const session = async (size: number, metadata?: Record<string, string>) =>
+  (await create(size, metadata)).json() as Promise<{
+    uid: string;
+    location: string;
+    asset_uid: string;
+    total_size: number;
+    expires_at: string;
+  }>;
+
+describe('§4 POST /upload/', () => {
+  it('201 with a Location header and the session; the asset exists at once', async () => {
+    const response = await create(1234, {
+      filename: 'a clip.mp4',
+      asset_name: 'Naïve clip',
+      description: 'two words',
+      content_type: 'video/mp4',
+    });
+    expect(response.status).toBe(201);
+    const made = await response.json();
+    expect(made).toEqual({
+      uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      location: `/api/external/v1/upload/${made.uid}/`,
+      asset_uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      total_size: 1234,
+      expires_at: expect.any(String),
+    });
+    expect(response.headers.get('Location')).toBe(made.location);
+    // "sessions expire after 24 hours"
+    const hours = (Date.parse(made.expires_at) - Date.now()) / 3_600_000;
+    expect(hours).toBeCloseTo(24, 1);
+    const asset = await (await call('GET', `/assets/${made.asset_uid}/`)).json();
+    expect(asset).toMatchObject({ name: 'Naïve clip', description: 'two words', size: 1234 });
+    expect(asset.status).not.toBe('ready');
+  });
+
+  const workspace = 'workspace_uid MDAwMDAwMDAtMDAwMC00MDAwLTgwMDAtMDAwMDAwMDAwMDAw';
+  it.each([
+    ['Tus-Resumable missing', { 'Tus-Resumable': '' }, 412],
+    ['Tus-Resumable not 1.0.0', { 'Tus-Resumable': '0.2.2' }, 412],
+    ['Upload-Length missing', { 'Upload-Length': '' }, 400],
+    ['Upload-Length negative', { 'Upload-Length': '-1' }, 400],
+    ['Upload-Metadata missing', { 'Upload-Metadata': '' }, 400],
+    ['no filename', { 'Upload-Metadata': workspace }, 400],
+    ['no workspace_uid', { 'Upload-Metadata': 'filename YS5iaW4=' }, 400],
+    ['not base64', { 'Upload-Metadata': `filename a.bin,${workspace}` }, 400],
+    ['workspace not found', { 'Upload-Metadata': `filename YS5iaW4=,${workspace}` }, 404],
+  ])('%s: text/plain', async (_what, headers, status) => {
+    const response = await create(10, {}, { headers });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('Content-Type')).toMatch(/^text\/plain/);
+    expect((await response.text()).length).toBeGreaterThan(5);
+  });
+
+  it('parent folder not found: 404', async () => {
+    const missing = { parent_folder_uid: '00000000-0000-4000-8000-000000000000' };
+    expect((await create(10, missing)).status).toBe(404);
+  });
+});
+
+describe('§4 PATCH and HEAD {location}', () => {
+  it('204 carries the new offset; the last one also the checksum', async () => {
+    const bytes = someBytes(3000);
+    const { location, asset_uid } = await session(3000);
+    const first = await patch(location, 0, bytes.subarray(0, 1000));
+    expect([first.status, first.headers.get('Upload-Offset')]).toEqual([204, '1000']);
+    expect(first.headers.get('X-Checksum-Blake3')).toBeNull();
+    const second = await patch(location, 1000, bytes.subarray(1000));
+    expect([second.status, second.headers.get('Upload-Offset')]).toEqual([204, '3000']);
+    const path = join(temporaryFolder(), 'bytes');
+    writeFileSync(path, bytes);
+    const oracle = b3sum(path);
+    expect(second.headers.get('X-Checksum-Blake3')).toMatch(/^[0-9a-f]{64}$/);
+    if (oracle) expect(second.headers.get('X-Checksum-Blake3')).toBe(oracle);
+    const source = join(sandbox.dataDir, 'media', asset_uid, 'source');
+    expect(readFileSync(source).equals(bytes)).toBe(true);
+    expect(statSync(source).mode & 0o777).toBe(0o600);
+  });
+
+  it('HEAD tells the offset and promises no length', async () => {
+    const { location } = await session(10);
+    await patch(location, 0, Buffer.from('abc'));
+    const response = await head(location);
+    expect([response.status, response.headers.get('Upload-Offset')]).toEqual([200, '3']);
+    expect(response.headers.get('Upload-Length')).toBeNull();
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+  });
+
+  it('"409 means the sent Upload-Offset differs": the header holds the correct one', async () => {
+    const { location } = await session(10);
+    await patch(location, 0, Buffer.from('abc'));
+    for (const wrong of [0, 4]) {
+      const response = await patch(location, wrong, Buffer.from('x'));
+      expect([response.status, response.headers.get('Upload-Offset')]).toEqual([409, '3']);
+    }
+  });
+
+  it('"at most 50 MiB per request", and no more than the length', async () => {
+    const { location } = await session(60 * 1024 * 1024);
+    const tooMuch = await patch(location, 0, Buffer.alloc(50 * 1024 * 1024 + 1));
+    expect(tooMuch.status).toBe(413);
+    const small = await session(3);
+    expect((await patch(small.location, 0, Buffer.from('four'))).status).toBe(413);
+    expect((await head(small.location)).headers.get('Upload-Offset')).toBe('0');
+  });
+
+  it.each([
+    ['Tus-Resumable', '', 412],
+    ['Content-Type', 'application/json', 400],
+    ['Upload-Offset', 'x', 400],
+  ])('a wrong %s header is refused', async (name, value, status) => {
+    const { location } = await session(3);
+    expect((await patch(location, 0, Buffer.from('abc'), { [name]: value })).status).toBe(status);
+  });
+
+  it('keeps the bytes of a PATCH whose line broke', async () => {
+    const { location } = await session(2_000_000);
+    const bytes = someBytes(2_000_000);
+    await new Promise<void>((resolve) => {
+      const outgoing = request(sandbox.url + location, {
+        method: 'PATCH',
+        headers: {
+          authorization: `Bearer ${sandbox.key}`,
+          'tus-resumable': '1.0.0',
+          'upload-offset': '0',
+          'content-type': 'application/offset+octet-stream',
+          'content-length': String(bytes.length),
+        },
+      });
+      outgoing.on('error', () => resolve());
+      outgoing.write(bytes.subarray(0, 500_000), () => setTimeout(() => outgoing.destroy(), 100));
+    });
+    const offset = Number((await head(location)).headers.get('Upload-Offset'));
+    expect(offset).toBe(500_000);
+    const last = await patch(location, offset, bytes.subarray(offset));
+    expect(last.headers.get('Upload-Offset')).toBe('2000000');
+  });
+
+  it('two clients on one session: one wins, nothing is spliced', async () => {
+    const { location, asset_uid } = await session(400_000);
+    const bytes = someBytes(400_000);
+    const answers = await Promise.allSettled([
+      patch(location, 0, bytes),
+      patch(location, 0, bytes),
+      patch(location, 0, bytes),
+    ]);
+    const statuses = answers.map((each) => (each.status === 'fulfilled' ? each.value.status : 0));
+    expect(statuses.filter((status) => status === 204)).toHaveLength(1);
+    const source = join(sandbox.dataDir, 'media', asset_uid, 'source');
+    expect(readFileSync(source).equals(bytes)).toBe(true);
+  });
+
+  it('an expired session is gone: 404', async () => {
+    const brief = await startSandbox({ sessionSeconds: 0 });
+    const raw = rawHttp(() => brief);
+    try {
+      const { location } = await (await raw.create(3)).json();
+      expect((await raw.head(location)).status).toBe(404);
+      expect((await raw.patch(location, 0, Buffer.from('abc'))).status).toBe(404);
+    } finally {
+      await brief.end();
+    }
+  });
+});
+
+describe('a restart', () => {
+  it('in mid-upload: the offset survives, and the checksum is of the whole', async () => {
+    const before = await startSandbox();
+    const bytes = someBytes(5000);
+    const raw = rawHttp(() => before);
+    const { location } = await (await raw.create(5000)).json();
+    const checksum = async (sandboxNow: TestSandbox, from: number) => {
+      const { patch: send } = rawHttp(() => sandboxNow);
+      return (await send(location, from, bytes.subarray(from))).headers.get('X-Checksum-Blake3');
+    };
+    await raw.patch(location, 0, bytes.subarray(0, 2000));
+    await before.close();
+    const after = await startSandbox({ dataDir: before.dataDir });
+    try {
+      const { head: ask } = rawHttp(() => after);
+      expect((await ask(location)).headers.get('Upload-Offset')).toBe('2000');
+      const { location: other } = await session(5000);
+      const whole = await patch(other, 0, bytes);
+      expect(await checksum(after, 2000)).toBe(whole.headers.get('X-Checksum-Blake3'));
+    } finally {
+      await after.end();
+    }
+  });
+
+  it('before the last bytes became an asset: it becomes one', async () => {
+    const before = await startSandbox();
+    const raw = rawHttp(() => before);
+    const bytes = readFileSync(fixture('clip.mp4'));
+    const { uid, asset_uid } = await (await raw.create(bytes.length)).json();
+    await before.close();
+    // As a kill leaves it between the last write and the answer.
+    writeFileSync(join(before.dataDir, 'uploads', uid), bytes);
+    const after = await startSandbox({ dataDir: before.dataDir });
+    try {
+      expect(await rawHttp(() => after).processed(asset_uid)).toMatchObject({ status: 'ready' });
+    } finally {
+      await after.end();
+    }
+  });
+});
+
+describe('§3 Processing', () => {
+  const content = async (name: string, bytes: Uint8Array) => {
+    const { location, asset_uid } = await session(bytes.length, { filename: name });
+    await patch(location, 0, bytes);
+    return processed(asset_uid);
+  };
+
+  it.each([
+    ['random bytes called .mp4', 'a.mp4', () => someBytes(20_000), 'no media'],
+    [
+      'a truncated video',
+      'b.mp4',
+      () => readFileSync(fixture('clip.mp4')).subarray(0, 300_000),
+      'truncated',
+    ],
+    ['a zip', 'c.zip', () => Buffer.from('504b0304140000000000', 'hex'), 'application/zip'],
+  ])('%s fails, with a reason', async (_what, name, bytes, reason) => {
+    const asset = await content(name, bytes());
+    expect(asset.status).toBe('failed');
+    expect(asset.failure_reason).toContain(reason);
+  });
+
+  it('an empty file fails at once', async () => {
+    const { asset_uid } = await session(0);
+    expect(await processed(asset_uid)).toMatchObject({
+      status: 'failed',
+      failure_reason: 'the file is empty',
+    });
+  });
+
+  it('types go by content, not by name', async () => {
+    const asset = await content('really-a-clip.txt', readFileSync(fixture('clip.mp4')));
+    expect(asset).toMatchObject({ type: 'video', status: 'ready' });
+    const pdf = await content('paper.mp4', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n'));
+    expect(pdf).toMatchObject({ type: 'document', content_type: 'application/pdf' });
+    const notes = await content('notes.md', Buffer.from('# Notes\n'));
+    expect(notes).toMatchObject({ type: 'document', status: 'ready' });
+  });
+});

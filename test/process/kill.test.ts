@@ -1,0 +1,184 @@
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { b3sum, someBytes, writeSome } from '../support/files.ts';
+import { type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { bin, mediactl, start } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MiB = 1024 * 1024;
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+let home: string;
+let path: string;
+let line: Interposer;
+let child: ChildProcess | undefined;
+let fault: (seen: Seen) => Fault | undefined;
+beforeEach(async () => {
+  home = temporaryFolder();
+  path = join(home, `${home.split('-').at(-1)}.bin`);
+  fault = () => undefined;
+  line = await Interposer.before(sandbox.url, (seen) => fault(seen));
+});
+
+const environment = () => ({
+  MEDIACTL_CONFIG_DIR: join(home, 'config'),
+  MEDIACTL_STATE_DIR: join(home, 'state'),
+  MEDIACTL_API_KEY: sandbox.key,
+  MEDIACTL_BASE_URL: line.url,
+  MEDIACTL_WORKSPACE: sandbox.workspace,
+});
+
+const upload = async (...args: string[]) => {
+  const started = mediactl(
+    ['upload', path, '--json', '--progress', 'none', ...args],
+    environment(),
+  );
+  child = started.child;
+  const finished = await started.finished;
+  return { ...finished, record: finished.stdout ? JSON.parse(finished.stdout)[0] : undefined };
+};
+
+const kill = () => child?.kill('SIGKILL');
+const stored = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
+
+const killed: Fault = { respond: kill };
+
+describe('kill -9, then the same command', () => {
+  const moments: [string, (seen: Seen) => Fault | undefined][] = [
+    ['before the POST arrives', ({ method }) => (method === 'POST' ? killed : undefined)],
+    ['after the POST', ({ method }) => (method === 'PATCH' ? killed : undefined)],
+    [
+      'in a chunk',
+      ({ method, nth }) => {
+        if (method !== 'PATCH' || nth !== 2) return undefined;
+        setTimeout(kill, 20);
+        return { cutAfterBytes: 300_000 };
+      },
+    ],
+    [
+      'after the last chunk, its answer not seen',
+      ({ method, nth }) =>
+        method === 'PATCH' && nth === 3
+          ? { beforeAnswer: () => void kill(), loseAnswer: true }
+          : undefined,
+    ],
+  ];
+
+  it.each(moments)('%s: finishes it as one asset', async (moment, plan) => {
+    const bytes = writeSome(path, 2.5 * MiB, moment);
+    fault = plan;
+    const first = await upload('--chunk-size', '1MiB');
+    expect(first.signal).toBe('SIGKILL');
+    fault = () => undefined;
+    const { code, record } = await upload('--chunk-size', '1MiB');
+    expect(code).toBe(0);
+    expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
+    expect(record.verified).toBe(moment.startsWith('after the last') ? null : true);
+    const sessions = new Set(
+      line.seen.filter(({ method }) => method === 'PATCH').map(({ path: session }) => session),
+    );
+    expect(sessions.size).toBe(1);
+    expect(readdirSync(join(home, 'state/uploads'))).toEqual([]);
+  });
+});
+
+it('260 MiB, killed twice and run three times: one session, verified, a chunk sent twice a kill at most', async () => {
+  const size = 260 * MiB;
+  writeFileSync(path, Buffer.alloc(size, someBytes(MiB, 'big')));
+  const cuts = new Map([
+    [2, 20 * MiB],
+    [4, 35 * MiB],
+  ]);
+  fault = ({ method, nth }) => {
+    const cut = method === 'PATCH' ? cuts.get(nth) : undefined;
+    if (cut === undefined) return undefined;
+    cuts.delete(nth);
+    return { cutAfterBytes: cut };
+  };
+  // The process is killed while its chunk is on the way: the line breaks, and it is gone.
+  let sent = 0;
+  for (const _run of [1, 2]) {
+    const before = cuts.size;
+    const running = upload();
+    while (cuts.size === before) await new Promise((resolve) => setTimeout(resolve, 5));
+    kill();
+    expect((await running).signal).toBe('SIGKILL');
+  }
+  fault = ({ method }) => {
+    if (method === 'PATCH') sent++;
+    return undefined;
+  };
+  const { code, record } = await upload();
+  expect(code).toBe(0);
+  expect(record).toMatchObject({ verified: true, size_bytes: size });
+  expect(record.bytes_sent + record.resumed_from).toBe(size);
+  expect(sent).toBe(Math.ceil(record.bytes_sent / (50 * MiB)));
+  expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  // 6 chunks, and one more a kill.
+  expect(line.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(8);
+  const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
+  expect(digest(stored(record.asset_uid))).toBe(digest(path));
+  const oracle = b3sum(path);
+  if (oracle === undefined) process.stderr.write('SKIPPED: no b3sum here to compare with\n');
+  else expect(record.blake3).toBe(oracle);
+}, 120_000);
+
+describe('Ctrl-C', () => {
+  it('aborts one chunk, keeps the state, says how to go on, and ends 130', async () => {
+    writeSome(path, 3 * MiB);
+    fault = ({ method, nth }) => {
+      if (method === 'PATCH' && nth === 2) setTimeout(() => child?.kill('SIGINT'), 100);
+      return method === 'PATCH' && nth === 2 ? { respond: () => {} } : undefined;
+    };
+    const first = await upload('--chunk-size', '1MiB');
+    expect(first.code).toBe(130);
+    const { error } = JSON.parse(first.stderr);
+    expect(error).toMatchObject({ code: 'interrupted', exit_code: 130 });
+    expect(error.hint).toContain('mediactl uploads resume');
+    fault = () => undefined;
+    const second = await upload('--chunk-size', '1MiB');
+    expect(second.record).toMatchObject({ verified: true, resumed_from: MiB });
+  });
+
+  it('SIGTERM ends 143 in the same good order', async () => {
+    writeSome(path, 3 * MiB);
+    fault = ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      setTimeout(() => child?.kill('SIGTERM'), 50);
+      return { respond: () => {} };
+    };
+    expect((await upload()).code).toBe(143);
+    expect(existsSync(join(home, 'state/uploads'))).toBe(true);
+  });
+});
+
+/** A mount of our own for one process; root, or a kernel that lets users have namespaces. */
+const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
+if (!canMount) process.stderr.write('SKIPPED: a full disk cannot be made here (unshare -rm)\n');
+
+it.runIf(canMount)('a full disk: said once, and the upload runs', async () => {
+  const bytes = writeSome(path, MiB);
+  const state = join(home, 'state');
+  mkdirSync(state);
+  const fill = 'mount -t tmpfs -o size=4k full "$1" && head -c 4096 /dev/zero > "$1/filling"';
+  const { code, stdout, stderr } = await start(
+    'unshare',
+    ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
+      .concat(process.execPath, bin)
+      .concat('upload', path, '--jsonl'),
+    environment(),
+  ).finished;
+  expect(code).toBe(0);
+  expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
+  expect(stderr).toContain('ENOSPC');
+  expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);
+});

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import type { TestSandbox } from './sandbox.ts';
+
+const prefix = '/api/external/v1';
+
+/** Raw requests with literals of the specification: no code of the client takes part. */
+export function rawHttp(sandbox: () => TestSandbox) {
+  const call = (
+    method: string,
+    path: string,
+    { key = sandbox().key, headers = {}, body }: RawOptions = {},
+  ): Promise<RawResponse> =>
+    fetch(path.startsWith('http') ? path : sandbox().url + prefix + path, {
+      signal: AbortSignal.timeout(10_000),
+      method,
+      headers: { ...(key && { authorization: `Bearer ${key}` }), ...headers },
+      ...(body !== undefined && { body }),
+      redirect: 'manual',
+    });
+
+  const create = (size: number, metadata: Record<string, string> = {}, options: RawOptions = {}) =>
+    call('POST', '/upload/', {
+      ...options,
+      headers: {
+        'Tus-Resumable': '1.0.0',
+        'Upload-Length': String(size),
+        'Upload-Metadata': Object.entries({
+          filename: 'a.bin',
+          workspace_uid: sandbox().workspace,
+          ...metadata,
+        })
+          .map(([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`)
+          .join(','),
+        ...options.headers,
+      },
+    });
+
+  const patch = (
+    location: string,
+    offset: number,
+    bytes: Uint8Array,
+    headers: Record<string, string> = {},
+  ) =>
+    call('PATCH', sandbox().url + location, {
+      headers: {
+        'Tus-Resumable': '1.0.0',
+        'Upload-Offset': String(offset),
+        'Content-Type': 'application/offset+octet-stream',
+        ...headers,
+      },
+      body: bytes,
+    });
+
+  const head = (location: string) =>
+    call('HEAD', sandbox().url + location, { headers: { 'Tus-Resumable': '1.0.0' } });
+
+  /** Uploads a file whole and waits until it is processed. */
+  const upload = async (path: string, metadata: Record<string, string> = {}) => {
+    const bytes = readFileSync(path);
+    const filename = path.split('/').at(-1) as string;
+    const created = await create(bytes.length, { filename, ...metadata });
+    const { asset_uid, location } = (await created.json()) as Record<string, string>;
+    await patch(location as string, 0, bytes);
+    return processed(asset_uid as string);
+  };
+
+  const processed = async (uid: string) => {
+    for (let tries = 0; ; tries++) {
+      if (tries > 500) throw new Error(`asset ${uid} is not processed`);
+      const asset = await (await call('GET', `/assets/${uid}/`)).json();
+      if (asset.status === 'ready' || asset.status === 'failed') return asset;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+
+  return { call, create, patch, head, upload, processed };
+}
+
+/** A test says what the JSON is by what it asserts. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type RawResponse = Omit<Response, 'json'> & { json(): Promise<any> };
+
+type RawOptions = {
+  /** Empty for none. */
+  key?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+};

@@ -1,0 +1,43 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const bin = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+
+export type Finished = {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+};
+
+export type Started = { child: ChildProcess; finished: Promise<Finished> };
+
+/** The built program in a process of its own; only what is given is in its environment. */
+export function start(
+  command: string,
+  args: readonly string[],
+  environment: Record<string, string | undefined>,
+): Started {
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const finished = new Promise<Finished>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return { child, finished };
+}
+
+export const mediactl = (
+  args: readonly string[],
+  environment: Record<string, string | undefined>,
+): Started => start(process.execPath, [bin, ...args], environment);

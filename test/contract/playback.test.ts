@@ -43,13 +43,16 @@ describe('§4 player', () => {
 
 describe('§4 POST /playback/info/, without an API key', () => {
   it('video: HLS, the source as fallback, chapters of the container', async () => {
-    const signed = { url: expect.any(String), expires_at: expect.any(String) };
+    const signed = (file: string) => ({
+      url: expect.stringContaining(`/media/${uids['clip.mp4']}/${file}?expires=`),
+      expires_at: expect.any(String),
+    });
     const video = await infoOf('clip.mp4');
     expect(video).toEqual({
       type: 'video',
       blocked: false,
-      hls_url: signed,
-      source_url: signed,
+      hls_url: signed('hls/master.m3u8'),
+      source_url: signed('source'),
       preview_sprites_url: null,
       chapters: [
         { title: 'Arrival', start_time: 0 },

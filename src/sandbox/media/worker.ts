@@ -80,13 +80,14 @@ async function inspectMedia(task: Task, input: Input): Promise<Inspection> {
   if (!video && !tracks.some((track) => track.isAudioTrack()))
     return { outcome: 'failed', reason: 'the file has neither a video nor an audio track' };
   const duration = await input.computeDuration();
+  // Read before the conversion, which takes the raw tags away.
+  const chpl = (await input.getMetadataTags()).raw?.chpl;
   const hls = await writeHls(input, task.hlsDir);
   if (hls.seconds !== undefined && hls.seconds < duration - toleratedLossSeconds)
     return {
       outcome: 'failed',
       reason: `the file is truncated: it promises ${duration.toFixed(1)} s and holds ${hls.seconds.toFixed(1)} s`,
     };
-  const { raw } = await input.getMetadataTags();
   return {
     outcome: 'ready',
     type: video ? 'video' : 'audio',
@@ -95,7 +96,7 @@ async function inspectMedia(task: Task, input: Input): Promise<Inspection> {
     width: video?.displayWidth ?? null,
     height: video?.displayHeight ?? null,
     hasHls: hls.seconds !== undefined,
-    chapters: raw?.chpl instanceof Uint8Array ? nero(raw.chpl) : [],
+    chapters: chpl instanceof Uint8Array ? nero(chpl) : [],
   };
 }
 

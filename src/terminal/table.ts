@@ -23,37 +23,38 @@ const frameless = {
   middle: '',
 };
 
-/** A borderless table fitted to the terminal: the widest columns give way first, uids never. */
+/**
+ * A borderless table fitted to the terminal: the widest columns give way first, then the last ones
+ * are left out; uids stay whole.
+ */
 export function table(
   // biome-ignore lint/suspicious/noExplicitAny: only header and whole are read
   columns: readonly Column<any>[],
   rows: readonly string[][],
   dress: Dress,
 ): string {
-  const cells = [columns.map(({ header }) => header), ...rows];
-  const widths = columns.map((_, at) =>
-    Math.max(...cells.map((row) => stringWidth(row[at] ?? ''))),
-  );
-  let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - dress.columns;
-  while (excess > 0) {
-    const widest = columns.reduce(
-      (best, { whole }, at) =>
-        !whole && (widths[at] as number) > least && (widths[at] as number) > (widths[best] ?? 0)
-          ? at
-          : best,
-      -1,
-    );
-    if (widest < 0) break;
-    widths[widest] = (widths[widest] as number) - 1;
-    excess--;
+  const shown = columns.map((column, at) => {
+    const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
+    return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
+  });
+  const excess = () => shown.reduce((sum, { width }) => sum + width + gap, -gap) - dress.columns;
+  const giving = () =>
+    shown
+      .filter(({ column, width }) => !column.whole && width > least)
+      .sort((a, b) => b.width - a.width)[0];
+  for (let widest = giving(); widest && excess() > 0; widest = giving()) widest.width--;
+  while (excess() > 0) {
+    const last = shown.findLastIndex(({ column }) => !column.whole);
+    if (last < 0) break;
+    shown.splice(last, 1);
   }
   const drawn = new CliTable({
     chars: frameless,
     style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [] },
-    head: columns.map(({ header }) => dress.colors.dim(header)),
-    colWidths: widths.map((width) => width + gap),
+    head: shown.map(({ column }) => dress.colors.dim(column.header)),
+    colWidths: shown.map(({ width }) => width + gap),
   });
-  drawn.push(...rows);
+  drawn.push(...rows.map((row) => shown.map(({ at }) => row[at] ?? '')));
   return `${drawn
     .toString()
     .split('\n')

@@ -1,0 +1,330 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli({
+    MEDIACTL_API_KEY: sandbox.key,
+    MEDIACTL_BASE_URL: sandbox.url,
+    MEDIACTL_WORKSPACE: sandbox.workspace,
+  });
+});
+
+/** Problem, cause, next step and exit code: what a person reads, to the letter. */
+async function reads(args: string[], exit: number, lines: string[], options?: CliOptions) {
+  const { code, stdout, stderr } = await cli.run(args, options);
+  expect(stderr.trimEnd().split('\n')).toEqual(lines);
+  expect(code).toBe(exit);
+  expect(stdout).toBe('');
+}
+
+const file = (name: string, text = 'text') => {
+  const path = join(cli.home, name);
+  writeFileSync(path, text);
+  return path;
+};
+
+describe('bad input', () => {
+  it('no such file', () =>
+    reads(['upload', '/no/such.mp4'], 2, [
+      'error: no such file: /no/such.mp4',
+      '  try:   check the path',
+    ]));
+
+  it('a directory without -r', () =>
+    reads(['upload', cli.home], 2, [
+      `error: ${cli.home} is a directory`,
+      '  cause: only files are uploaded',
+      `  try:   mediactl upload -r ${cli.home}, for the files in it`,
+    ]));
+
+  it('an empty directory with -r', () => {
+    mkdirSync(join(cli.home, 'empty'));
+    return reads(['upload', '-r', join(cli.home, 'empty')], 2, [
+      'error: no files in there',
+      '  try:   check the paths',
+    ]);
+  });
+
+  it('an unreadable file', async () => {
+    const path = file('secret.mp4');
+    chmodSync(path, 0o000);
+    chmodSync(cli.home, 0o755);
+    // Root may read everything, so it becomes nobody for a moment.
+    const root = process.geteuid?.() === 0;
+    if (root) process.seteuid?.(65534);
+    try {
+      await reads(['upload', path], 2, [
+        `error: cannot read ${path}`,
+        '  cause: you may not read it',
+        `  try:   chmod u+r ${path}, or run as its owner`,
+      ]);
+    } finally {
+      if (root) process.seteuid?.(0);
+    }
+  });
+
+  it('a FIFO', () => {
+    const path = join(cli.home, 'fifo');
+    execFileSync('mkfifo', [path]);
+    return reads(['upload', path], 2, [
+      `error: ${path} is not a regular file`,
+      '  cause: the length must be known before an upload starts',
+      `  try:   mediactl upload - --name NAME < ${path}, which spools it first`,
+    ]);
+  });
+
+  it('a bad uid', () =>
+    reads(['assets', 'get', '1234'], 3, [
+      'error: no asset is called 1234',
+      '  cause: it is not a uid either, which is a UUID',
+      "  try:   mediactl assets ls --search '1234'",
+    ]));
+
+  it('an unknown option, with the nearest one', () =>
+    reads(['upload', '--wiat', 'x'], 2, [
+      "error: unknown option '--wiat'",
+      '  cause: Did you mean --wait?',
+      '  try:   mediactl upload --help',
+    ]));
+
+  it('an unknown command', () =>
+    reads(['asets', 'ls'], 2, ["error: there is no command 'asets'", '  try:   mediactl --help']));
+
+  it('an unknown verb', () =>
+    reads(['assets', 'lst'], 2, [
+      "error: unknown command 'lst'",
+      '  cause: Did you mean one of list, ls?',
+      '  try:   mediactl assets --help',
+    ]));
+
+  it('a missing argument', () =>
+    reads(['upload'], 2, [
+      "error: missing required argument 'path'",
+      '  try:   mediactl upload --help',
+    ]));
+
+  it('no workspace', () =>
+    reads(
+      ['upload', file('a.txt')],
+      2,
+      [
+        'error: no workspace',
+        '  cause: an upload needs one, and neither a flag, a variable nor the profile names it',
+        '  try:   mediactl workspaces use NAME, or give --workspace',
+      ],
+      { environment: { MEDIACTL_WORKSPACE: undefined } },
+    ));
+
+  it('no profile', () =>
+    reads(
+      ['assets', 'ls'],
+      4,
+      [
+        'error: no profile and no API key',
+        '  cause: nothing says which service to call, or as whom',
+        '  try:   mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+      ],
+      { environment: { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined } },
+    ));
+
+  it('a bad key', () =>
+    reads(
+      ['assets', 'ls'],
+      4,
+      [
+        'error: the service does not accept this API key (401)',
+        '  cause: this API key is not known',
+        '  try:   mediactl auth login, or set MEDIACTL_API_KEY',
+      ],
+      { environment: { MEDIACTL_API_KEY: 'no-such-key' } },
+    ));
+
+  it('a key that lacks the scope', () =>
+    reads(
+      ['upload', file('a.txt'), '--progress', 'none'],
+      5,
+      [
+        'error: this key may not upload (403)',
+        '  cause: it lacks the "Write Assets" scope; this key lacks the scope "Write Assets"',
+        '  try:   mediactl auth switch, or make a key with that scope under API keys',
+      ],
+      { environment: { MEDIACTL_API_KEY: sandbox.createKey('read', ['Read Assets']) } },
+    ));
+
+  it.each([
+    [['--chunk-size', '51MiB'], "--chunk-size does not take '51MiB'"],
+    [['--chunk-size', 'big'], "--chunk-size does not take 'big'"],
+    [['--timeout', 'soon', '--wait'], "--timeout does not take 'soon'"],
+    [['--max-wait', '-1'], "--max-wait does not take '-1'"],
+    [['--color', 'pink'], "--color does not take 'pink'"],
+    [
+      ['--progress', 'loud'],
+      "option '--progress <form>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",
+    ],
+  ])('%j', async (args, problem) => {
+    const { code, stderr } = await cli.run(['upload', file('a.txt'), ...args]);
+    expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
+  });
+});
+
+describe('a service that cannot be talked to', () => {
+  const at = (url: string) => ({ environment: { MEDIACTL_BASE_URL: url } });
+
+  it('server down', async () => {
+    const port = await new Promise<number>((resolve) => {
+      const server = createServer().listen(0, '127.0.0.1', () => {
+        const { port: free } = server.address() as { port: number };
+        server.close(() => resolve(free));
+      });
+    });
+    await reads(
+      ['assets', 'ls'],
+      10,
+      [
+        `error: cannot reach http://127.0.0.1:${port}`,
+        '  cause: nothing listens there',
+        '  try:   mediactl sandbox start, or check the base URL: mediactl auth status',
+      ],
+      at(`http://127.0.0.1:${port}`),
+    );
+  });
+
+  it('a host that does not exist', async () => {
+    const { code, stderr } = await cli.run(['assets', 'ls'], at('https://no-such-host.invalid'));
+    expect(code).toBe(10);
+    expect(stderr).toContain('error: cannot reach https://no-such-host.invalid');
+  });
+
+  it('HTML from a proxy, as 502 and as 200', async () => {
+    const page = `<!DOCTYPE html><html><head><title>Bad Gateway at Corp Proxy</title></head>${'x'.repeat(5000)}`;
+    const proxy = await listen((request, response) => {
+      response.writeHead(request.url?.includes('workspaces') ? 502 : 200, {
+        'content-type': 'text/html',
+      });
+      response.end(page);
+    });
+    const captive = await cli.run(['assets', 'ls'], at(proxy));
+    expect(captive.code).toBe(10);
+    expect(captive.stderr).toContain('error: the answer is not the JSON of the API');
+    expect(captive.stderr.length).toBeLessThan(500);
+    const { fastClock } = await import('../support/clock.ts');
+    const gateway = await cli.run(['workspaces', 'ls'], { ...at(proxy), clock: fastClock() });
+    expect(gateway.code).toBe(10);
+    expect(gateway.stderr).toContain(
+      'cause: a web page instead of the API: "Bad Gateway at Corp Proxy"',
+    );
+  });
+
+  it('no TLS where TLS was asked for', async () => {
+    const plain = await listen((_request, response) => answer(response, 200, {}));
+    const { code, stderr } = await cli.run(['assets', 'ls'], at(plain.replace('http:', 'https:')));
+    expect(code).toBe(10);
+    expect(stderr).toContain('error: no secure connection to https://127.0.0.1');
+  });
+
+  it.each([
+    ['an object without items', { results: [] }],
+    ['null', null],
+  ])('200 with %s', async (_what, body) => {
+    const service = await listen((_request, response) =>
+      answer(response, 200, JSON.stringify(body)),
+    );
+    const { code, stderr } = await cli.run(['assets', 'ls'], at(service));
+    expect([code, stderr.includes('it has no `items` array')]).toEqual([10, true]);
+  });
+});
+
+it('errors come in many forms, and are all read (A13)', async () => {
+  const bodies: [unknown, string][] = [
+    [{ error: { code: 'x', message: 'the words' } }, 'the words'],
+    [{ error: 'the words' }, 'the words'],
+    [{ detail: 'the words' }, 'the words'],
+    [
+      { detail: [{ loc: ['query', 'status'], msg: 'bad', ctx: { expected: "'ready'" } }] },
+      "query.status: bad (expected 'ready')",
+    ],
+    [
+      { error: { message: 'bad', details: [{ loc: ['limit'], msg: 'too big' }] } },
+      'bad; limit: too big',
+    ],
+    ['just text', 'just text'],
+  ];
+  for (const [body, cause] of bodies) {
+    const service = await listen((_request, response) => answer(response, 422, body));
+    const { code, stderr } = await cli.run(['assets', 'ls', '--json'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect(code).toBe(6);
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'invalid', status: 422, cause });
+  }
+});
+
+describe('the key appears in no output', () => {
+  it('of --debug=http, of errors that echo it, in any format', async () => {
+    const key = 'a-very-secret-key-0123456789';
+    const echo = await listen((request, response) =>
+      answer(
+        response,
+        400,
+        { error: { message: `bad key ${request.headers.authorization}`, details: { key } } },
+        { 'x-echo': String(request.headers.authorization) },
+      ),
+    );
+    const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: echo };
+    const commands = [
+      ['assets', 'ls'],
+      ['assets', 'ls', '--json'],
+      ['workspaces', 'ls'],
+      ['auth', 'status'],
+      ['upload', file('a.txt')],
+      ['play', '@last'],
+      ['api', '/x/'],
+      ['uploads', 'ls'],
+    ];
+    for (const command of commands)
+      for (const debug of [[], ['--debug'], ['--debug=http']]) {
+        const { stdout, stderr } = await cli.run([...command, ...debug], { environment });
+        expect(stdout + stderr).not.toContain(key);
+      }
+    const { stderr } = await cli.run(['assets', 'ls', '--debug=http'], { environment });
+    expect(stderr).toContain(`> GET ${echo}/api/external/v1/assets/?limit=20&offset=0`);
+    expect(stderr).toContain('authorization: Bearer ***');
+  });
+
+  it('nor do playback tokens and signatures of URLs', async () => {
+    const { fixture } = await import('../support/sandbox.ts');
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const { stderr } = await cli.run(['play', '@last', '--check', '--debug=http']);
+    expect(stderr).toContain('signature=***');
+    expect(stderr).not.toMatch(/signature=[^*]/);
+  });
+});
+
+it('help, version and exit codes go to stdout and end 0', async () => {
+  for (const args of [
+    ['--help'],
+    ['help'],
+    ['assets', '--help'],
+    ['help', 'assets', 'ls'],
+    ['assets', 'ls', '-h'],
+  ]) {
+    const { code, stdout, stderr } = await cli.run(args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Usage: mediactl/);
+  }
+  expect((await cli.run(['--version'])).stdout).toBe('0.0.0-test\n');
+  expect((await cli.run(['help', 'exit-codes'])).stdout).toContain('  9  rate limit (429)');
+});

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Api } from './api/api.ts';
-import type { ProxySettings, TransportNotice } from './api/transport.ts';
-import { Transport } from './api/transport.ts';
+import type { ProxySettings } from './api/dispatcher.ts';
+import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
 import type { Processes } from './processes.ts';

@@ -1,12 +1,5 @@
 import { type ExitCode, exitCodes, MediactlError } from '../errors.ts';
-import type { ApiResponse } from './transport.ts';
-
-/** What a request is for, in the words an error uses, and the scope that it needs (§5.7, A17). */
-export type Purpose = {
-  /** "read assets": completes "this key may not …". */
-  action: string;
-  scope?: 'Read Assets' | 'Write Assets' | 'Delete Assets';
-};
+import type { ApiResponse, Purpose } from './messages.ts';
 
 type Row = {
   code: string;

@@ -1,6 +1,7 @@
 import { paths } from '../wire/paths.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
-import type { ApiResponse, Transport } from './transport.ts';
+import type { ApiResponse } from './messages.ts';
+import type { Transport } from './transport.ts';
 
 /** §4 Playback info, and the signed media URLs that it hands out. Neither ever sees the key. */
 export class PlaybackApi {

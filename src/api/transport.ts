@@ -1,44 +1,12 @@
 import type { Dispatcher } from 'undici';
 import request from 'undici/lib/api/api-request.js';
-import Agent from 'undici/lib/dispatcher/agent.js';
 import { backoffMs, type Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { errorFrom, isHtml, type Purpose } from './error-response.ts';
+import { openDispatcher, type ProxySettings } from './dispatcher.ts';
+import { errorFrom, isHtml } from './error-response.ts';
+import type { ApiRequest, ApiResponse } from './messages.ts';
+import { foreignOrigin, networkError } from './network-error.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
-
-export type ApiRequest = {
-  method: string;
-  /** A path of wire/paths, or an absolute URL (signed media). */
-  url: string | URL;
-  purpose: Purpose;
-  query?: Record<string, string | number | undefined>;
-  headers?: Record<string, string>;
-  /** Sent as application/json. */
-  json?: unknown;
-  /** Made anew for each try, so that it can be sent again; the length must be known. */
-  body?: { lengthBytes: number; open(): AsyncIterable<Uint8Array> | Uint8Array };
-  /** False for POST /playback/info/ and signed URLs. The key goes to its own origin in any case. */
-  authenticate?: boolean;
-  /**
-   * `reads`: answers 5xx and broken connections are tried again; for calls that change nothing.
-   * `pacing`: only a 429 is waited out. `none`: every answer is returned.
-   */
-  retry?: 'reads' | 'pacing' | 'none';
-  signal?: AbortSignal;
-  /** Milliseconds without a byte in either direction. */
-  idleTimeoutMs?: number;
-  /** Bytes of the answer to keep; the rest is read and dropped. */
-  maxBodyBytes?: number;
-};
-
-export type ApiResponse = {
-  status: number;
-  headers: Headers;
-  text: string;
-  bytes: Uint8Array;
-  /** Where it came from, after redirects of a read. */
-  url: URL;
-};
 
 /** Something a person who waits wants to know. */
 export type TransportNotice =
@@ -61,8 +29,6 @@ export type TransportOptions = {
   /** One line a request and answer; whoever prints it redacts it. */
   trace?: ((line: string) => void) | undefined;
 };
-
-export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };
 
 const readAttempts = 4;
 const redirectsFollowed = 3;
@@ -242,17 +208,7 @@ export class Transport {
   }
 
   #open(): Promise<Dispatcher> {
-    this.#dispatcher ??= (async () => {
-      const options = { connect: { timeout: 10_000 }, keepAliveTimeout: 20_000 };
-      const { proxy } = this.#options;
-      if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
-      const { default: EnvHttpProxyAgent } = await import(
-        'undici/lib/dispatcher/env-http-proxy-agent.js'
-      );
-      // A proxy cannot reach this machine's own loopback, where the sandbox lives.
-      const noProxy = [proxy.noProxy, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',');
-      return new EnvHttpProxyAgent({ ...options, ...proxy, noProxy });
-    })();
+    this.#dispatcher ??= openDispatcher(this.#options.proxy);
     return this.#dispatcher;
   }
 
@@ -262,15 +218,6 @@ export class Transport {
 }
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
-
-/** Two places point elsewhere: a redirect, and the `location` of an upload session. */
-export const foreignOrigin = (what: string, target: URL) =>
-  new MediactlError(`the service pointed to another origin: ${target.origin}`, {
-    code: 'foreign_origin',
-    exitCode: exitCodes.integrity,
-    reason: `${what} leaves the origin that the API key belongs to; following it would hand over the key`,
-    hint: 'check the base URL: mediactl auth status',
-  });
 
 async function readBody(
   body: AsyncIterable<Buffer>,
@@ -297,52 +244,3 @@ const headerLines = (headers: Headers) =>
   Object.entries(headers)
     .map(([name, value]) => `\n    ${name}: ${value}`)
     .join('');
-
-const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
-
-/** What undici or the socket threw, in words; an abort and our own errors climb untouched. */
-function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
-  if (error instanceof MediactlError) return error;
-  const { code = '', name, message } = error as NodeJS.ErrnoException;
-  if (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '') return error;
-  const failure = (problem: string, kind: string, reason: string, hint: string, retryable = true) =>
-    new MediactlError(problem, {
-      code: kind,
-      exitCode: exitCodes.unreachable,
-      reason,
-      hint,
-      retryable,
-      underlying: error,
-    });
-  if (refusals.has(code))
-    return failure(
-      `cannot reach ${url.origin}`,
-      'refused',
-      code === 'ECONNREFUSED' ? 'nothing listens there' : message,
-      ['127.0.0.1', 'localhost'].includes(url.hostname)
-        ? 'mediactl sandbox start, or check the base URL: mediactl auth status'
-        : 'check the network and the base URL: mediactl auth status',
-    );
-  if (/TIMEOUT/.test(code))
-    return failure(
-      `${url.origin} went silent`,
-      'timeout',
-      `no byte for ${Math.round(idleTimeoutMs / 1000)} s`,
-      'run it again, or allow more with --request-timeout',
-    );
-  if (tlsFailure.test(code))
-    return failure(
-      `no secure connection to ${url.origin}`,
-      'tls',
-      `${message} (${code})`,
-      'check the address, the clock of this machine and NODE_EXTRA_CA_CERTS',
-      false,
-    );
-  return failure(
-    `the connection to ${url.origin} broke`,
-    'connection_lost',
-    `${message} (${code})`,
-    'run it again',
-  );
-}

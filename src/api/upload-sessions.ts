@@ -2,7 +2,8 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../wire/tus.ts';
 import type { UploadSession } from '../wire/types.ts';
-import { foreignOrigin, type Transport } from './transport.ts';
+import { foreignOrigin } from './network-error.ts';
+import type { Transport } from './transport.ts';
 
 /** What POST /upload/ answers, with the session's address made absolute. */
 export type CreatedSession = UploadSession & { sessionUrl: string };

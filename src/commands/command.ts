@@ -2,7 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Context } from '../context.ts';
 import type { MediactlError } from '../errors.ts';
 import type { GlobalOptions } from '../profiles/settings.ts';
-import type { Result } from '../terminal/output.ts';
+import type { Result } from '../terminal/result.ts';
 
 /** What a command's function gives back: its result, and the error to end with after it is written. */
 export type Outcome = Result | { result: Result; failure: MediactlError | undefined };

@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import type { Dress, Row } from './output.ts';
+import type { Dress, Row } from './result.ts';
 
 /** Label and value, a line each. Piped, they are separated by a tab; empty values are left out. */
 export function detail(rows: readonly Row[], dress: Dress): string {

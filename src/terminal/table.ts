@@ -1,6 +1,6 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
-import type { Column, Dress } from './output.ts';
+import type { Column, Dress } from './result.ts';
 
 const gap = 2;
 const least = 6;

@@ -1,7 +1,8 @@
 import type { HttpRequest, HttpResponse, HttpStack } from 'tus-js-client';
 import { errorFrom } from '../api/error-response.ts';
+import type { ApiResponse } from '../api/messages.ts';
 import type { Headers } from '../api/rate-limit.ts';
-import type { ApiResponse, Transport } from '../api/transport.ts';
+import type { Transport } from '../api/transport.ts';
 import { uploadPurpose } from '../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { PrefixDigest } from './prefix-digest.ts';

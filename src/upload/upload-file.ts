@@ -1,65 +1,16 @@
 import { basename } from 'node:path';
-import type { Api } from '../api/api.ts';
-import type { Headers } from '../api/rate-limit.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
-import { namesDigest, openChecksum } from './checksum.ts';
+import { openChecksum } from './checksum.ts';
 import { createSession, creationUnknown, findOrphans, madeNothing } from './creation.ts';
 import type { OnUploadEvent } from './events.ts';
-import { isCorrupt, type Journal, type JournalEntry, uploadId } from './journal.ts';
+import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
+import { type JournalEntry, uploadId } from './journal.ts';
+import { JournalPage } from './journal-page.ts';
 import { PrefixDigest } from './prefix-digest.ts';
 import { changed, FileSource } from './source.ts';
 import { transfer } from './transfer.ts';
-
-export type UploadJob = {
-  path: string;
-  workspace: string;
-  folder?: string | undefined;
-  /** The asset's name; the service takes the file's name otherwise. */
-  name?: string | undefined;
-  /** The file's name as the service sees it, where it is not that of the path (stdin). */
-  filename?: string | undefined;
-  description?: string | undefined;
-  contentType?: string | undefined;
-};
-
-export type UploadOptions = {
-  chunkBytes: number;
-  /** Bytes per second. */
-  rateLimit?: number | undefined;
-  idleTimeoutMs: number;
-  /** False: an earlier attempt is forgotten and a new asset made. */
-  resume: boolean;
-  onExpired: 'restart' | 'fail';
-  requireChecksum: boolean;
-};
-
-export type UploadTools = {
-  api: Api;
-  journal: Journal;
-  /** The profile's name and the hash of its key: whose upload this is. */
-  owner: { profile: string; keyHash: string };
-  signal?: AbortSignal | undefined;
-  onEvent: OnUploadEvent;
-  /** Asks whether a new asset may be made; throws where the answer is no or nobody can be asked. */
-  confirmNewAsset(refusal: MediactlError): Promise<void>;
-};
-
-/** An upload that is whole on the service. */
-export type Uploaded = {
-  assetUid: string;
-  sessionUid: string;
-  name: string;
-  sizeBytes: number;
-  bytesSent: number;
-  /** Offset from which this run went on; null where it began the session. */
-  resumedFrom: number | null;
-  blake3: string;
-  /** Null: the service named no checksum. */
-  verified: boolean | null;
-  /** Forgets the upload: called once nothing is left to do for it. */
-  forget(): Promise<void>;
-};
+import { mismatch, unverified, type Verdict, verify } from './verification.ts';
 
 /**
  * One file, from its path to a checked asset, going on where an earlier run stopped.
@@ -87,8 +38,8 @@ class FileUpload {
   readonly #tools: UploadTools;
   readonly #id: string;
   readonly #metadata: UploadMetadata;
+  readonly #page: JournalPage;
   #entry: JournalEntry | undefined;
-  #journalWorks = true;
   #bytesSent = 0;
   #resumedFrom: number | null = null;
 
@@ -105,10 +56,11 @@ class FileUpload {
       realPath: source.realPath,
       metadata: this.#metadata,
     });
+    this.#page = new JournalPage(tools.journal, this.#id, (message) => this.#notice(message));
   }
 
   async run(): Promise<Uploaded> {
-    const release = await this.#lock();
+    const release = await this.#page.lock();
     try {
       this.#say({ event: 'started', size_bytes: this.#source.sizeBytes });
       this.#entry = await this.#earlier();
@@ -135,7 +87,8 @@ class FileUpload {
     await digest.catchUp(this.#source.sizeBytes);
     const { blake3 } = digest.current();
     const verified = entry.verified ?? null;
-    if (verified === false) throw mismatch(this.#job.path, entry, blake3);
+    if (verified === false)
+      throw mismatch(this.#job.path, session.assetUid, blake3, entry.serviceBlake3);
     this.#say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
     if (verified === null && this.#options.requireChecksum) throw unverified(session.assetUid);
     return {
@@ -147,7 +100,7 @@ class FileUpload {
       resumedFrom: this.#resumedFrom,
       blake3,
       verified,
-      forget: () => this.#forget(),
+      forget: () => this.#page.forget(),
     };
   }
 
@@ -188,8 +141,8 @@ class FileUpload {
         const prefix = digest.current();
         if (prefix.offset === offset) entry.prefix = prefix;
         if (offset === this.#source.sizeBytes)
-          entry.verified = await this.#check(entry, digest, lastChunkStart, headers);
-        await this.#write(entry);
+          this.#conclude(entry, await verify(this.#source, prefix.blake3, lastChunkStart, headers));
+        await this.#page.write(entry);
         progress();
       },
     });
@@ -197,25 +150,11 @@ class FileUpload {
     entry.verified ??= null;
   }
 
-  /** Compares "X-Checksum-Blake3" of the last chunk's answer (§4) with what was read from disk. */
-  async #check(
-    entry: OpenEntry,
-    digest: PrefixDigest,
-    lastChunkStart: number,
-    headers: Headers,
-  ): Promise<boolean | null> {
-    const header = headers['x-checksum-blake3'];
-    if (header === undefined) return null;
-    if (namesDigest(header, digest.current().blake3)) return true;
-    const lastChunk = await openChecksum();
-    for await (const bytes of this.#source.read(lastChunkStart, this.#source.sizeBytes))
-      lastChunk.update(bytes);
-    if (namesDigest(header, lastChunk.digest())) {
+  #conclude(entry: OpenEntry, verdict: Verdict): void {
+    entry.verified = verdict.verified;
+    if (verdict.verified === false) entry.serviceBlake3 = verdict.serviceBlake3;
+    else if (verdict.lastChunkOnly)
       this.#notice('the service’s checksum covers the last chunk only; the file is unverified');
-      return null; // A18
-    }
-    entry.serviceBlake3 = header;
-    return false;
   }
 
   /** The journal's entry with a session: the earlier one, or a new one. */
@@ -236,7 +175,7 @@ class FileUpload {
       intendedAt: new Date(api.transport.clock.now()).toISOString(),
       offset: 0,
     };
-    await this.#write(this.#entry);
+    await this.#page.write(this.#entry);
     try {
       const created = await createSession(api, this.#entry, signal);
       this.#entry.session = {
@@ -246,10 +185,10 @@ class FileUpload {
         expiresAt: created.expires_at ?? '',
       };
     } catch (error) {
-      if (madeNothing(error) || isForeign(error)) await this.#forget();
+      if (madeNothing(error) || isForeign(error)) await this.#page.forget();
       throw error;
     }
-    await this.#write(this.#entry);
+    await this.#page.write(this.#entry);
     const { uid, assetUid } = this.#entry.session;
     this.#say({ event: 'created', asset_uid: assetUid, session_uid: uid });
     return this.#entry as OpenEntry;
@@ -264,16 +203,8 @@ class FileUpload {
 
   /** What an earlier run left in the journal, if it is to be gone on with. */
   async #earlier(): Promise<JournalEntry | undefined> {
-    const { journal } = this.#tools;
-    const found = await journal.read(this.#id);
+    const found = await this.#page.read();
     if (!found) return undefined;
-    if (isCorrupt(found)) {
-      const aside = await journal.setAside(this.#id).catch(() => found.path);
-      this.#notice(
-        `the journal of an earlier attempt is unreadable (${found.reason}); kept as ${aside}; starting anew`,
-      );
-      return undefined;
-    }
     if (this.#options.resume) return found;
     if (found.session) this.#notice(`left unfinished: asset ${found.session.assetUid}`);
     return undefined;
@@ -303,34 +234,6 @@ class FileUpload {
     );
     this.#entry = undefined;
     this.#resumedFrom = null;
-  }
-
-  async #lock(): Promise<() => Promise<void>> {
-    try {
-      return await this.#tools.journal.lock(this.#id);
-    } catch (error) {
-      if (error instanceof MediactlError) throw error;
-      this.#journalFailed(error);
-      return async () => {};
-    }
-  }
-
-  async #write(entry: JournalEntry): Promise<void> {
-    if (!this.#journalWorks) return;
-    await this.#tools.journal.write(entry).catch((error) => this.#journalFailed(error));
-  }
-
-  async #forget(): Promise<void> {
-    await this.#tools.journal.remove(this.#id).catch((error) => this.#journalFailed(error));
-  }
-
-  /** The upload still runs where it can; only its resuming is lost. */
-  #journalFailed(error: unknown): void {
-    if (!this.#journalWorks) return;
-    this.#journalWorks = false;
-    this.#notice(
-      `cannot write to ${this.#tools.journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
-    );
   }
 
   #sayResumed({ session }: OpenEntry, offset: number): void {
@@ -383,22 +286,4 @@ const expired = (assetUid: string, underlying?: unknown) =>
     hint: 'run the same command without --on-expired fail to start anew',
     details: { asset_uid: assetUid },
     underlying,
-  });
-
-const mismatch = (path: string, { session, serviceBlake3 }: OpenEntry, blake3: string) =>
-  new MediactlError(`asset ${session.assetUid} is not what ${path} holds`, {
-    code: 'checksum_mismatch',
-    exitCode: exitCodes.integrity,
-    reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
-    hint: 'do not use that asset; mediactl upload --no-resume sends the file again',
-    details: { asset_uid: session.assetUid, blake3, service_blake3: serviceBlake3 },
-  });
-
-const unverified = (assetUid: string) =>
-  new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
-    code: 'unverified',
-    exitCode: exitCodes.integrity,
-    reason: 'the service named no checksum to compare with',
-    hint: 'leave out --require-checksum to accept that',
-    details: { asset_uid: assetUid },
   });

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import type { ApiRequest } from '../../api/messages.ts';
 import { itemsOf, maxPageSize, totalOf } from '../../api/pages.ts';
-import type { ApiRequest } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { list, text } from '../../terminal/output.ts';
 import { readStdin } from '../../terminal/prompt.ts';
+import { list, text } from '../../terminal/result.ts';
 import { apiPrefix } from '../../wire/paths.ts';
 import type { Page } from '../../wire/types.ts';
 import { type Define, example } from '../command.ts';

@@ -1,5 +1,5 @@
-import type { Column, Dress, Row } from '../../terminal/output.ts';
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
+import type { Column, Dress, Row } from '../../terminal/result.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
 import type { Asset } from '../../wire/types.ts';
 

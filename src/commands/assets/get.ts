@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { list, record } from '../../terminal/output.ts';
+import { list, record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { assetColumns, assetRows } from './columns.ts';

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { totalOf } from '../../api/pages.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { parseCount, parseDay } from '../../profiles/units.ts';
-import { list as listOf, text } from '../../terminal/output.ts';
+import { list as listOf, text } from '../../terminal/result.ts';
 import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type Row, record } from '../../terminal/output.ts';
 import { cell } from '../../terminal/printable.ts';
 import { masked } from '../../terminal/redaction.ts';
+import { type Row, record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { PlayerData } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { parseDuration } from '../../profiles/units.ts';
-import { list, record } from '../../terminal/output.ts';
+import { list, record } from '../../terminal/result.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
 import { waitForAsset } from '../../upload/wait.ts';
 import type { Collection } from '../../wire/paths.ts';

@@ -1,6 +1,6 @@
 import type { ProfileConfig } from '../../profiles/profile-file.ts';
-import type { Column, Row } from '../../terminal/output.ts';
 import { printable } from '../../terminal/printable.ts';
+import type { Column, Row } from '../../terminal/result.ts';
 
 /** A profile as `auth ls` and `auth status` print it: everything but the key. */
 export type ProfileRecord = {

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { listBy } from '../../terminal/output.ts';
+import { listBy } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileColumns, profileRecords } from './columns.ts';
 

@@ -2,8 +2,8 @@ import type { Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { forgetInKeychain } from '../../profiles/key-stores.ts';
-import { listBy } from '../../terminal/output.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import { listBy } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileColumns, profileRecords } from './columns.ts';
 

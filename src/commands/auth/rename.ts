@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../profiles/key-stores.ts';
-import { record } from '../../terminal/output.ts';
+import { record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileRecords, profileRows } from './columns.ts';
 

@@ -5,8 +5,8 @@ import { asMediactlError, type MediactlError } from '../../errors.ts';
 import { parseBaseUrl } from '../../profiles/base-url.ts';
 import { keyOf } from '../../profiles/key-stores.ts';
 import type { Profile } from '../../profiles/profile-file.ts';
-import { type Column, listBy, type Row, record } from '../../terminal/output.ts';
 import { printable, when } from '../../terminal/printable.ts';
+import { type Column, listBy, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 
 type Status = {

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../context.ts';
-import { record } from '../../terminal/output.ts';
+import { record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileRecords, profileRows } from './columns.ts';
 

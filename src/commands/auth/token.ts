@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { text } from '../../terminal/output.ts';
 import { masked } from '../../terminal/redaction.ts';
+import { text } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 
 export function token(command: Command, run: Run): void {

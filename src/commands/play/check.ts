@@ -1,5 +1,5 @@
+import type { ApiResponse } from '../../api/messages.ts';
 import type { PlaybackApi } from '../../api/playback.ts';
-import type { ApiResponse } from '../../api/transport.ts';
 import { asMediactlError } from '../../errors.ts';
 import type { Playable } from './playables.ts';
 

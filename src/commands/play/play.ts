@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { record, text } from '../../terminal/output.ts';
+import { record, text } from '../../terminal/result.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';
 import { assetUid, idHelp } from '../assets/resolve.ts';
 import { type Define, example } from '../command.ts';

@@ -1,5 +1,5 @@
-import type { Dress, Row } from '../../terminal/output.ts';
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
+import type { Dress, Row } from '../../terminal/result.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';
 import type { CheckReport, Link } from './check.ts';
 import type { Playable } from './playables.ts';

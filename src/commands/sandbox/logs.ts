@@ -3,8 +3,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
-import { nothing, text } from '../../terminal/output.ts';
 import { printableLines } from '../../terminal/printable.ts';
+import { nothing, text } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { dataDirOf, dataOption, logPath } from './server.ts';
 

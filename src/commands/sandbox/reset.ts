@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
-import { nothing } from '../../terminal/output.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import { nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
 

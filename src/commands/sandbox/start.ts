@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
-import { nothing, type Row, record } from '../../terminal/output.ts';
+import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import {
   dataDirOf,

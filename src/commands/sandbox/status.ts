@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type Row, record } from '../../terminal/output.ts';
+import { type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { dataDirOf, dataOption, findRunning } from './server.ts';
 

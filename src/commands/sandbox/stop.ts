@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { nothing } from '../../terminal/output.ts';
+import { nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
 

@@ -1,7 +1,7 @@
 import type { ErrorRecord, MediactlError } from '../../errors.ts';
-import type { Column } from '../../terminal/output.ts';
 import { bytes, cell, printable } from '../../terminal/printable.ts';
-import type { Uploaded } from '../../upload/upload-file.ts';
+import type { Column } from '../../terminal/result.ts';
+import type { Uploaded } from '../../upload/job.ts';
 
 /** One file of `upload --json`. */
 export type UploadRecord = {

@@ -1,5 +1,5 @@
-import type { Column } from '../../terminal/output.ts';
 import { bytes, printable, when } from '../../terminal/printable.ts';
+import type { Column } from '../../terminal/result.ts';
 import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
 
 /** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */

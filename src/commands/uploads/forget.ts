@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { listBy } from '../../terminal/output.ts';
 import { confirm } from '../../terminal/prompt.ts';
+import { listBy } from '../../terminal/result.ts';
 import { isCorrupt } from '../../upload/journal.ts';
 import { example, type Run } from '../command.ts';
 import { isSpooled } from '../upload/files.ts';

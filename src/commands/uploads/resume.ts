@@ -3,7 +3,8 @@ import { usageError } from '../../errors.ts';
 import { parseDuration } from '../../profiles/units.ts';
 import { hashKey, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
 import { example, type Run } from '../command.ts';
-import { type Job, transferOptions, uploadAll } from '../upload/upload.ts';
+import { transferOptions } from '../upload/upload.ts';
+import { type Job, uploadAll } from '../upload/upload-all.ts';
 import { findUpload } from './find.ts';
 
 export function resume(command: Command, run: Run): void {

@@ -1,5 +1,5 @@
-import type { Column, Row } from '../../terminal/output.ts';
 import { cell, printable } from '../../terminal/printable.ts';
+import type { Column, Row } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
 
 export const workspaceColumns: Column<Workspace>[] = [

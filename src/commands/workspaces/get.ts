@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { record } from '../../terminal/output.ts';
+import { record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceRows } from './columns.ts';
 import { resolveWorkspace } from './resolve.ts';

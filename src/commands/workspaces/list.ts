@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { list as listOf } from '../../terminal/output.ts';
+import { list as listOf } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceColumns } from './columns.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { record } from '../../terminal/output.ts';
 import { printable } from '../../terminal/printable.ts';
+import { record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceRows } from './columns.ts';
 import { resolveWorkspace } from './resolve.ts';

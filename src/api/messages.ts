@@ -1,0 +1,42 @@
+import type { Headers } from './rate-limit.ts';
+
+/** What a request is for, in the words an error uses, and the scope that it needs (§5.7, A17). */
+export type Purpose = {
+  /** "read assets": completes "this key may not …". */
+  action: string;
+  scope?: 'Read Assets' | 'Write Assets' | 'Delete Assets';
+};
+
+export type ApiRequest = {
+  method: string;
+  /** A path of wire/paths, or an absolute URL (signed media). */
+  url: string | URL;
+  purpose: Purpose;
+  query?: Record<string, string | number | undefined>;
+  headers?: Record<string, string>;
+  /** Sent as application/json. */
+  json?: unknown;
+  /** Made anew for each try, so that it can be sent again; the length must be known. */
+  body?: { lengthBytes: number; open(): AsyncIterable<Uint8Array> | Uint8Array };
+  /** False for POST /playback/info/ and signed URLs. The key goes to its own origin in any case. */
+  authenticate?: boolean;
+  /**
+   * `reads`: answers 5xx and broken connections are tried again; for calls that change nothing.
+   * `pacing`: only a 429 is waited out. `none`: every answer is returned.
+   */
+  retry?: 'reads' | 'pacing' | 'none';
+  signal?: AbortSignal;
+  /** Milliseconds without a byte in either direction. */
+  idleTimeoutMs?: number;
+  /** Bytes of the answer to keep; the rest is read and dropped. */
+  maxBodyBytes?: number;
+};
+
+export type ApiResponse = {
+  status: number;
+  headers: Headers;
+  text: string;
+  bytes: Uint8Array;
+  /** Where it came from, after redirects of a read. */
+  url: URL;
+};

@@ -1,0 +1,58 @@
+import type { ChalkInstance } from 'chalk';
+
+/** How human output is dressed; its content never depends on it. */
+export type Dress = { isTerminal: boolean; columns: number; colors: ChalkInstance; now: number };
+
+export type Column<T> = {
+  header: string;
+  value(record: T, dress: Dress): string;
+  /** Never cut to fit: uids. */
+  whole?: boolean;
+};
+
+export type Row = readonly [label: string, value: string];
+
+/** What a command's `run` returns. `view` is for people; the machine formats take the records. */
+export type Result =
+  | {
+      kind: 'list';
+      // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
+      pages: AsyncIterable<any[]> | Iterable<any[]>;
+      // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
+      columns: readonly Column<any>[];
+      // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
+      id: (record: any) => string;
+      empty: string;
+    }
+  | { kind: 'record'; record: unknown; view: (dress: Dress) => readonly Row[] | string; id: string }
+  | { kind: 'text'; text: string }
+  /** What the service sent, the same in every format. */
+  | { kind: 'raw'; text: string }
+  | { kind: 'nothing' };
+
+type WithUid = { uid: string };
+
+export const list = <T extends WithUid>(
+  pages: AsyncIterable<T[]> | Iterable<T[]>,
+  columns: readonly Column<T>[],
+  empty: string,
+): Result => ({ kind: 'list', pages, columns, empty, id: ({ uid }: T) => uid });
+
+export const listBy = <T>(
+  id: (record: T) => string,
+  records: readonly T[],
+  columns: readonly Column<T>[],
+  empty: string,
+): Result => ({ kind: 'list', pages: [[...records]], columns, empty, id });
+
+/** One object. The view gives rows of label and value, or a text as it is. */
+export const record = <T>(
+  value: T,
+  id: string,
+  view: (record: T, dress: Dress) => readonly Row[] | string,
+): Result => ({ kind: 'record', record: value, id, view: (dress) => view(value, dress) });
+
+/** A text that is the result itself: a URL, a token. The same in every format but JSON. */
+export const text = (value: string): Result => ({ kind: 'text', text: value });
+
+export const nothing: Result = { kind: 'nothing' };

@@ -1,0 +1,54 @@
+import type { Api } from '../api/api.ts';
+import type { MediactlError } from '../errors.ts';
+import type { OnUploadEvent } from './events.ts';
+import type { Journal } from './journal.ts';
+
+export type UploadJob = {
+  path: string;
+  workspace: string;
+  folder?: string | undefined;
+  /** The asset's name; the service takes the file's name otherwise. */
+  name?: string | undefined;
+  /** The file's name as the service sees it, where it is not that of the path (stdin). */
+  filename?: string | undefined;
+  description?: string | undefined;
+  contentType?: string | undefined;
+};
+
+export type UploadOptions = {
+  chunkBytes: number;
+  /** Bytes per second. */
+  rateLimit?: number | undefined;
+  idleTimeoutMs: number;
+  /** False: an earlier attempt is forgotten and a new asset made. */
+  resume: boolean;
+  onExpired: 'restart' | 'fail';
+  requireChecksum: boolean;
+};
+
+export type UploadTools = {
+  api: Api;
+  journal: Journal;
+  /** The profile's name and the hash of its key: whose upload this is. */
+  owner: { profile: string; keyHash: string };
+  signal?: AbortSignal | undefined;
+  onEvent: OnUploadEvent;
+  /** Asks whether a new asset may be made; throws where the answer is no or nobody can be asked. */
+  confirmNewAsset(refusal: MediactlError): Promise<void>;
+};
+
+/** An upload that is whole on the service. */
+export type Uploaded = {
+  assetUid: string;
+  sessionUid: string;
+  name: string;
+  sizeBytes: number;
+  bytesSent: number;
+  /** Offset from which this run went on; null where it began the session. */
+  resumedFrom: number | null;
+  blake3: string;
+  /** Null: the service named no checksum. */
+  verified: boolean | null;
+  /** Forgets the upload: called once nothing is left to do for it. */
+  forget(): Promise<void>;
+};

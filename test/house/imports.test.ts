@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const src = fileURLToPath(new URL('../../src', import.meta.url));
+
+/** Rooms of the house, and which others each may import. Files in src/ itself are rooms of one. */
+const directions: Record<string, readonly string[]> = {
+  wire: [],
+  errors: [],
+  clock: [],
+  processes: [],
+  api: ['wire', 'errors', 'clock'],
+  upload: ['api', 'wire', 'errors', 'clock', 'processes'],
+  profiles: ['wire', 'errors'],
+  // Of the uploader, only the events that a progress display shows.
+  terminal: ['errors', 'clock', 'upload/events'],
+  context: ['api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
+  commands: [
+    ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
+  ],
+  program: ['commands', 'context', 'profiles', 'terminal', 'errors'],
+  main: ['program', 'terminal', 'clock', 'errors'],
+  sandbox: ['wire'],
+};
+
+const files = readdirSync(src, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .map(({ parentPath, name }) => join(parentPath, name));
+
+const source = (file: string) => readFileSync(file, 'utf8');
+const place = (file: string) => relative(src, file).replace(/(\.d)?\.ts$/, '');
+const room = (where: string) => where.split('/')[0] as string;
+
+const importsOf = (file: string) =>
+  [...source(file).matchAll(/(?:from |import\()\s*'(\.[^']+)'/g)]
+    .map(([, target]) => place(resolve(dirname(file), target as string)))
+    .filter((target) => !target.startsWith('..'));
+
+it('imports run one way', () => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    const here = room(place(file));
+    const allowed = directions[here];
+    if (!allowed) wrong.push(`${place(file)}: a room that this test does not know`);
+    for (const target of importsOf(file)) {
+      const inside = room(target) === here;
+      if (!inside && !allowed?.includes(room(target)) && !allowed?.includes(target))
+        wrong.push(`${place(file)} -> ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+it('this test sees imports: every command reaches its context', () => {
+  expect(importsOf(join(src, 'program.ts'))).toContain('commands/assets/assets');
+  expect(files.length).toBeGreaterThan(80);
+});
+
+it('nobody imports in a circle', () => {
+  const graph = new Map(files.map((file) => [place(file), importsOf(file)]));
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]) => {
+    if (path.includes(node))
+      throw new Error([...path.slice(path.indexOf(node)), node].join(' -> '));
+    if (done.has(node)) return;
+    for (const next of graph.get(node) ?? []) visit(next, [...path, node]);
+    done.add(node);
+  };
+  for (const node of graph.keys()) visit(node, []);
+});
+
+it('`process` appears in the two mains alone', () => {
+  const guilty = files.filter((file) =>
+    /\bprocess\./.test(source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')),
+  );
+  expect(guilty.map(place).sort()).toEqual(['main', 'sandbox/main']);
+});
+
+it('only the transport talks to the network, on the client’s side', () => {
+  const guilty = files.filter(
+    (file) =>
+      room(place(file)) !== 'sandbox' &&
+      /\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
+  );
+  expect(guilty.map(place).sort()).toEqual(['api/dispatcher', 'api/transport', 'api/undici-core']);
+});
+
+it('files are kebab-case and a page or so long', () => {
+  for (const file of files) {
+    expect(place(file)).toMatch(/^[a-z0-9-]+(\/[a-z0-9-]+)*$/);
+  }
+  const long = files
+    .map((file) => [place(file), source(file).split('\n').length] as const)
+    .filter(([, lines]) => lines > 400);
+  expect(long).toEqual([]);
+});
+
+it('no runtime dependency runs an install script', () => {
+  const root = join(src, '..');
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }>;
+  };
+  const guilty = Object.entries(lock.packages).filter(
+    ([, { dev, hasInstallScript }]) => hasInstallScript && !dev,
+  );
+  expect(guilty.map(([name]) => name)).toEqual([]);
+});

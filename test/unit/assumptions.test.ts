@@ -1,0 +1,105 @@
+import { expect, it } from 'vitest';
+import { itemsOf, pages, totalOf } from '../../src/api/pages.ts';
+import { readRateLimit, retryAfterMs } from '../../src/api/rate-limit.ts';
+import { assumptions, namesFor, statusMeans } from '../../src/wire/assumptions.ts';
+import { encodeMetadata } from '../../src/wire/tus.ts';
+
+it('assumptions are numbered A01 to A19', () => {
+  expect(assumptions.map(({ id }) => id)).toEqual(
+    Array.from({ length: 19 }, (_, n) => `A${String(n + 1).padStart(2, '0')}`),
+  );
+});
+
+it('an override replaces the guesses', () => {
+  expect(namesFor('folder_parent')).toEqual(['parent_uid', 'parent_folder_uid', 'parent']);
+  expect(namesFor('folder_parent', { folder_parent: 'in' })).toEqual(['in']);
+});
+
+it('A11: what a status means', () => {
+  expect(
+    ['ready', 'failed', 'errored', 'rejected', 'transcoding', undefined].map(statusMeans),
+  ).toEqual(['ready', 'failed', 'failed', 'failed', 'in progress', 'in progress']);
+});
+
+it('A01: the total under any of its names, or none', () => {
+  expect(totalOf({ items: [], count: 3 }, {})).toBe(3);
+  expect(totalOf({ items: [], total: 4 }, {})).toBe(4);
+  expect(totalOf({ items: [] }, {})).toBeUndefined();
+  expect(totalOf({ items: [], count: 3, n: 9 }, { page_total: 'n' })).toBe(9);
+  expect(itemsOf([1, 2])).toEqual([1, 2]);
+});
+
+type Item = { uid: string };
+
+/** A list of `size` that tells its total or not, and may grow at its head between pages. */
+async function walk(
+  size: number,
+  { total = true, limit = undefined as number | undefined, grows = 0 } = {},
+) {
+  let items: Item[] = Array.from({ length: size }, (_, n) => ({ uid: String(n) }));
+  const asked: [number, number][] = [];
+  const found: string[] = [];
+  const fetchPage = async (pageSize: number, offset: number) => {
+    asked.push([pageSize, offset]);
+    const page = {
+      items: items.slice(offset, offset + pageSize),
+      ...(total && { count: items.length }),
+    };
+    items = [
+      ...Array.from({ length: grows }, (_, n) => ({ uid: `new ${asked.length} ${n}` })),
+      ...items,
+    ];
+    return page;
+  };
+  for await (const page of pages(fetchPage, { limit }, {}))
+    found.push(...page.map(({ uid }) => uid));
+  return { asked, found };
+}
+
+it('paging stops at the total, else on a short page', async () => {
+  expect((await walk(200)).asked).toEqual([
+    [100, 0],
+    [100, 100],
+  ]);
+  expect((await walk(200, { total: false })).asked).toEqual([
+    [100, 0],
+    [100, 100],
+    [100, 200],
+  ]);
+  expect((await walk(150, { total: false })).asked).toEqual([
+    [100, 0],
+    [100, 100],
+  ]);
+  expect((await walk(0)).asked).toEqual([[100, 0]]);
+  expect((await walk(500, { limit: 120 })).asked).toEqual([
+    [100, 0],
+    [20, 100],
+  ]);
+});
+
+it('paging drops repeats: new items shift the offsets', async () => {
+  const { found } = await walk(250, { grows: 3 });
+  expect(new Set(found).size).toBe(found.length);
+  for (let n = 0; n < 250; n++) expect(found).toContain(String(n));
+});
+
+it('Retry-After in seconds, as a date, or the end of the window', () => {
+  const now = Date.parse('2026-03-01T12:00:00Z');
+  expect(retryAfterMs({ 'retry-after': '7' }, now)).toBe(7000);
+  expect(retryAfterMs({ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, now)).toBe(30_000);
+  const window = {
+    'x-ratelimit-limit': '1000',
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(now / 1000 + 60),
+  };
+  expect(retryAfterMs(window, now)).toBe(60_000);
+  expect(readRateLimit(window)).toEqual({ limit: 1000, remaining: 0, resetAt: now + 60_000 });
+  expect(readRateLimit({ 'x-ratelimit-limit': '1000' })).toBeUndefined();
+  expect(retryAfterMs({}, now)).toBeUndefined();
+});
+
+it('Upload-Metadata: key and base64 of UTF-8, absent keys left out', () => {
+  expect(encodeMetadata({ filename: 'ü.mp4', workspace_uid: 'w', description: undefined })).toBe(
+    'filename w7wubXA0,workspace_uid dw==',
+  );
+});

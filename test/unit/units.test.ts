@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { parseBaseUrl } from '../../src/profiles/base-url.ts';
+import { parseCount, parseDay, parseDuration, parseSize } from '../../src/profiles/units.ts';
+
+describe('parseDuration, in milliseconds', () => {
+  it.each([
+    ['90s', 90_000],
+    ['30m', 1_800_000],
+    ['1h30m', 5_400_000],
+    ['500ms', 500],
+    ['1.5s', 1500],
+    ['2d', 172_800_000],
+    ['10', 10_000],
+  ])('%s', (text, ms) => expect(parseDuration('--x', text)).toBe(ms));
+  it.each(['', 'soon', '5x', '-1s', 's', '1h soon'])('refuses %j', (text) =>
+    expect(() => parseDuration('--x', text)).toThrow('--x does not take'),
+  );
+});
+
+describe('parseSize, in bytes', () => {
+  it.each([
+    ['8MiB', 8 * 2 ** 20],
+    ['500k', 500 * 1024],
+    ['500kB', 500_000],
+    ['1.5G', 1.5 * 2 ** 30],
+    ['50M', 50 * 2 ** 20],
+    ['1048576', 1048576],
+    ['12B', 12],
+  ])('%s', (text, size) => expect(parseSize('--x', text)).toBe(size));
+  it.each(['', 'big', '5X', '-1', '1 000'])('refuses %j', (text) =>
+    expect(() => parseSize('--x', text)).toThrow('--x does not take'),
+  );
+});
+
+describe('parseDay, as the API’s YYYY-MM-DD', () => {
+  const now = Date.parse('2026-03-01T12:00:00Z');
+  it.each([
+    ['2024-02-29', '2024-02-29'],
+    ['today', '2026-03-01'],
+    ['1d', '2026-02-28'],
+    ['2w', '2026-02-15'],
+  ])('%s', (text, day) => expect(parseDay('--x', text, now)).toBe(day));
+  it.each(['2026-02-29', '12h', '7', 'yesterday', '2026-1-1'])('refuses %j', (text) =>
+    expect(() => parseDay('--x', text, now)).toThrow('--x'),
+  );
+});
+
+it('parseCount takes whole numbers only', () => {
+  expect(parseCount('--x', '7')).toBe(7);
+  for (const text of ['', ' ', '1.5', '-1', '1e99', 'x'])
+    expect(() => parseCount('--x', text)).toThrow('--x does not take');
+});
+
+describe('parseBaseUrl', () => {
+  it.each([
+    ['https://media.example.com', 'https://media.example.com'],
+    ['media.example.com', 'https://media.example.com'],
+    ['https://media.example.com/api/external/v1/', 'https://media.example.com'],
+    ['http://[::1]:4520/', 'http://[::1]:4520'],
+  ])('%s', (text, origin) => expect(parseBaseUrl(text).origin).toBe(origin));
+});

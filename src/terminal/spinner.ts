@@ -27,6 +27,8 @@ export async function openSpinner(terminal: Terminal): Promise<Spinner> {
       spinner.text = printable(what);
       if (!spinner.isSpinning) spinner.start();
     },
-    stop: () => void spinner.stop(),
+    stop: () => {
+      if (spinner.isSpinning) spinner.stop();
+    },
   };
 }

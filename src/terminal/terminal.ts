@@ -56,13 +56,13 @@ export class Terminal {
     return CI !== undefined && CI !== '' && CI !== '0' && CI !== 'false';
   }
 
-  /** A bar or a spinner may redraw its line on stderr. */
+  /** A bar or a spinner may redraw its line on stderr. Some terminals of CI have no width at all. */
   get canAnimate(): boolean {
-    return Boolean(this.stderr.isTTY) && !this.isCi && !this.#isDumb;
+    return Boolean(this.stderr.isTTY && this.stderr.columns) && !this.isCi && !this.#isDumb;
   }
 
   get columns(): number {
-    return this.stdout.columns ?? 80;
+    return this.stdout.columns || 80;
   }
 
   get #isDumb(): boolean {

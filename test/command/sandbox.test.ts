@@ -1,0 +1,123 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fixture } from '../support/sandbox.ts';
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli();
+});
+afterEach(() => cli.run(['sandbox', 'stop']));
+
+const start = (...args: string[]) => cli.json(['sandbox', 'start', '--port', '0', ...args]);
+
+it('start, first upload, stop, start again: everything is still there', async () => {
+  const running = await start();
+  expect(running).toMatchObject({ pid: expect.any(Number), profile: 'sandbox' });
+  expect((await fetch(`${running.url}/health`)).status).toBe(200);
+  expect((await cli.json(['auth', 'ls']))[0]).toMatchObject({ name: 'sandbox', current: true });
+
+  const [record] = await cli.json(['upload', fixture('clip.mp4'), '--wait']);
+  expect(record).toMatchObject({ status: 'ready', verified: true });
+
+  const again = await cli.run(['sandbox', 'start']);
+  expect([again.code, again.stderr]).toEqual([0, `the sandbox runs already, pid ${running.pid}\n`]);
+
+  expect((await cli.run(['sandbox', 'stop'])).stderr).toBe(`stopped, pid ${running.pid}\n`);
+  expect((await cli.run(['sandbox', 'stop'])).stderr).toBe('no sandbox is running\n');
+  expect((await cli.run(['assets', 'ls'])).code).toBe(10);
+
+  const second = await start();
+  expect(second.pid).not.toBe(running.pid);
+  expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(record.asset_uid);
+  expect((await cli.json(['play', '@last', '--check'])).plays).toBe(true);
+});
+
+it('kill -9 of the service needs no repair', async () => {
+  const running = await start();
+  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  process.kill(running.pid, 'SIGKILL');
+  await start();
+  expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
+});
+
+it('status tells whether it runs, and what it lacks', async () => {
+  expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: false, url: null });
+  const { url } = await start();
+  const status = await cli.json(['sandbox', 'status']);
+  expect(status).toMatchObject({ running: true, url });
+  expect(status.not_yet).toContain('PATCH /assets/:uid/');
+});
+
+it('its secrets are 0600', async () => {
+  await start();
+  for (const file of ['credentials.json', 'secret', 'server.json', 'sandbox.log'])
+    expect(statSync(join(cli.home, 'state/sandbox', file)).mode & 0o777).toBe(0o600);
+  expect(statSync(join(cli.home, 'state/sandbox')).mode & 0o777).toBe(0o700);
+});
+
+it('keys of lesser scope are there to try with', async () => {
+  const { url } = await start();
+  const { keys } = JSON.parse(
+    readFileSync(join(cli.home, 'state/sandbox/credentials.json'), 'utf8'),
+  );
+  const environment = {
+    MEDIACTL_API_KEY: keys.read,
+    MEDIACTL_BASE_URL: url,
+    MEDIACTL_WORKSPACE: 'Main',
+  };
+  expect((await cli.run(['assets', 'ls'], { environment })).code).toBe(0);
+  expect((await cli.run(['upload', fixture('still.jpg')], { environment })).code).toBe(5);
+});
+
+it('reset asks first, then deletes everything', async () => {
+  await start();
+  await cli.json(['upload', fixture('still.jpg')]);
+  const { code, stderr } = await cli.run(['sandbox', 'reset']);
+  expect([code, stderr.includes('mediactl sandbox reset --yes')]).toEqual([2, true]);
+  expect((await cli.run(['sandbox', 'reset', '--dry-run'])).code).toBe(0);
+  expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
+  expect(existsSync(join(cli.home, 'state/sandbox/sandbox.db'))).toBe(false);
+  await start();
+  expect(await cli.json(['assets', 'ls'])).toEqual([]);
+});
+
+it('logs show a line a request', async () => {
+  expect((await cli.run(['sandbox', 'logs'])).code).toBe(3);
+  await start();
+  await cli.run(['assets', 'ls']);
+  const { stdout } = await cli.run(['sandbox', 'logs', '--lines', '1']);
+  expect(stdout).toMatch(/^\S+Z GET \/api\/external\/v1\/assets\/ 200 \d+ ms\n$/);
+});
+
+it('a port that is taken: said, with the reason', async () => {
+  const { url } = await start();
+  const other = join(cli.home, 'other');
+  const { code, stderr } = await cli.run([
+    'sandbox',
+    'start',
+    '--data',
+    other,
+    '--port',
+    new URL(url).port,
+  ]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('error: the sandbox did not start');
+  expect(stderr).toContain('EADDRINUSE');
+});
+
+it('another profile stays current', async () => {
+  await cli.run(
+    ['auth', 'login', '--base-url', 'https://media.example.com', '--with-key', '--no-check'],
+    {
+      stdin: 'a-key-of-theirs',
+    },
+  );
+  await start();
+  const listed = await cli.json(['auth', 'ls']);
+  expect(listed.map(({ name, current }: never) => [name, current])).toEqual([
+    ['default', true],
+    ['sandbox', false],
+  ]);
+});

@@ -1,0 +1,135 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { writeSome } from '../support/files.ts';
+import { answering, type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+let cli: Cli;
+let path: string;
+let fault: (seen: Seen) => Fault | undefined;
+beforeEach(async () => {
+  fault = () => undefined;
+  const line = await Interposer.before(sandbox.url, (seen) => fault(seen));
+  cli = new Cli({
+    MEDIACTL_API_KEY: sandbox.key,
+    MEDIACTL_BASE_URL: line.url,
+    MEDIACTL_WORKSPACE: sandbox.workspace,
+  });
+  path = join(cli.home, 'rushes.bin');
+  writeSome(path, 3000);
+});
+
+/** Leaves an upload at byte 1000. */
+async function interrupt(args: string[] = [path], stdin?: Buffer) {
+  let patches = 0;
+  fault = ({ method }) =>
+    method === 'PATCH' && ++patches === 2 ? answering(402, { error: {} }) : undefined;
+  const ran = await cli.run(['upload', ...args, '--chunk-size', '1000'], { stdin });
+  expect(ran.code).toBe(7);
+  fault = () => undefined;
+}
+
+describe('uploads', () => {
+  it('ls shows what is under way; resume by any of its names finishes it', async () => {
+    for (const name of ['id', 'session_uid', 'asset_uid']) {
+      await interrupt();
+      const [pending] = await cli.json(['uploads', 'ls']);
+      expect(pending).toMatchObject({
+        path,
+        size_bytes: 3000,
+        offset_bytes: 1000,
+        profile: 'environment',
+        state: 'resumable',
+      });
+      const [record] = await cli.json(['uploads', 'resume', pending[name]]);
+      expect(record).toMatchObject({ verified: true, resumed_from: 1000, bytes_sent: 2000 });
+      expect(await cli.json(['uploads', 'ls'])).toEqual([]);
+    }
+  });
+
+  it('resume --all finishes those of this account; others are named', async () => {
+    await interrupt();
+    const environment = { MEDIACTL_API_KEY: sandbox.createKey('other') };
+    expect(await cli.json(['uploads', 'resume', '--all'], { environment })).toEqual([]);
+    const [{ id }] = await cli.json(['uploads', 'ls']);
+    const refused = await cli.run(['uploads', 'resume', id], { environment });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('belongs to another account');
+    expect(await cli.json(['uploads', 'resume', '--all'])).toHaveLength(1);
+  });
+
+  it('forget asks where it could still be finished', async () => {
+    await interrupt();
+    const [{ id }] = await cli.json(['uploads', 'ls']);
+    expect((await cli.run(['uploads', 'forget', id])).code).toBe(2);
+    expect(await cli.json(['uploads', 'forget', id, '--yes'])).toHaveLength(1);
+    expect(await cli.json(['uploads', 'ls'])).toEqual([]);
+    expect((await cli.run(['uploads', 'forget', id])).code).toBe(3);
+    expect((await cli.run(['uploads', 'forget', '--expired'])).code).toBe(0);
+    expect((await cli.run(['uploads', 'resume'])).code).toBe(2);
+  });
+
+  it('what came from stdin stays until it is uploaded, or forgotten', async () => {
+    const spool = join(cli.home, 'state/spool');
+    const bytes = Buffer.alloc(3000, 'piped');
+    await interrupt(['-', '--name', 'Piped'], bytes);
+    expect(readdirSync(spool)).toHaveLength(1);
+    const [record] = await cli.json(['uploads', 'resume', '--all']);
+    expect(record).toMatchObject({ verified: true, resumed_from: 1000, name: 'Piped' });
+    expect(readdirSync(spool)).toEqual([]);
+    await interrupt(['-', '--name', 'Piped'], bytes);
+    const [{ id }] = await cli.json(['uploads', 'ls']);
+    await cli.run(['uploads', 'forget', id, '--yes']);
+    expect(readdirSync(spool)).toEqual([]);
+  });
+});
+
+describe('several files', () => {
+  it('one bad file fails itself alone: the others go on, each is named, exit 11', async () => {
+    const good = join(cli.home, 'good.bin');
+    writeSome(good, 10);
+    const { code, stdout, stderr } = await cli.run(['upload', '/no/such', good, path, '--json']);
+    expect(code).toBe(11);
+    const records = JSON.parse(stdout);
+    expect(records.map(({ path: each, verified }: never) => [each, verified])).toEqual([
+      ['/no/such', null],
+      [good, true],
+      [path, true],
+    ]);
+    expect(records[0].error).toMatchObject({ code: 'no_such_file', exit_code: 2 });
+    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+    expect(error.message).toBe('1 of 3 files were not uploaded');
+  });
+
+  it('-r takes the files of a directory, in order', async () => {
+    const folder = join(cli.home, 'rushes');
+    mkdirSync(join(folder, 'day 2'), { recursive: true });
+    for (const name of ['b.mov', 'a.mov', 'day 2/c.mov']) writeFileSync(join(folder, name), name);
+    const records = await cli.json(['upload', '-r', folder]);
+    expect(records.map(({ name }: { name: string }) => name)).toEqual(['a.mov', 'b.mov', 'c.mov']);
+    expect((await cli.run(['upload', '-r', folder, '--name', 'x'])).code).toBe(2);
+  });
+
+  it('-q prints the uids of the assets; @last is the newest', async () => {
+    const { stdout } = await cli.run(['upload', path, '-q']);
+    expect(await cli.json(['assets', 'get', '@last'])).toMatchObject({ uid: stdout.trim() });
+  });
+});
+
+it('content types are guessed from the name, and may be given', async () => {
+  const clip = join(cli.home, 'a.mov');
+  writeFileSync(clip, 'x');
+  expect((await cli.json(['upload', clip, '-n']))[0].content_type).toBe('video/quicktime');
+  expect(
+    (await cli.json(['upload', clip, '-n', '--content-type', 'video/mp4']))[0].content_type,
+  ).toBe('video/mp4');
+  expect(existsSync(join(cli.home, 'state/uploads'))).toBe(false);
+});

@@ -1,0 +1,131 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileStore } from '@tus/file-store';
+import { Server, Upload } from '@tus/server';
+import { Upload as StockUpload } from 'tus-js-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { b3sum, writeSome } from '../support/files.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { Interposer } from '../support/interposer.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+const size = 3_000_000;
+
+describe('our uploader against @tus/server with @tus/file-store', () => {
+  /** The transfer is the peer's own; the creation answers with the session of §2, as ours must. */
+  async function peer() {
+    const directory = temporaryFolder();
+    const datastore = new FileStore({ directory });
+    const path = '/api/external/v1/upload';
+    const server = new Server({ path, datastore, respectForwardedHeaders: false });
+    let created = 0;
+    const url = await listen(async (request, response) => {
+      if (request.method !== 'POST') return server.handle(request, response);
+      created++;
+      const id = `session${created}`;
+      await datastore.create(
+        new Upload({ id, offset: 0, size: Number(request.headers['upload-length']) }),
+      );
+      answer(response, 201, {
+        uid: id,
+        location: `${path}/${id}`,
+        asset_uid: '00000000-0000-4000-8000-000000000001',
+        total_size: size,
+        expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+      });
+    });
+    return { url, stored: () => readFileSync(join(directory, 'session1')), count: () => created };
+  }
+
+  it('uploads, over a broken line, byte for byte; without a checksum it is unverified', async () => {
+    const { url, stored, count } = await peer();
+    const line = await Interposer.before(url, ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? { cutAfterBytes: 300_000 } : undefined,
+    );
+    const cli = new Cli({
+      MEDIACTL_API_KEY: 'any-key-will-do',
+      MEDIACTL_BASE_URL: line.url,
+      MEDIACTL_WORKSPACE: sandbox.workspace,
+    });
+    const path = join(cli.home, 'clip.bin');
+    const bytes = writeSome(path, size);
+    const [record] = await cli.json(['upload', path, '--chunk-size', '1MiB'], {
+      clock: fastClock(),
+    });
+    expect(stored().equals(bytes)).toBe(true);
+    expect(record).toMatchObject({ verified: null, size_bytes: size });
+    const oracle = b3sum(path);
+    if (oracle) expect(record.blake3).toBe(oracle);
+    expect(count()).toBe(1);
+    expect(line.methods).toContain('HEAD');
+  });
+});
+
+describe('independent clients against the sandbox', () => {
+  const stored = async (assetsBefore: number) => {
+    const page = await fetch(`${sandbox.url}/api/external/v1/assets/`, {
+      headers: { authorization: `Bearer ${sandbox.key}` },
+    });
+    const { items, count } = (await page.json()) as { items: { uid: string }[]; count: number };
+    expect(count).toBe(assetsBefore + 1);
+    return readFileSync(join(sandbox.dataDir, 'media', items[0]?.uid as string, 'source'));
+  };
+
+  it('stock tus-js-client', async () => {
+    const path = join(temporaryFolder(), 'stock.bin');
+    const bytes = writeSome(path, size, 'stock');
+    await new Promise<void>((resolve, reject) => {
+      new StockUpload(bytes, {
+        endpoint: `${sandbox.url}/api/external/v1/upload/`,
+        headers: { Authorization: `Bearer ${sandbox.key}` },
+        metadata: { filename: 'stock.bin', workspace_uid: sandbox.workspace },
+        chunkSize: 1_000_000,
+        onSuccess: () => resolve(),
+        onError: reject,
+      }).start();
+    });
+    expect((await stored(0)).equals(bytes)).toBe(true);
+  });
+
+  const python = ['/usr/bin/python3', 'python3'].find(
+    (candidate) => spawnSync(candidate, ['-c', 'import tusclient']).status === 0,
+  );
+  if (!python) process.stderr.write('SKIPPED: no tuspy here (Debian: python3-tuspy)\n');
+
+  it.runIf(python)('tuspy, stopped half-way and resumed', async () => {
+    const path = join(temporaryFolder(), 'tuspy.bin');
+    const bytes = writeSome(path, size, 'tuspy');
+    const script = `
+import sys
+from tusclient import client
+url, key, workspace, path = sys.argv[1:]
+tus = client.TusClient(url + '/api/external/v1/upload/', headers={'Authorization': 'Bearer ' + key})
+first = tus.uploader(path, chunk_size=1000000, metadata={'filename': 'tuspy.bin', 'workspace_uid': workspace})
+first.upload(stop_at=1500000)
+second = tus.uploader(path, chunk_size=1000000, url=first.url)
+assert second.offset == 1500000, second.offset
+second.upload()
+`;
+    const child = spawn(python as string, [
+      ...['-c', script],
+      ...[sandbox.url, sandbox.key, sandbox.workspace, path],
+    ]);
+    let output = '';
+    child.stderr.on('data', (chunk) => {
+      output += chunk;
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect([code, output]).toEqual([0, '']);
+    expect((await stored(1)).equals(bytes)).toBe(true);
+  });
+});

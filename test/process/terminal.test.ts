@@ -1,0 +1,120 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listen } from '../support/http-server.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { bin, mediactl, start } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+const environment = (home: string, more = {}) => ({
+  MEDIACTL_CONFIG_DIR: join(home, 'config'),
+  MEDIACTL_STATE_DIR: join(home, 'state'),
+  MEDIACTL_KEY_STORE: 'file',
+  MEDIACTL_API_KEY: sandbox.key,
+  MEDIACTL_BASE_URL: sandbox.url,
+  MEDIACTL_WORKSPACE: sandbox.workspace,
+  TERM: 'xterm',
+  NO_COLOR: '1',
+  ...more,
+});
+
+/** util-linux's script(1) gives a process a real terminal. */
+const hasScript = spawnSync('script', ['--version']).status === 0;
+if (!hasScript) process.stderr.write('SKIPPED: no script(1) here to make a terminal with\n');
+
+const quoted = (words: string[]) => words.map((word) => `'${word}'`).join(' ');
+
+describe.runIf(hasScript)('on a real terminal', () => {
+  it('auth login asks for the key and does not show it', async () => {
+    const home = temporaryFolder();
+    const command = quoted([process.execPath, bin, 'auth', 'login', '--base-url', sandbox.url]);
+    const { child, finished } = start(
+      'bash',
+      // The key is typed once the question is there.
+      ['-c', `(sleep 1; echo '${sandbox.key}'; sleep 1) | script -qefc "${command}" /dev/null`],
+      environment(home, { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
+    );
+    const { code, stdout } = await finished;
+    child.kill();
+    expect(code).toBe(0);
+    expect(stdout).toContain('API key: ');
+    expect(stdout).toContain('key in     file');
+    expect(stdout).not.toContain(sandbox.key);
+  });
+
+  it('one without a width gets lines instead of a bar', async () => {
+    const home = temporaryFolder();
+    const command = quoted([process.execPath, bin, 'upload', fixture('still.jpg'), '--wait']);
+    const script = ['-qefc', `stty cols 0; ${command}`, '/dev/null'];
+    const { stdout, code } = await start('script', script, environment(home)).finished;
+    expect(code).toBe(0);
+    expect(stdout).toContain('still.jpg: ready');
+    expect(stdout.length).toBeLessThan(2000);
+  });
+
+  it('upload shows a bar of acknowledged bytes, then the result', async () => {
+    const home = temporaryFolder();
+    const command = quoted([
+      process.execPath,
+      bin,
+      'upload',
+      fixture('clip.mp4'),
+      '--wait',
+      '--chunk-size',
+      '100KiB',
+      '--limit-rate',
+      '1MiB',
+    ]);
+    const { stdout, code } = await start(
+      'script',
+      ['-qefc', `stty cols 100; ${command}`, '/dev/null'],
+      environment(home),
+    ).finished;
+    expect(code).toBe(0);
+    expect(stdout).toContain('█');
+    expect(stdout).toMatch(/of 421\.8 KiB acknowledged \| .*left/);
+    expect(stdout).toMatch(/uploaded, verified \(BLAKE3\)/);
+    expect(stdout).toMatch(/ready, verified/);
+  });
+});
+
+describe('through a pipe', () => {
+  it('| head -1 ends quietly with 0', async () => {
+    const home = temporaryFolder();
+    const service = await listen((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://x');
+      const offset = Number(searchParams.get('offset'));
+      const items = Array.from({ length: 100 }, (_, n) => ({
+        uid: `uid-${offset + n}`,
+        name: 'x'.repeat(500),
+      }));
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ items, count: 3000 }));
+    });
+    const list = quoted([process.execPath, bin, 'assets', 'ls', '--all', '--jsonl']);
+    const env = environment(home, { MEDIACTL_BASE_URL: service });
+    const piped = await start(
+      'bash',
+      ['-c', `${list} | head -1; echo "\${PIPESTATUS[0]}" >&2`],
+      env,
+    ).finished;
+    expect(piped.stdout.split('\n')).toHaveLength(2);
+    expect(piped.stderr).toBe('0\n');
+    const counted = await start('bash', ['-c', `${list} | (sleep 0.5; wc -c)`], env).finished;
+    const whole = await mediactl(['assets', 'ls', '--all', '--jsonl'], env).finished;
+    expect(whole.stdout.length).toBeGreaterThan(1_500_000);
+    expect(Number(counted.stdout)).toBe(whole.stdout.length);
+  });
+});
+
+it('the built program starts, and says its version', async () => {
+  const { code, stdout, stderr } = await mediactl(['--version'], {}).finished;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

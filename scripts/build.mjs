@@ -11,6 +11,7 @@ const options = {
     mediactl: 'src/main.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/worker.ts',
+    reference: 'src/reference/reference.ts',
   },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },

@@ -81,6 +81,9 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok;
+    // A noun without a verb: its help is on stderr, and says it all.
+    if (thrown instanceof CommanderError && thrown.code === 'commander.help')
+      return exitCodes.usage;
     const error =
       thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
     const machine =
@@ -94,32 +97,19 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
 }
 
 function buildProgram(host: Host, onCall: (command: Command) => void): Command {
-  const program = new Command('mediactl')
-    .description('The command line for a hosted media library.')
-    .version(host.version, '-V, --version', 'print the version')
-    .helpCommand(false)
-    .enablePositionalOptions()
-    .exitOverride()
-    .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: false })
-    .configureOutput({
-      writeOut: (text) => void host.terminal.stdout.write(text),
-      writeErr: (text) => void host.terminal.stderr.write(text),
-      outputError: () => {}, // said once, by showError
-      getOutHelpWidth: () => Math.min(host.terminal.columns, 100),
-      getOutHasColors: () => Boolean(host.terminal.stdout.isTTY),
-    })
-    .addHelpText(
-      'after',
-      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes',
-    );
+  const { terminal, version } = host;
+  const program = new Command('mediactl').exitOverride().configureOutput({
+    writeOut: (text) => void terminal.stdout.write(text),
+    writeErr: (text) => void terminal.stderr.write(text),
+    outputError: () => {}, // said once, by showError
+    getOutHelpWidth: () => Math.min(terminal.columns, 100),
+    getErrHelpWidth: () => Math.min(terminal.columns, 100),
+    getOutHasColors: () => Boolean(terminal.stdout.isTTY),
+  });
+  addNouns(program, version);
+  for (const noun of program.commands as unknown as Command[])
+    noun.hook('preSubcommand', (_noun, verb) => onCall(verb as unknown as Command));
   const run = runner(host);
-  for (const option of globalOptions()) program.addOption(option);
-  for (const { name, summary, load } of nouns) {
-    const command = program.command(name).summary(summary).description(capitalized(summary));
-    command.hook('preSubcommand', (_noun, verb) => onCall(verb as unknown as Command));
-    lazily.set(command, load);
-  }
   program.hook('preSubcommand', async (_program, noun) => {
     const command = noun as unknown as Command;
     onCall(command);
@@ -131,6 +121,36 @@ function buildProgram(host: Host, onCall: (command: Command) => void): Command {
     throw unknownCommand(String(word));
   });
   program.allowExcessArguments();
+  return program;
+}
+
+/** The whole tree with every noun loaded, for what is generated from it; nothing in it runs. */
+export async function wholeTree(version: string): Promise<Command> {
+  const program = addNouns(new Command('mediactl'), version);
+  const run: Run = () => async () => {
+    throw new Error('this tree is for reading');
+  };
+  for (const noun of program.commands as unknown as Command[]) await loadNoun(noun, run);
+  return program;
+}
+
+function addNouns(program: Command, version: string): Command {
+  program
+    .description('The command line for a hosted media library.')
+    .version(version, '-V, --version', 'print the version')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .addHelpText(
+      'after',
+      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes',
+    );
+  for (const option of globalOptions()) program.addOption(option);
+  for (const { name, summary, load } of nouns)
+    lazily.set(
+      program.command(name).summary(summary).description(capitalized(summary)).helpCommand(false),
+      load,
+    );
   return program;
 }
 

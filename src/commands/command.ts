@@ -5,7 +5,7 @@ import type { GlobalOptions } from '../profiles/settings.ts';
 import type { Result } from '../terminal/result.ts';
 
 /** What a command's function gives back: its result, and the error to end with after it is written. */
-export type Outcome = Result | { result: Result; failure: MediactlError | undefined };
+type Outcome = Result | { result: Result; failure: MediactlError | undefined };
 
 /**
  * Binds a command's function to the program: it is handed the context, then what Commander parsed.

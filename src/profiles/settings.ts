@@ -27,7 +27,7 @@ type ProjectFile = { path: string; profile?: string; workspace?: string; output?
 
 const projectKeys = new Set(['profile', 'workspace', 'folder', 'output']);
 
-export type OutputFormat = 'human' | 'json' | 'jsonl' | 'quiet';
+type OutputFormat = 'human' | 'json' | 'jsonl' | 'quiet';
 
 /** Flag > MEDIACTL_* variable > .mediactl.json > (profile) > default. */
 export type Settings = {
@@ -98,7 +98,7 @@ function debugLevel(value: boolean | string | undefined): Settings['debug'] {
 const isSet = (value: string | undefined) => value !== undefined && value !== '0';
 
 /** A value from a fixed set, or a usage error that lists the set. */
-export function oneOf<T extends string>(
+function oneOf<T extends string>(
   name: string,
   allowed: readonly T[],
   value: string | undefined,

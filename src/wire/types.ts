@@ -10,7 +10,7 @@ type Unshown = { [field: string]: unknown };
 export type Page<T> = Unshown & { items: T[] };
 
 /** §1: the kinds of asset. `generic` is the fourth list-item shape of §2. */
-export type AssetType = 'video' | 'audio' | 'image' | 'document' | 'third_party' | 'generic';
+type AssetType = 'video' | 'audio' | 'image' | 'document' | 'third_party' | 'generic';
 
 /** §2 Video and asset records. Fields past the named ones are assumption A09. */
 export type Asset = Unshown & {
@@ -25,7 +25,7 @@ export type Asset = Unshown & {
   duration?: number | null;
   /** Absolute URL. */
   thumbnail_url?: string | null;
-  type?: string;
+  type?: AssetType | (string & {});
   tags?: unknown[];
   /** Bytes. */
   size?: number;

@@ -20,6 +20,7 @@ const directions: Record<string, readonly string[]> = {
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
   ],
+  reference: ['program', 'commands', 'errors', 'wire'],
   program: ['commands', 'context', 'profiles', 'terminal', 'errors'],
   main: ['program', 'terminal', 'clock', 'errors'],
   sandbox: ['wire'],

@@ -6,7 +6,7 @@ import { makeFolder } from './temporary.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-export const mediaWorker = `${root}dist/media-worker.cjs`;
+const mediaWorker = `${root}dist/media-worker.cjs`;
 export const fixture = (name: string) => `${root}test/fixtures/${name}`;
 
 export type TestSandbox = Sandbox & {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 export const bin = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
 
-export type Finished = {
+type Finished = {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;

@@ -1,0 +1,99 @@
+// Upload throughput on loopback, side by side in one run: mediactl (whole process, BLAKE3 checked),
+// curl -T of pre-split 50 MiB chunks, stock tus-js-client. `node bench/upload.mjs [MiB] [rounds]`
+import { spawn } from 'node:child_process';
+import { randomFillSync } from 'node:crypto';
+import { mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createBLAKE3 } from 'hash-wasm';
+import { inTurn, median, say, sayMachine, timed } from './harness.mjs';
+
+const MiB = 1024 * 1024;
+const size = Number(process.argv[2] ?? 1024) * MiB;
+const rounds = Number(process.argv[3] ?? 5);
+const chunkBytes = 50 * MiB;
+
+const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
+const file = join(folder, 'big.bin');
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+
+/** The file, its pre-split chunks and its digest, made in one pass. */
+async function prepare() {
+  const digest = await createBLAKE3();
+  const block = Buffer.alloc(MiB);
+  const out = openSync(file, 'w');
+  for (let at = 0; at < size; at += MiB) {
+    randomFillSync(block);
+    writeSync(out, block);
+    digest.update(block);
+  }
+  const chunks = [];
+  const source = openSync(file, 'r');
+  for (let at = 0; at < size; at += chunkBytes) {
+    const chunk = Buffer.alloc(Math.min(chunkBytes, size - at));
+    readSync(source, chunk, 0, chunk.length, at);
+    const path = join(folder, `chunk-${String(chunks.length).padStart(4, '0')}`);
+    writeFileSync(path, chunk);
+    chunks.push(path);
+  }
+  return { blake3: digest.digest('hex'), chunks };
+}
+
+function startSink(blake3) {
+  const sink = spawn(process.execPath, [here('sink.mjs'), String(size), blake3], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return new Promise((resolve) =>
+    sink.stdout.once('data', (port) => resolve({ sink, url: `http://127.0.0.1:${Number(port)}` })),
+  );
+}
+
+const { blake3, chunks } = await prepare();
+const { sink, url } = await startSink(blake3);
+let run = 0;
+const env = { ...process.env };
+delete env.NODE_EXTRA_CA_CERTS; // 37 ms of start-up that hide the rest
+try {
+  const results = await inTurn(rounds, {
+    curl: () => {
+      const transfers = chunks.flatMap((chunk, at) => [
+        ...(at > 0 ? ['--next'] : []),
+        ...['-sS', '-X', 'PATCH', '-H', 'Expect:', '-T', chunk],
+        `${url}/api/external/v1/upload/curl${run}/`,
+      ]);
+      run++;
+      return timed('curl', transfers, { env });
+    },
+    mediactl: () =>
+      timed(
+        process.execPath,
+        [here('../bin/mediactl.js'), 'upload', file, '--require-checksum', '--progress', 'none'],
+        {
+          env: {
+            ...env,
+            MEDIACTL_API_KEY: 'bench-key',
+            MEDIACTL_BASE_URL: url,
+            MEDIACTL_WORKSPACE: '00000000-0000-4000-8000-000000000000',
+            MEDIACTL_CONFIG_DIR: join(folder, 'config'),
+            MEDIACTL_STATE_DIR: join(folder, 'state'),
+          },
+        },
+      ),
+    'stock tus-js-client': () =>
+      timed(process.execPath, [here('stock-tus.mjs'), url, file], { env }),
+  });
+  sayMachine();
+  say(`${size / MiB} MiB on loopback, ${rounds} rounds in turn, medians of whole processes`);
+  const curl = median(results.get('curl').map(({ seconds }) => seconds));
+  for (const [name, runs] of results) {
+    const seconds = median(runs.map((each) => each.seconds));
+    const peak = Math.max(...runs.map(({ peakMiB }) => peakMiB));
+    say(
+      `${name.padEnd(20)} ${(size / MiB / seconds).toFixed(0).padStart(6)} MiB/s  ${(curl / seconds).toFixed(2)} of curl  peak ${peak.toFixed(0)} MiB`,
+    );
+  }
+} finally {
+  sink.kill();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,30 @@
+// Writes what is generated from the command tree and the assumptions; --check fails on drift.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { generatedFiles } = createRequire(import.meta.url)('../dist/reference.cjs');
+
+const current = (path) => {
+  try {
+    return readFileSync(join(root, path), 'utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+const stale = Object.entries(await generatedFiles()).filter(
+  ([path, text]) => current(path) !== text,
+);
+if (process.argv.includes('--check')) {
+  for (const [path] of stale) process.stderr.write(`stale: ${path}; npm run generate\n`);
+  process.exitCode = stale.length > 0 ? 1 : 0;
+} else {
+  for (const [path, text] of stale) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    process.stdout.write(`wrote ${path}\n`);
+  }
+}

@@ -1,13 +1,58 @@
 // Bundles the sources to CommonJS: one file for the tool, one for the sandbox, one for its media
-// worker. Dynamic imports become lazy requires, so a command pays for what it uses.
-import { rmSync } from 'node:fs';
+// worker, one for what is generated. Dynamic imports become lazy requires; those of `*.lazy.ts` are
+// files of their own, so that a command does not even parse what it does not use. A lazy file may
+// import none of our classes, since it carries copies of what it imports.
+import { readdirSync, rmSync } from 'node:fs';
+import { basename } from 'node:path';
 import { build, context } from 'esbuild';
 
 /** Packages with native parts; they stay what npm installed. */
 const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring'];
 
+const lazyFiles = Object.fromEntries(
+  readdirSync('src', { recursive: true })
+    .filter((path) => path.endsWith('.lazy.ts'))
+    .map((path) => [basename(path, '.ts'), `src/${path}`]),
+);
+
+const lazyParts = {
+  name: 'lazy-parts',
+  setup({ onResolve }) {
+    onResolve({ filter: /\.lazy\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import'
+        ? { path: `./${basename(path, '.ts')}.cjs`, external: true }
+        : undefined,
+    );
+  },
+};
+
+/** Node modules that a dependency asks for and mediactl never uses; loading them costs 5 ms. */
+const unused = [
+  // Commander's subcommands that are programs of their own.
+  {
+    importer: /commander/,
+    path: /^node:child_process$/,
+    contents: 'export const spawn = undefined',
+  },
+  // undici asks for it to speak HTTP/2, which is off, and does without where it is missing.
+  { importer: /undici/, path: /^node:http2$/, contents: 'export const constants = {}' },
+];
+
+const unusedModules = {
+  name: 'unused-modules',
+  setup({ onLoad, onResolve }) {
+    for (const { importer, path, contents } of unused) {
+      onResolve({ filter: path }, (asked) =>
+        importer.test(asked.importer) ? { path: asked.path, namespace: 'unused' } : undefined,
+      );
+      onLoad({ filter: path, namespace: 'unused' }, () => ({ contents }));
+    }
+  },
+};
+
 const options = {
   entryPoints: {
+    ...lazyFiles,
     mediactl: 'src/main.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/worker.ts',
@@ -19,9 +64,11 @@ const options = {
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
+  supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
   minify: true,
   legalComments: 'linked',
   external,
+  plugins: [lazyParts, unusedModules],
   logLevel: 'warning',
 };
 

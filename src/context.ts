@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Api } from './api/api.ts';
-import type { ProxySettings } from './api/dispatcher.ts';
+import type { ProxySettings } from './api/dispatcher.lazy.ts';
 import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
@@ -10,7 +10,7 @@ import { keyOf } from './profiles/key-stores.ts';
 import { type Profile, ProfileFile } from './profiles/profile-file.ts';
 import type { Environment, Settings } from './profiles/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
-import { Journal } from './upload/journal.ts';
+import type { Journal } from './upload/journal.ts';
 import type { NameOverrides } from './wire/assumptions.ts';
 
 /** The machine as `main` finds it, and as tests make it. */
@@ -79,8 +79,9 @@ export class Context {
     return join(this.stateDir, 'sandbox');
   }
 
-  get journal(): Journal {
-    return new Journal(this.stateDir, this.host.processes);
+  async journal(): Promise<Journal> {
+    const { Journal: Opened } = await import('./upload/journal.ts');
+    return new Opened(this.stateDir, this.host.processes);
   }
 
   /** @throws MediactlError `no_profile`, `no_key` … with exit code 4 */

@@ -8,7 +8,7 @@ import { Terminal } from './terminal/terminal.ts';
 
 /** The only file that touches `process`. */
 async function main(): Promise<void> {
-  const { stdin, stdout, stderr, env: environment } = process;
+  const { stdout, stderr, env: environment } = process;
   const interruption = new AbortController();
   const stop = (problem: string, code: string, exitCode: 130 | 143) => {
     // The first signal ends in good order; the second one leaves at once.
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', () => stop('terminated', 'terminated', exitCodes.terminated));
   const paths = envPaths('mediactl', { suffix: '' });
   process.exitCode = await runProgram(process.argv.slice(2), {
-    terminal: new Terminal({ stdin, stdout, stderr, environment }),
+    terminal: new Terminal({ stdin: () => process.stdin, stdout, stderr, environment }),
     environment,
     cwd: process.cwd(),
     clock: systemClock,

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { type Define, globalOptions, mergedGlobals, type Run } from './commands/command.ts';
-import { Context, type Host } from './context.ts';
+import type { Host } from './context.ts';
 import {
   asMediactlError,
   type ExitCode,
@@ -9,9 +9,8 @@ import {
   type MediactlError,
   usageError,
 } from './errors.ts';
-import { type GlobalOptions, resolveSettings } from './profiles/settings.ts';
+import type { GlobalOptions } from './profiles/settings.ts';
 import { showError } from './terminal/error-view.ts';
-import { present } from './terminal/output.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
 type Noun = { name: string; summary: string; aliases?: string[]; load(): Promise<Define> };
@@ -176,6 +175,12 @@ const runner =
     const chain: GlobalOptions[] = [];
     for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
       chain.unshift(at.opts() as GlobalOptions);
+    // Loaded by the command that runs: --version and --help pay for none of it.
+    const [{ Context }, { resolveSettings }, { present }] = await Promise.all([
+      import('./context.ts'),
+      import('./profiles/settings.ts'),
+      import('./terminal/output.ts'),
+    ]);
     const settings = await resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
     host.terminal.configure(settings);
     const context = new Context(host, settings);

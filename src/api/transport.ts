@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
-import request from 'undici/lib/api/api-request.js';
 import { backoffMs, type Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { openDispatcher, type ProxySettings } from './dispatcher.ts';
+import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
 import { errorFrom, isHtml } from './error-response.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError } from './network-error.ts';
@@ -42,7 +41,7 @@ export class Transport {
   /** Requests sent so far, tries included. */
   requestCount = 0;
   readonly #options: TransportOptions;
-  #dispatcher: Promise<Dispatcher> | undefined;
+  #connections: Promise<Connections> | undefined;
   #waitedMs = 0;
 
   constructor(options: TransportOptions) {
@@ -174,8 +173,8 @@ export class Transport {
     trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
     this.requestCount++;
     try {
-      const dispatcher = await this.#open();
-      const answer = await request.call(dispatcher, {
+      const { request } = await this.#open();
+      const answer = await request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: call.method as Dispatcher.HttpMethod,
@@ -207,13 +206,16 @@ export class Transport {
     }
   }
 
-  #open(): Promise<Dispatcher> {
-    this.#dispatcher ??= openDispatcher(this.#options.proxy);
-    return this.#dispatcher;
+  /** undici is loaded with the first request. */
+  #open(): Promise<Connections> {
+    this.#connections ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
+      openConnections(this.#options.proxy),
+    );
+    return this.#connections;
   }
 
   async close(): Promise<void> {
-    await (await this.#dispatcher)?.destroy();
+    await (await this.#connections)?.close();
   }
 }
 

@@ -54,7 +54,7 @@ export class ProfileFile {
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
     const config = await this.read();
     change(config);
-    const { default: Conf } = await import('conf');
+    const { Conf } = await import('./conf.lazy.ts');
     const conf = new Conf({
       projectName: 'mediactl',
       cwd: this.#directory,

@@ -1,7 +1,5 @@
-import { detail } from './detail.ts';
 import { printableJson, printableLines } from './printable.ts';
-import type { Dress, Result } from './result.ts';
-import { table } from './table.ts';
+import type { Dress, Result, Row } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Format = 'human' | 'json' | 'jsonl' | 'quiet';
@@ -33,7 +31,7 @@ export async function present(
     if (format === 'jsonl') return terminal.write(`${JSON.stringify(result.record)}\n`);
     if (format === 'json') return terminal.write(`${json(result.record, dress)}\n`);
     const view = result.view(dress);
-    return terminal.write(typeof view === 'string' ? view : detail(view, dress));
+    return terminal.write(typeof view === 'string' ? view : await detailOf(view, dress));
   }
   if (format === 'json') return writeArray(terminal, result.pages, dress);
   if (format === 'human' && dress.isTerminal) return writeTable(terminal, result, dress);
@@ -47,6 +45,14 @@ export async function present(
         })
         .join(''),
     );
+}
+
+/** Label and value, a line each; empty ones are left out. Measuring text is for terminals only. */
+async function detailOf(rows: readonly Row[], dress: Dress): Promise<string> {
+  const shown = rows.filter(([, value]) => value !== '');
+  if (!dress.isTerminal) return shown.map(([label, value]) => `${label}\t${value}\n`).join('');
+  const { detail } = await import('./detail.lazy.ts');
+  return detail(shown, dress);
 }
 
 const json = (value: unknown, dress: Dress) =>
@@ -78,5 +84,6 @@ async function writeTable(
   for await (const page of result.pages)
     for (const item of page) rows.push(result.columns.map((column) => column.value(item, dress)));
   if (rows.length === 0) return result.empty ? terminal.say(result.empty) : undefined;
+  const { table } = await import('./table.lazy.ts');
   await terminal.write(table(result.columns, rows, dress));
 }

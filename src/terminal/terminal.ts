@@ -7,7 +7,8 @@ export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
 export type InputStream = Readable & { isTTY?: boolean };
 
 export type TerminalOptions = {
-  stdin: InputStream;
+  /** Opened by who reads it: that alone costs a command 3 ms. */
+  stdin: () => InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
   environment: Record<string, string | undefined>;
@@ -18,17 +19,17 @@ export class OutputClosed extends Error {}
 
 /** The streams, and what may be done on them. stdout carries the result, nothing else. */
 export class Terminal {
-  readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly redactor = new Redactor();
   readonly #environment: TerminalOptions['environment'];
+  readonly #openStdin: () => InputStream;
   #color: 'auto' | 'always' | 'never' = 'auto';
   #noInput = false;
   #stdoutError: NodeJS.ErrnoException | undefined;
 
   constructor({ stdin, stdout, stderr, environment }: TerminalOptions) {
-    this.stdin = stdin;
+    this.#openStdin = stdin;
     this.stdout = stdout;
     this.stderr = stderr;
     this.#environment = environment;
@@ -42,6 +43,10 @@ export class Terminal {
   configure(settings: { color: 'auto' | 'always' | 'never'; input: boolean }): void {
     this.#color = settings.color;
     this.#noInput = !settings.input;
+  }
+
+  get stdin(): InputStream {
+    return this.#openStdin();
   }
 
   /** Somebody sits there and may be asked. */

@@ -18,7 +18,7 @@ export async function openChecksum(): Promise<Checksum> {
 
 /** The portable half of openChecksum. */
 export async function openWasmChecksum(): Promise<Checksum> {
-  const { createBLAKE3 } = await import('hash-wasm');
+  const { createBLAKE3 } = await import('./blake3-wasm.lazy.ts');
   const hasher = await createBLAKE3();
   return {
     update: (bytes) => void hasher.update(bytes),

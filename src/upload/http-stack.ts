@@ -116,8 +116,7 @@ export class SessionHttpStack implements HttpStack {
     const { source, digest, transport, rateLimit, onSent } = this.#state;
     const startedAt = transport.clock.now();
     let at = start;
-    for await (const bytes of source.read(start, end)) {
-      digest.take(at, bytes);
+    for await (const bytes of source.read(start, end, digest.take.bind(digest))) {
       yield bytes;
       at += bytes.length;
       onSent(bytes.length, at);

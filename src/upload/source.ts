@@ -42,15 +42,25 @@ export class FileSource {
    * The bytes [start, end), in buffers of 1 MiB, one read ahead of its consumer. The file is looked
    * at once more before the last buffer is handed over, so a changed file never completes a chunk.
    *
+   * @param onRead called with each buffer and its place as soon as it is filled: while the one
+   *   before it is still on its way
    * @throws MediactlError `file_changed` (13), `file_gone` (1)
    */
-  async *read(start: number, end: number): AsyncGenerator<Buffer> {
+  async *read(
+    start: number,
+    end: number,
+    onRead: (at: number, bytes: Buffer) => void = () => {},
+  ): AsyncGenerator<Buffer> {
     // Three buffers in turn: one with the socket, one with the consumer, one being filled. They go
     // back only from a reading that came to its end: an aborted request may still hold one.
     const ring = this.#ring ?? [0, 1, 2].map(() => Buffer.allocUnsafeSlow(readBytes));
     this.#ring = undefined;
     const fill = (at: number, turn: number) => {
-      const filled = this.#fill(ring[turn % 3] as Buffer, at, Math.min(readBytes, end - at));
+      const buffer = ring[turn % 3] as Buffer;
+      const filled = this.#fill(buffer, at, Math.min(readBytes, end - at)).then((bytes) => {
+        onRead(at, bytes);
+        return bytes;
+      });
       filled.catch(() => {}); // awaited below, unless the consumer leaves first
       return filled;
     };

@@ -58,7 +58,7 @@ export class Cli {
     const stderr = new Buffered(tty, columns);
     const environment = { ...this.#environment, ...options.environment };
     const code = await runProgram(args, {
-      terminal: new Terminal({ stdin, stdout, stderr, environment }),
+      terminal: new Terminal({ stdin: () => stdin, stdout, stderr, environment }),
       environment,
       cwd: options.cwd ?? this.home,
       clock,

@@ -70,7 +70,7 @@ async function uploadOne(
   timeoutMs: number | undefined,
   onEvent: OnUploadEvent,
 ): Promise<UploadRecord> {
-  const { clock, signal, journal, settings, terminal } = context;
+  const { clock, signal, settings, terminal } = context;
   const api = await context.api();
   const { apiKey, profile } = await context.account();
   const startedAt = clock.now();
@@ -95,7 +95,7 @@ async function uploadOne(
       options,
       {
         api,
-        journal,
+        journal: await context.journal(),
         owner: { profile, keyHash: hashKey(apiKey) },
         signal,
         onEvent,

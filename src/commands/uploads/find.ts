@@ -4,10 +4,10 @@ import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/jo
 
 /** An upload of this machine by its id, its session's uid or its asset's uid. */
 export async function findUpload(
-  { journal }: Context,
+  context: Context,
   id: string,
 ): Promise<JournalEntry | CorruptEntry> {
-  const found = (await journal.list()).find(
+  const found = (await (await context.journal()).list()).find(
     (entry) =>
       entry.id === id ||
       (!isCorrupt(entry) && (entry.session?.uid === id || entry.session?.assetUid === id)),

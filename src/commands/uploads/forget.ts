@@ -22,7 +22,8 @@ export function forget(command: Command, run: Run): void {
       run(async (context, id, { expired }) => {
         if (!id === !expired)
           throw usageError('which upload?', 'give its id from mediactl uploads ls, or --expired');
-        const { journal, clock, settings, terminal } = context;
+        const { clock, settings, terminal } = context;
+        const journal = await context.journal();
         const entries = id ? [await findUpload(context, id)] : await journal.list();
         const leaving = entries
           .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))

@@ -10,10 +10,12 @@ export function list(command: Command, run: Run): void {
     .summary('list the uploads under way')
     .description('Lists the uploads that were begun on this machine and are not finished.')
     .action(
-      run(async ({ journal, clock }) =>
+      run(async (context) =>
         listBy(
           ({ id }) => id,
-          (await journal.list()).map((entry) => pendingUpload(entry, clock.now())),
+          (await (await context.journal()).list()).map((entry) =>
+            pendingUpload(entry, context.clock.now()),
+          ),
           pendingColumns,
           'no uploads under way',
         ),

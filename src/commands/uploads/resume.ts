@@ -31,7 +31,9 @@ export function resume(command: Command, run: Run): void {
           throw usageError('which upload?', 'give its id from mediactl uploads ls, or --all');
         const { apiKey, baseUrl } = await context.account();
         const keyHash = hashKey(apiKey);
-        const entries = id ? [await findUpload(context, id)] : await context.journal.list();
+        const entries = id
+          ? [await findUpload(context, id)]
+          : await (await context.journal()).list();
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
         const mine = readable.filter(
           (entry) => entry.keyHash === keyHash && entry.baseUrl === baseUrl.origin,

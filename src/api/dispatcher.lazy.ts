@@ -1,0 +1,48 @@
+import { setFlagsFromString } from 'node:v8';
+import type { Dispatcher } from 'undici';
+import undiciRequest from 'undici/lib/api/api-request.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
+
+/** HTTP_PROXY, HTTPS_PROXY and NO_PROXY as the environment gives them. */
+export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };
+
+const options = { connect: { timeout: 10_000 }, keepAliveTimeout: 20_000 };
+
+export type Connections = {
+  request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
+  close(): Promise<void>;
+};
+
+/** undici's connections: straight, or through the proxies of the environment. */
+export async function openConnections(proxy: ProxySettings | undefined): Promise<Connections> {
+  const dispatcher = await openDispatcher(proxy);
+  return {
+    request: (call) => withBaselineWasm(() => undiciRequest.call(dispatcher, call)),
+    close: () => dispatcher.destroy(),
+  };
+}
+
+/**
+ * undici's HTTP parser is WebAssembly, compiled with the first connection. Optimizing it takes
+ * threads 100 ms, for which the process would wait at its end; the baseline code parses a few
+ * answers as fast. The flag is put back, since V8 keeps compiled code by its flags.
+ */
+async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
+  setFlagsFromString('--liftoff-only');
+  try {
+    return await work();
+  } finally {
+    for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering'])
+      setFlagsFromString(flag);
+  }
+}
+
+async function openDispatcher(proxy: ProxySettings | undefined): Promise<Dispatcher> {
+  if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
+  const { default: EnvHttpProxyAgent } = await import(
+    'undici/lib/dispatcher/env-http-proxy-agent.js'
+  );
+  // A proxy cannot reach this machine's own loopback, where the sandbox lives.
+  const noProxy = [proxy.noProxy, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',');
+  return new EnvHttpProxyAgent({ ...options, ...proxy, noProxy });
+}

@@ -10,6 +10,7 @@ export class JournalPage {
   readonly #id: string;
   readonly #notice: (message: string) => void;
   #works = true;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(journal: Journal, id: string, notice: (message: string) => void) {
     this.#journal = journal;
@@ -20,7 +21,11 @@ export class JournalPage {
   /** @throws MediactlError `already_uploading` */
   async lock(): Promise<() => Promise<void>> {
     try {
-      return await this.#journal.lock(this.#id);
+      const release = await this.#journal.lock(this.#id);
+      return async () => {
+        await this.#written;
+        await release();
+      };
     } catch (error) {
       if (error instanceof MediactlError) throw error;
       this.#failed(error);
@@ -39,12 +44,17 @@ export class JournalPage {
     return undefined;
   }
 
-  async write(entry: JournalEntry): Promise<void> {
-    if (!this.#works) return;
-    await this.#journal.write(entry).catch((error) => this.#failed(error));
+  /** Resolves once this state is on disk; states are written in order. */
+  write(entry: JournalEntry): Promise<void> {
+    const state = structuredClone(entry);
+    this.#written = this.#written.then(async () => {
+      if (this.#works) await this.#journal.write(state).catch((error) => this.#failed(error));
+    });
+    return this.#written;
   }
 
   async forget(): Promise<void> {
+    await this.#written;
     await this.#journal.remove(this.#id).catch((error) => this.#failed(error));
   }
 

@@ -142,7 +142,10 @@ class FileUpload {
         if (prefix.offset === offset) entry.prefix = prefix;
         if (offset === this.#source.sizeBytes)
           this.#conclude(entry, await verify(this.#source, prefix.blake3, lastChunkStart, headers));
-        await this.#page.write(entry);
+        // The next chunk need not wait for the disk: a resume asks the service in any case, and
+        // reads what the journal lacks from the file.
+        const written = this.#page.write(entry);
+        if (offset === this.#source.sizeBytes) await written;
         progress();
       },
     });

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 /** What mediactl knows of processes, its own among them; `main` alone touches the real ones. */
 export type Processes = {
   pid: number;
@@ -7,12 +9,21 @@ export type Processes = {
   signal(pid: number, signal: NodeJS.Signals | 0): void;
 };
 
-/** Whether a process of this id lives, ours or another user's. */
-export function isRunning(processes: Processes, pid: number): boolean {
+/** Whether a process of this id lives, ours or another user's. One that only waits to be reaped does not. */
+export async function isRunning(processes: Processes, pid: number): Promise<boolean> {
   try {
     processes.signal(pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+  return (await processStat(pid))[0] !== 'Z';
+}
+
+/**
+ * The fields of /proc/PID/stat from the third on (proc(5)): 0 is the state, 19 when it started.
+ * Empty where there is none: another system, or no such process.
+ */
+export async function processStat(pid: number): Promise<string[]> {
+  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return line.slice(line.lastIndexOf(')') + 2).split(' ');
 }

@@ -42,7 +42,11 @@ export function createApp(service: Service): App {
   ])
     routes(app, service);
   app.get('/health', (c) =>
-    c.json({ status: 'ok', not_yet: notYet.map(([method, path]) => `${method} ${path}`) }),
+    c.json({
+      status: 'ok',
+      pid: service.pid,
+      not_yet: notYet.map(([method, path]) => `${method} ${path}`),
+    }),
   );
   app.notFound((c) => answer(c, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => answer(c, asServiceError(error, service)));

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pid } from 'node:process';
 import { getRequestListener } from '@hono/node-server';
 import { createApp } from './app.ts';
 import { Files } from './files.ts';
@@ -10,6 +11,7 @@ import type { Service } from './service.ts';
 import { Signer } from './signing.ts';
 import { Assets } from './store/assets.ts';
 import { Store } from './store/database.ts';
+import { lockFolder } from './store/folder-lock.ts';
 import { Keys, type Scope, scopes } from './store/keys.ts';
 import { Sessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
@@ -31,6 +33,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, log = () => {} } = options;
   const now = () => Date.now();
   const files = new Files(dataDir);
+  const unlock = lockFolder(dataDir);
   const store = new Store(dataDir);
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
@@ -59,6 +62,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
     publicUrl: () => origin,
     log,
+    pid,
   };
   const server = createServer(getRequestListener(createApp(service).fetch));
   // A chunk of 50 MiB may take long; silence is bounded where the bytes are received.
@@ -77,6 +81,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       await closed;
       await processor.close();
       store.close();
+      unlock();
     },
   };
 }

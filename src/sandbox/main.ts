@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createSandbox, type Sandbox } from './create.ts';
@@ -19,7 +19,6 @@ async function main(): Promise<void> {
   const dataDir = values.data;
   if (!dataDir) throw new Error('--data is required');
   const serverFile = join(dataDir, 'server.json');
-  refuseSecond(serverFile);
   const sandbox = await createSandbox({
     dataDir,
     port: Number(values.port),
@@ -39,18 +38,6 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
-}
-
-/** Two servers on one folder would write over each other. */
-function refuseSecond(serverFile: string): void {
-  if (!existsSync(serverFile)) return;
-  const { pid } = JSON.parse(readFileSync(serverFile, 'utf8')) as { pid: number };
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return; // it was killed, and left its file
-  }
-  if (pid !== process.pid) throw new Error(`a sandbox runs on this folder already, pid ${pid}`);
 }
 
 /** Made once: keys are kept as hashes, so a lost one cannot be told again. */

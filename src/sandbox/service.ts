@@ -24,4 +24,6 @@ export type Service = {
   /** Origin under which clients reach it. */
   publicUrl(): string;
   log(line: string): void;
+  /** Told by /health, so that nobody takes another process for this one. */
+  pid: number;
 };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { isRunning, type Processes } from '../processes.ts';
+import { isRunning, type Processes, processStat } from '../processes.ts';
 
 /** Who holds a lock: the pid, and when that process started, since pids are used again. */
 type Holder = { pid: number; startedAt: string };
@@ -83,11 +83,10 @@ async function readHolder(path: string): Promise<Holder | undefined> {
 }
 
 const isAlive = async ({ pid, startedAt }: Holder, processes: Processes): Promise<boolean> =>
-  isRunning(processes, pid) && (await holderOf(pid)).startedAt === startedAt;
+  (await isRunning(processes, pid)) && (await holderOf(pid)).startedAt === startedAt;
 
 /** Linux tells when a process started; elsewhere the pid alone must do. */
-async function holderOf(pid: number): Promise<Holder> {
-  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const startedAt = line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-  return { pid, startedAt };
-}
+const holderOf = async (pid: number): Promise<Holder> => ({
+  pid,
+  startedAt: (await processStat(pid))[19] ?? '',
+});

@@ -258,3 +258,9 @@ describe('§3 Processing', () => {
     expect(notes).toMatchObject({ type: 'document', status: 'ready' });
   });
 });
+
+it('a second server on the same folder is refused', async () => {
+  await expect(startSandbox({ dataDir: sandbox.dataDir })).rejects.toThrow(
+    'another sandbox runs on',
+  );
+});

@@ -35,7 +35,7 @@ export function reset(command: Command, run: Run): void {
 /** Only what a sandbox wrote: --data may name a folder that holds more. */
 async function deleteSandbox(dataDir: string): Promise<void> {
   for (const name of [
-    ...['sandbox.db', 'sandbox.db-wal', 'sandbox.db-shm', 'secret', 'credentials.json'],
+    ...['sandbox.db', 'sandbox.db-wal', 'sandbox.db-shm', 'lock', 'secret', 'credentials.json'],
     ...['server.json', 'sandbox.log', 'uploads', 'media'],
   ])
     await rm(`${dataDir}/${name}`, { recursive: true, force: true });

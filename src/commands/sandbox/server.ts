@@ -8,6 +8,13 @@ import { isRunning } from '../../processes.ts';
 /** What a running sandbox tells of itself in its data folder. */
 export type Running = { pid: number; url: string; workspace: string; started_at: string };
 
+/** What it answers at /health. */
+type Health = {
+  pid: number;
+  /** Endpoints of the specification that answer 501. */
+  not_yet: string[];
+};
+
 export const dataOption = [
   '--data <dir>',
   'folder of the sandbox (one of your user by default)',
@@ -18,15 +25,37 @@ export const dataDirOf = (context: Context, data: string | undefined) =>
 
 export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
 
-/** The sandbox that runs on a folder, if one does. */
+/** The sandbox that runs on a folder, if one does: it must answer, and be the process it says. */
 export async function findRunning(
-  { host }: Context,
+  context: Context,
   dataDir: string,
-): Promise<Running | undefined> {
+): Promise<(Running & Health) | undefined> {
   const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
   const running = JSON.parse(text) as Running;
-  return isRunning(host.processes, running.pid) ? running : undefined;
+  if (!(await isRunning(context.host.processes, running.pid))) return undefined;
+  const health = await healthOf(context, running.url);
+  return health?.pid === running.pid ? { ...running, ...health } : undefined;
+}
+
+/** Undefined where nobody, or somebody else, answers at that address. */
+async function healthOf(context: Context, url: string): Promise<Health | undefined> {
+  const { transport } = context.anonymousApi(new URL(url));
+  try {
+    return await transport.json<Health>({
+      method: 'GET',
+      url: '/health',
+      authenticate: false,
+      retry: 'none',
+      idleTimeoutMs: 2_000,
+      purpose: { action: 'ask the sandbox how it is' },
+    });
+  } catch (error) {
+    if (error instanceof MediactlError) return undefined;
+    throw error;
+  } finally {
+    await transport.close();
+  }
 }
 
 export type Launch = { dataDir: string; port: string | undefined; host: string | undefined };
@@ -81,7 +110,7 @@ export async function shutDown(context: Context, { pid }: Running): Promise<void
   const { processes } = context.host;
   processes.signal(pid, 'SIGTERM');
   const deadline = context.clock.now() + startupMs;
-  while (isRunning(processes, pid)) {
+  while (await isRunning(processes, pid)) {
     if (context.clock.now() > deadline)
       throw new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
         code: 'sandbox_hangs',

@@ -102,8 +102,17 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
   return config.current === profileName;
 }
 
+const published = ({ pid, url, workspace, started_at }: Running, data: string) => ({
+  pid,
+  url,
+  workspace,
+  started_at,
+  data,
+  profile: profileName,
+});
+
 const view = (running: Running, dataDir: string) =>
-  record({ ...running, data: dataDir, profile: profileName }, running.url, (shown): Row[] => [
+  record(published(running, dataDir), running.url, (shown): Row[] => [
     ['url', shown.url],
     ['pid', String(shown.pid)],
     ['workspace', shown.workspace],

@@ -9,7 +9,6 @@ type Status = {
   pid: number | null;
   started_at: string | null;
   data: string;
-  /** Endpoints of the specification that answer 501. */
   not_yet: string[];
 };
 
@@ -25,32 +24,17 @@ export function status(command: Command, run: Run): void {
       run(async (context, { data }) => {
         const dataDir = dataDirOf(context, data);
         const running = await findRunning(context, dataDir);
-        const health = running && (await healthOf(context, running.url));
         const found: Status = {
-          running: health !== undefined,
+          running: running !== undefined,
           url: running?.url ?? null,
           pid: running?.pid ?? null,
           started_at: running?.started_at ?? null,
           data: dataDir,
-          not_yet: health?.not_yet ?? [],
+          not_yet: running?.not_yet ?? [],
         };
         return record(found, found.url ?? '', rows);
       }),
     );
-}
-
-async function healthOf(context: Parameters<typeof findRunning>[0], url: string) {
-  const { transport } = context.anonymousApi(new URL(url));
-  try {
-    return await transport.json<{ not_yet: string[] }>({
-      method: 'GET',
-      url: '/health',
-      authenticate: false,
-      purpose: { action: 'ask the sandbox how it is' },
-    });
-  } finally {
-    await transport.close();
-  }
 }
 
 const rows = (shown: Status): Row[] => [

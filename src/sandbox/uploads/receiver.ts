@@ -8,8 +8,13 @@ import { type Blake3, createBlake3 } from './blake3.ts';
 
 /** §8: "at most 50 MiB per PATCH body". */
 const maxChunkBytes = 50 * 1024 * 1024;
-/** A connection that brings nothing for so long loses its hold on the session. */
+/** A connection that brings nothing for so long is closed … */
 const silenceMs = 60_000;
+/** … and for so long, gives way to one that knows the offset. */
+const quietMs = 1_000;
+
+/** A connection that holds a session; `heardAt` when it last brought bytes. */
+type Writer = { incoming: IncomingMessage; done: Promise<void>; heardAt: number };
 
 type Progress = { offset: number; blake3: Blake3 };
 
@@ -33,16 +38,16 @@ export class Receiver {
   /** Digests under way; after a restart they are made again from disk. */
   readonly #digests = new Map<string, Progress>();
   /** The connection that writes to a session, if any. */
-  readonly #writing = new Map<string, { incoming: IncomingMessage; done: Promise<void> }>();
+  readonly #writing = new Map<string, Writer>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
   }
 
-  /** How far a session is, in bytes. */
-  async offset(session: SessionRow): Promise<number> {
-    if (session.completed_at) return session.total_size;
-    return this.#sizeOnDisk(session.uid);
+  /** How far a session is, in bytes; as the store has it now, since others may complete it. */
+  async offset({ uid, total_size }: SessionRow): Promise<number> {
+    const onDisk = await this.#sizeOnDisk(uid);
+    return this.#options.sessions.find(uid)?.completed_at ? total_size : onDisk;
   }
 
   /** Appends a PATCH body at `offset`; keeps what came even when the connection breaks. */
@@ -54,25 +59,18 @@ export class Receiver {
   ): Promise<Received> {
     // "409 means the sent Upload-Offset differs from the server's" (§4)
     if (offset !== (await this.offset(session))) throw await this.#conflict(session);
-    if (session.completed_at) return { offset };
+    if (offset === session.total_size) return { offset };
     if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (offset + (lengthBytes ?? 0) > session.total_size)
       throw new ServiceError(413, `the upload is of ${session.total_size} bytes`);
-    // Whoever knows the offset goes on; a connection that went silent there has lost its turn. A
-    // rival of a living one never knows it, since it moves.
-    const rival = this.#writing.get(session.uid);
-    if (rival) {
-      rival.incoming.destroy();
-      await rival.done;
-      if (offset !== (await this.offset(session))) throw await this.#conflict(session);
-    }
+    await this.#awaitTurn(session, offset);
     if (this.#writing.has(session.uid)) throw await this.#conflict(session);
     let release = () => {};
     const done = new Promise<void>((resolve) => {
       release = resolve;
     });
-    this.#writing.set(session.uid, { incoming, done });
+    this.#writing.set(session.uid, { incoming, done, heardAt: Date.now() });
     try {
       return await this.#append(session, offset, incoming);
     } finally {
@@ -81,12 +79,31 @@ export class Receiver {
     }
   }
 
+  /**
+   * Until nobody else writes to the session. A rival that brings bytes moves the offset, which
+   * makes ours a conflict; one that has gone silent, as a broken line does, loses its turn.
+   */
+  async #awaitTurn(session: SessionRow, offset: number): Promise<void> {
+    for (
+      let rival = this.#writing.get(session.uid);
+      rival;
+      rival = this.#writing.get(session.uid)
+    ) {
+      if (Date.now() - rival.heardAt > quietMs) rival.incoming.destroy();
+      await Promise.race([rival.done, new Promise((resolve) => setTimeout(resolve, 50))]);
+      if (offset !== (await this.offset(session))) throw await this.#conflict(session);
+    }
+  }
+
   async #append(session: SessionRow, start: number, incoming: IncomingMessage): Promise<Received> {
     const progress = await this.#progressAt(session.uid, start);
     const handle = await open(this.#options.files.partial(session.uid), 'a', 0o600);
     incoming.setTimeout(silenceMs, () => incoming.destroy());
     try {
-      await write(incoming, handle, progress, start, session.total_size);
+      await write(incoming, handle, progress, start, session.total_size, () => {
+        const writer = this.#writing.get(session.uid);
+        if (writer) writer.heardAt = Date.now();
+      });
       await handle.sync(); // before a 204: what is acknowledged stays
     } finally {
       await handle.close();
@@ -162,6 +179,7 @@ async function write(
   progress: Progress,
   start: number,
   totalSize: number,
+  onBytes: () => void,
 ): Promise<void> {
   for await (const bytes of incoming as AsyncIterable<Buffer>) {
     const end = progress.offset + bytes.length;
@@ -169,6 +187,7 @@ async function write(
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
     await handle.write(bytes);
+    onBytes();
     progress.blake3.update(bytes);
     progress.offset = end;
   }

@@ -1,6 +1,6 @@
 /** A running BLAKE3 that can be asked in mid-stream. */
 export type Checksum = {
-  update(bytes: Uint8Array): void;
+  update(bytes: Buffer): void;
   /** Of everything so far, in hex; more may follow. */
   digest(): string;
 };

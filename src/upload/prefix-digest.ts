@@ -27,7 +27,7 @@ export class PrefixDigest {
   }
 
   /** Bytes on their way to the service, which stand at `start` in the file. */
-  take(start: number, bytes: Uint8Array): void {
+  take(start: number, bytes: Buffer): void {
     const known = this.#offset - start;
     if (known < 0) throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
     if (known >= bytes.length) return;

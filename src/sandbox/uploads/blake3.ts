@@ -1,5 +1,5 @@
 /** A BLAKE3 that is fed and asked once: native where it installed, else WebAssembly. */
-export type Blake3 = { update(bytes: Uint8Array): void; finish(): string };
+export type Blake3 = { update(bytes: Buffer): void; finish(): string };
 
 export async function createBlake3(): Promise<Blake3> {
   const native = await import('@napi-rs/blake-hash').catch(() => undefined);

@@ -39,9 +39,13 @@ async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
 
 async function openDispatcher(proxy: ProxySettings | undefined): Promise<Dispatcher> {
   if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
-  const { default: EnvHttpProxyAgent } = await import(
-    'undici/lib/dispatcher/env-http-proxy-agent.js'
-  );
+  const [{ default: EnvHttpProxyAgent }, { default: Dispatcher }, api] = await Promise.all([
+    import('undici/lib/dispatcher/env-http-proxy-agent.js'),
+    import('undici/lib/dispatcher/dispatcher.js'),
+    import('undici/lib/api/index.js'),
+  ]);
+  // undici's whole entry gives its dispatchers their methods; the proxy agent calls `connect`.
+  Object.assign(Dispatcher.prototype, { connect: api.connect });
   // A proxy cannot reach this machine's own loopback, where the sandbox lives.
   const noProxy = [proxy.noProxy, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',');
   return new EnvHttpProxyAgent({ ...options, ...proxy, noProxy });

@@ -1,0 +1,145 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { answer, listen } from '../support/http-server.ts';
+
+const empty = { items: [], count: 0 };
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test' });
+});
+
+const list = (url: string, environment = {}) =>
+  cli.run(['assets', 'ls', '--json'], {
+    clock: fastClock(),
+    environment: { MEDIACTL_BASE_URL: url, ...environment },
+  });
+
+describe('redirects', () => {
+  it('of a read, within the origin, are followed with the key', async () => {
+    const seen: (string | undefined)[] = [];
+    const service = await listen((request, response) => {
+      seen.push(request.headers.authorization);
+      if (request.url?.includes('moved')) return answer(response, 200, empty);
+      answer(response, 301, undefined, { location: '/moved/' });
+    });
+    expect((await list(service)).code).toBe(0);
+    expect(seen).toEqual(['Bearer a-key-of-this-test', 'Bearer a-key-of-this-test']);
+  });
+
+  it('of a write are never followed', async () => {
+    const seen: string[] = [];
+    const service = await listen((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      answer(response, 307, undefined, { location: '/elsewhere/' });
+    });
+    const ran = await cli.run(['api', '/things/', '-f', 'a=b'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect(ran.code).toBe(10);
+    expect(ran.stderr).toContain('a redirect, which is not followed');
+    expect(seen).toEqual(['POST /api/external/v1/things/']);
+  });
+
+  it('in a circle end', async () => {
+    let asked = 0;
+    const service = await listen((request, response) => {
+      asked++;
+      answer(response, 302, undefined, { location: request.url ?? '' });
+    });
+    expect((await list(service)).code).toBe(10);
+    expect(asked).toBe(4);
+  });
+});
+
+describe('failing reads', () => {
+  it.each([500, 502, 503, 504])('%i is tried again, four times in all', async (status) => {
+    let asked = 0;
+    const service = await listen((_request, response) => {
+      asked++;
+      answer(response, asked < 4 ? status : 200, empty);
+    });
+    expect((await list(service)).code).toBe(0);
+    expect(asked).toBe(4);
+  });
+
+  it('a broken connection too; what goes on failing ends 10', async () => {
+    let asked = 0;
+    const service = await listen((request) => {
+      asked++;
+      request.socket.destroy();
+    });
+    const { code, stderr } = await list(service);
+    expect(code).toBe(10);
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'connection_lost', retryable: true });
+    expect(asked).toBe(4);
+  });
+
+  it('a 4xx is not tried again', async () => {
+    let asked = 0;
+    const service = await listen((_request, response) => {
+      asked++;
+      answer(response, 422, { error: { message: 'no' } });
+    });
+    expect((await list(service)).code).toBe(6);
+    expect(asked).toBe(1);
+  });
+
+  it('a 429 is waited out, and said; past --max-wait it ends 9', async () => {
+    let asked = 0;
+    const service = await listen((_request, response) => {
+      asked++;
+      if (asked % 2 === 1) return answer(response, 429, { error: {} }, { 'retry-after': '30' });
+      answer(response, 200, empty);
+    });
+    const patient = await list(service);
+    expect(patient.code).toBe(0);
+    expect(patient.stderr).toBe('warning: rate limit reached; waiting 30 s\n');
+    const hasty = await list(service, { MEDIACTL_MAX_WAIT: '10s' });
+    expect(hasty.code).toBe(9);
+    expect(JSON.parse(hasty.stderr).error).toMatchObject({ retry_after: 30, exit_code: 9 });
+  });
+});
+
+describe('proxies', () => {
+  /** A proxy that takes every tunnel to one server, whatever host was asked for. */
+  async function proxyTo(target: string) {
+    const asked: string[] = [];
+    const proxy = createServer();
+    proxy.on('connect', (request, client) => {
+      asked.push(request.url ?? '');
+      const onward = connect(Number(new URL(target).port), '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        onward.pipe(client).pipe(onward);
+      });
+      for (const end of [onward, client]) end.on('error', () => onward.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void proxy.close());
+    return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked };
+  }
+
+  it.each(['HTTP_PROXY', 'http_proxy'])('%s is honoured, NO_PROXY as well', async (variable) => {
+    const service = await listen((_request, response) => answer(response, 200, empty));
+    const { url, asked } = await proxyTo(service);
+    const media = 'http://media.example.test';
+    expect((await list(media, { [variable]: url })).code).toBe(0);
+    expect(asked).toEqual(['media.example.test:80']);
+    const direct = await list(media, { [variable]: url, NO_PROXY: '.example.test' });
+    expect(direct.code).toBe(10);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('this machine’s own loopback is never asked of a proxy', async () => {
+    const service = await listen((_request, response) => answer(response, 200, empty));
+    expect((await list(service, { HTTP_PROXY: 'http://127.0.0.1:9' })).code).toBe(0);
+  });
+});
+
+it('a key over plain http to another machine is warned about', async () => {
+  const { stderr } = await list('http://no-such-host.invalid');
+  expect(stderr).toContain('is not https: the key can be read on the way');
+});

@@ -45,12 +45,10 @@ function cases(tree: CommandNode, line: (node: CommandNode) => string): string {
     .join('');
 }
 
-export const bashCompletion = (tree: CommandNode) => `# ${header}
-_mediactl() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= word skip= i
-  COMPREPLY=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    word=\${COMP_WORDS[i]}
+/** The same loop in bash and zsh: noun and verb among the words typed so far, into $command. */
+const commandTyped = (tree: CommandNode, range: string, typed: string) => `\
+  for ((${range}; i++)); do
+    word=\${${typed}[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
       ${valued(tree).join('|')}) skip=1 ;;
@@ -58,7 +56,13 @@ _mediactl() {
       *) [[ $command == *' '* ]] || command="\${command:+$command }$word" ;;
     esac
   done
-  case $prev in
+`;
+
+export const bashCompletion = (tree: CommandNode) => `# ${header}
+_mediactl() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= word skip= i
+  COMPREPLY=()
+${commandTyped(tree, 'i = 1; i < COMP_CWORD', 'COMP_WORDS')}  case $prev in
 ${withChoices(tree)
   .map(
     ({ long, choices }) =>
@@ -85,16 +89,7 @@ export const zshCompletion = (tree: CommandNode) => `#compdef mediactl
 # ${header}
 _mediactl() {
   local command= word skip= i
-  for ((i = 2; i < CURRENT; i++)); do
-    word=\${words[i]}
-    if [[ -n $skip ]]; then skip=; continue; fi
-    case $word in
-      ${valued(tree).join('|')}) skip=1 ;;
-      -*) ;;
-      *) [[ $command == *' '* ]] || command="\${command:+$command }$word" ;;
-    esac
-  done
-  case \${words[CURRENT-1]} in
+${commandTyped(tree, 'i = 2; i < CURRENT', 'words')}  case \${words[CURRENT-1]} in
 ${withChoices(tree)
   .map(({ long, choices }) => `    ${long}) compadd -- ${choices.join(' ')}; return ;;\n`)
   .join('')}    ${valued(tree).join('|')}) _files; return ;;

@@ -1,5 +1,6 @@
 import { type ExitCode, exitCodes, MediactlError } from '../errors.ts';
 import type { ApiResponse, Purpose } from './messages.ts';
+import { retryAfterMs } from './rate-limit.ts';
 
 type Row = {
   code: string;
@@ -150,6 +151,13 @@ export const isHtml = (response: ApiResponse) =>
   /html/i.test(response.headers['content-type'] ?? '') ||
   /^\s*<(!doctype|html)/i.test(response.text);
 
+/** Only a 429 (§7) and a 503 (RFC 9110 §10.2.3) tell when to come back. */
+function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const delayMs = retryAfterMs(headers, receivedAt);
+  return delayMs === undefined ? undefined : Math.ceil(delayMs / 1000);
+}
+
 /** An answer past 2xx as the error that the user sees, read by its Content-Type. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
   const { status } = response;
@@ -169,7 +177,7 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
         ? 'check the base URL and any proxy on the way: mediactl auth status'
         : row.hint,
     retryable: row.retryable ?? false,
-    retryAfterSeconds: Number(response.headers['retry-after']) || undefined,
+    retryAfterSeconds: retryAfterSeconds(response),
     details: words.details ?? (words.code ? { code: words.code } : undefined),
   });
 }

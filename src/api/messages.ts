@@ -37,6 +37,8 @@ export type ApiResponse = {
   headers: Headers;
   text: string;
   bytes: Uint8Array;
+  /** Milliseconds since the epoch. */
+  receivedAt: number;
   /** Where it came from, after redirects of a read. */
   url: URL;
 };

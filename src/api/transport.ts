@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { backoffMs, type Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { paths } from '../wire/paths.ts';
 import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
 import { errorFrom, isHtml } from './error-response.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
@@ -31,6 +32,8 @@ export type TransportOptions = {
 
 const readAttempts = 4;
 const redirectsFollowed = 3;
+/** A service that asks for no wait at all must not be asked in a hot loop. */
+const leastPauseMs = 1_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
 
 /** The one way to the network: authentication, origin, pacing, retries, time limits, errors. */
@@ -118,7 +121,8 @@ export class Transport {
   }
 
   async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
-    const delayMs = retryAfterMs(response.headers, this.clock.now()) ?? 60_000;
+    const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
+    const delayMs = Math.max(asked, leastPauseMs);
     if (this.#waitedMs + delayMs > this.#options.maxWaitMs)
       throw errorFrom(response, call.purpose).with({
         reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
@@ -149,7 +153,9 @@ export class Transport {
       if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
         return response;
       const target = new URL(location, url);
-      if (target.origin !== url.origin) throw foreignOrigin(`a redirect`, target);
+      // Without a key there is none to hand over: signed media may lead to a CDN.
+      if (target.origin !== url.origin && call.authenticate !== false)
+        throw foreignOrigin(`a redirect`, target);
       if (hops >= redirectsFollowed) return response;
       url = target;
     }
@@ -158,7 +164,9 @@ export class Transport {
   async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
     const { trace, userAgent, apiKey } = this.#options;
     const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
-    if (apiKey && call.authenticate !== false && url.origin === this.baseUrl.origin)
+    // "POST /playback/info/ — no API key" (§4), whoever calls it.
+    const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
+    if (apiKey && !keyless && url.origin === this.baseUrl.origin)
       headers.authorization = `Bearer ${apiKey}`;
     let body: Dispatcher.RequestOptions['body'] = null;
     if (call.json !== undefined) {
@@ -190,6 +198,7 @@ export class Transport {
         status: answer.statusCode,
         headers: flatten(answer.headers),
         bytes,
+        receivedAt: this.clock.now(),
         get text() {
           return new TextDecoder().decode(bytes);
         },

@@ -22,6 +22,7 @@ export function parseBaseUrl(text: string): URL {
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+export const isLoopback = (url: URL) => loopback.has(url.hostname);
+
 /** A key over plain http can be read on the way; only this machine itself is exempt. */
-export const isPlaintextElsewhere = (url: URL) =>
-  url.protocol === 'http:' && !loopback.has(url.hostname);
+export const isPlaintextElsewhere = (url: URL) => url.protocol === 'http:' && !isLoopback(url);

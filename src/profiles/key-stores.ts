@@ -6,6 +6,8 @@ export type KeychainEntry = { configDir: string; profile: string };
 
 const service = 'mediactl';
 const account = ({ configDir, profile }: KeychainEntry) => `${profile}@${configDir}`;
+/** Linux's other store, the kernel's keyring, forgets at the next restart. */
+const options = { linux: { store: 'secret-service' } } as const;
 /** A keychain that asks nobody's agent, or hangs on D-Bus, must not hold a command up. */
 const keychainTimeoutMs = 3_000;
 
@@ -18,7 +20,7 @@ async function keychain<T>(
   const late = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(new Error('the keychain did not answer'))),
   );
-  return Promise.race([call(new AsyncEntry(service, account(entry)), signal), late]);
+  return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), late]);
 }
 
 /** Keeps a key in the OS keychain; false where this machine has none that answers. */

@@ -1,12 +1,13 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
 import { type App, apiPrefix, type Env } from './http.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { notYet, notYetRoutes } from './routes/not-yet.ts';
 import { playbackRoutes } from './routes/playback.ts';
-import { uploadRoutes } from './routes/uploads.ts';
+import { uploadPath, uploadRoutes } from './routes/uploads.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
@@ -15,6 +16,9 @@ const maxJsonBytes = 1024 * 1024;
 const tooLarge = () => {
   throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
 };
+
+/** "returns plain text bodies for 400, 404, 412, 413, 503, 507" (§7), and JSON as common. */
+const textStatuses = new Set([400, 404, 412, 413, 503, 507]);
 
 /** The whole service as one fetch-shaped app. */
 export function createApp(service: Service): App {
@@ -49,16 +53,27 @@ export function createApp(service: Service): App {
     }),
   );
   app.notFound((c) => answer(c, new ServiceError(404, `nothing at ${c.req.path}`)));
-  app.onError((error, c) => answer(c, asServiceError(error, service)));
+  app.onError((error, c) => {
+    const failure = asServiceError(error, service);
+    const isCreation = c.req.method === 'POST' && c.req.path === uploadPath;
+    return isCreation && textStatuses.has(failure.status)
+      ? c.text(`${failure.message}\n`, failure.status)
+      : answer(c, failure);
+  });
   return app;
 }
 
+/** Failures of the disk; anything else unforeseen is a bug of ours, and says so. */
+const storageCodes = new Set(['EACCES', 'EBUSY', 'EIO', 'EMFILE', 'ENFILE', 'EPERM', 'EROFS']);
+
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
-  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof HTTPException) return new ServiceError(400, error.message);
+  const { code = '' } = error as NodeJS.ErrnoException;
   service.log(`error ${error.stack ?? error.message}`);
   if (code === 'ENOSPC' || code === 'EDQUOT') return new ServiceError(507, 'no space left');
-  return new ServiceError(503, 'storage temporarily unavailable');
+  if (storageCodes.has(code)) return new ServiceError(503, 'storage temporarily unavailable');
+  return new ServiceError(500, 'a defect of this sandbox; its log tells where');
 }
 
 function answer(c: Context, error: ServiceError): Response {
@@ -70,10 +85,9 @@ function answer(c: Context, error: ServiceError): Response {
 const hostChecked =
   ({ publicUrl }: Service): MiddlewareHandler =>
   async (c, next) => {
-    const own = new URL(publicUrl());
-    const names = [own.hostname, 'localhost', '127.0.0.1', '[::1]'];
-    const host = c.req.header('host') ?? '';
-    if (!names.some((name) => host === `${name}:${own.port}` || host === name))
+    const { port } = new URL(publicUrl());
+    const hosts = ['localhost', '127.0.0.1'].map((name) => `${name}:${port}`);
+    if (!hosts.includes(c.req.header('host') ?? ''))
       throw new ServiceError(403, 'this sandbox does not answer to that Host');
     await next();
   };

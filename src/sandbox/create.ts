@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pid } from 'node:process';
 import { getRequestListener } from '@hono/node-server';
 import { createApp } from './app.ts';
 import { Files } from './files.ts';
@@ -30,7 +29,7 @@ export type Sandbox = {
 
 /** Starts the service: listens when the promise resolves. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { dataDir, mediaWorker, log = () => {} } = options;
+  const { dataDir, mediaWorker, pid, log = () => {} } = options;
   const now = () => Date.now();
   const files = new Files(dataDir);
   const unlock = lockFolder(dataDir);
@@ -43,10 +42,14 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const receiver = new Receiver({
     files,
     sessions,
-    now,
-    onWhole: (assetUid) => processor.enqueue(assetUid),
+    onWhole: (session) => {
+      store.transaction(() => {
+        sessions.complete(session.uid, new Date(now()).toISOString());
+        assets.setStatus(session.asset_uid, 'queued', new Date(now()).toISOString());
+      });
+      processor.enqueue(session.asset_uid);
+    },
   });
-  const host = options.host ?? defaults.host;
   let origin = '';
   const service: Service = {
     assets,
@@ -63,14 +66,16 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     publicUrl: () => origin,
     log,
     pid,
+    maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
+    transaction: (work) => store.transaction(work),
   };
   const server = createServer(getRequestListener(createApp(service).fetch));
   // A chunk of 50 MiB may take long; silence is bounded where the bytes are received.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
-  origin = await listen(server, options.port ?? defaults.port, host);
-  processor.resume();
   await receiver.completeWhole();
+  processor.resume();
+  origin = await listen(server, options.port ?? defaults.port);
   return {
     url: origin,
     workspace: workspaces.primary().uid,
@@ -86,13 +91,12 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-function listen(server: Server, port: number, host: string): Promise<string> {
+/** On the loopback alone. */
+function listen(server: Server, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
-      const address = server.address() as AddressInfo;
-      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-      resolve(`http://${name}:${address.port}`);
+    server.listen(port, '127.0.0.1', () => {
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     });
   });
 }

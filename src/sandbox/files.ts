@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Where bytes live below the data folder. Names come from uids of our own making only. */
@@ -29,8 +29,9 @@ export class Files {
     return join(this.assetFolder(assetUid), 'hls');
   }
 
-  async clear(): Promise<void> {
-    for (const folder of ['uploads', 'media'])
-      await rm(join(this.#dataDir, folder), { recursive: true, force: true });
+  /** What a user of this machine may still write there. */
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.#dataDir);
+    return bavail * bsize;
   }
 }

@@ -1,11 +1,11 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createSandbox, type Sandbox } from './create.ts';
 import { defaults } from './options.ts';
 
 /**
- * The sandbox as a program: `node sandbox.cjs --data DIR [--port N] [--host HOST]`. Tells where it
+ * The sandbox as a program: `node sandbox.cjs --data DIR [--port N]`. Tells where it
  * runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
  */
 async function main(): Promise<void> {
@@ -13,7 +13,6 @@ async function main(): Promise<void> {
     options: {
       data: { type: 'string' },
       port: { type: 'string', default: String(defaults.port) },
-      host: { type: 'string', default: defaults.host },
     },
   });
   const dataDir = values.data;
@@ -22,14 +21,14 @@ async function main(): Promise<void> {
   const sandbox = await createSandbox({
     dataDir,
     port: Number(values.port),
-    host: values.host,
+    pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
     log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),
   });
   writeCredentials(join(dataDir, 'credentials.json'), sandbox);
   const { url, workspace } = sandbox;
   const running = { pid: process.pid, url, workspace, started_at: new Date().toISOString() };
-  writeFileSync(serverFile, JSON.stringify(running), { mode: 0o600 });
+  writeWhole(serverFile, running);
   process.stdout.write(`${running.started_at} listening on ${url}\n`);
   const stop = async () => {
     rmSync(serverFile, { force: true });
@@ -48,7 +47,13 @@ function writeCredentials(path: string, sandbox: Sandbox): void {
     read: sandbox.createKey('read only', ['Read Assets']),
     write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
   };
-  writeFileSync(path, JSON.stringify({ keys }, null, 2), { mode: 0o600 });
+  writeWhole(path, { keys });
+}
+
+/** Nobody reads half of it, and a kill leaves none. */
+function writeWhole(path: string, value: unknown): void {
+  writeFileSync(`${path}.tmp`, JSON.stringify(value, null, 2), { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
 }
 
 main().catch((error: Error) => {

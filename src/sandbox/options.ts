@@ -4,14 +4,16 @@ export type SandboxOptions = {
   dataDir: string;
   /** 0 takes any free port. */
   port?: number;
-  /** Loopback unless told otherwise. */
-  host?: string;
   /** §8: requests per window and key. */
   rateLimit?: { limit: number; windowSeconds: number };
+  /** Larger uploads are 413; as large as the disk unless told otherwise. */
+  maxUploadBytes?: number;
   /** Upload sessions live this long (§8: 24 hours). */
   sessionSeconds?: number;
   /** Playback tokens and signed URLs live this long (§8: 4 hours). */
   playbackSeconds?: number;
+  /** Of this process; told by /health. */
+  pid: number;
   /** The built media worker. */
   mediaWorker: string;
   /** One line an event. */
@@ -20,7 +22,6 @@ export type SandboxOptions = {
 
 export const defaults = {
   port: 4520,
-  host: '127.0.0.1',
   rateLimit: { limit: 1000, windowSeconds: 3600 },
   sessionSeconds: 24 * 3600,
   playbackSeconds: 4 * 3600,

@@ -17,6 +17,10 @@ export type Service = {
   signer: Signer;
   receiver: Receiver;
   rateLimiter: RateLimiter;
+  /** All or nothing in the store. */
+  transaction(work: () => void): void;
+  /** §8: "Maximum allowed upload size: value not shown." */
+  maxUploadBytes: number;
   now(): number;
   /** Milliseconds. */
   sessionLifetimeMs: number;

@@ -39,8 +39,10 @@ export class Signer {
   }
 }
 
-const same = (a: string, b: string) =>
-  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+function same(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
 
 function secretIn(dataDir: string): Buffer {
   const path = join(dataDir, 'secret');

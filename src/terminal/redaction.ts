@@ -11,7 +11,7 @@ const patterns: [RegExp, string][] = [
   ],
 ];
 
-/** The one redactor: whatever goes to stderr passes it. */
+/** The one redactor: errors, traces and hints pass it, wherever they go. */
 export class Redactor {
   readonly #secrets = new Set<string>();
 
@@ -27,6 +27,13 @@ export class Redactor {
     }
     for (const [pattern, replacement] of patterns) safe = safe.replace(pattern, replacement);
     return safe;
+  }
+
+  /** The same for every string of a record of ours that holds somebody else's words. */
+  redactRecord<T>(value: T): T {
+    return JSON.parse(
+      JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)),
+    );
   }
 }
 

@@ -20,7 +20,13 @@ export type TestSandbox = Sandbox & {
 /** A sandbox on a free port, in a folder of its own. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? makeFolder();
-  const sandbox = await createSandbox({ port: 0, mediaWorker, ...options, dataDir });
+  const sandbox = await createSandbox({
+    port: 0,
+    pid: process.pid,
+    mediaWorker,
+    ...options,
+    dataDir,
+  });
   return {
     ...sandbox,
     dataDir,

@@ -1,5 +1,13 @@
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
-import type { Column, Dress, Row } from '../../terminal/result.ts';
+import {
+  type Column,
+  type Dress,
+  list,
+  nothing,
+  type Result,
+  type Row,
+  record,
+} from '../../terminal/result.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
 import type { Asset } from '../../wire/types.ts';
 
@@ -46,4 +54,11 @@ export function assetRows(asset: Asset, dress: Dress): Row[] {
     ['created', created_at === undefined ? '' : printable(created_at)],
     ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
   ];
+}
+
+/** Where one was asked for, its record; where several were, a list. */
+export function oneOrMany(assets: readonly Asset[], asked: number): Result {
+  const [only] = assets;
+  if (asked !== 1) return list([[...assets]], assetColumns, '');
+  return only ? record(only, only.uid, assetRows) : nothing;
 }

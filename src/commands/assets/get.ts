@@ -1,8 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { list, record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
-import { assetColumns, assetRows } from './columns.ts';
+import { oneOrMany } from './columns.ts';
 import { assetUids, idHelp } from './resolve.ts';
 
 export function get(command: Command, run: Run, collection: Collection): void {
@@ -18,9 +17,7 @@ export function get(command: Command, run: Run, collection: Collection): void {
         const uids = await assetUids(context, collection, ids);
         const found = [];
         for (const uid of uids) found.push(await api[collection].get(uid));
-        const [only] = found;
-        if (only && found.length === 1) return record(only, only.uid, assetRows);
-        return list([found], assetColumns, '');
+        return oneOrMany(found, uids.length);
       }),
     );
 }

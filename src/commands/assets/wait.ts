@@ -1,11 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
+import { exitCodes, MediactlError } from '../../errors.ts';
 import { parseDuration } from '../../profiles/units.ts';
-import { list, record } from '../../terminal/result.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
-import { waitForAsset } from '../../upload/wait.ts';
+import { waitForAssets } from '../../upload/wait.ts';
 import type { Collection } from '../../wire/paths.ts';
+import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
-import { assetColumns, assetRows } from './columns.ts';
+import { oneOrMany } from './columns.ts';
 import { assetUids, idHelp } from './resolve.ts';
 
 export function wait(command: Command, run: Run, collection: Collection): void {
@@ -24,26 +25,34 @@ export function wait(command: Command, run: Run, collection: Collection): void {
         const uids = await assetUids(context, collection, ids);
         const { [collection]: assets } = await context.api();
         const spinner = await openSpinner(context.terminal);
-        const { clock, signal } = context;
-        const until = clock.now() + timeoutMs;
-        const found = [];
         try {
-          for (const uid of uids)
-            found.push(
-              await waitForAsset(assets, uid, {
-                clock,
-                signal,
-                timeoutMs: Math.max(0, until - clock.now()),
-                status: options.for,
-                onStatus: ({ status }) => spinner.say(`${uid} is ${status ?? 'in progress'}`),
-              }),
-            );
+          const settled = await waitForAssets(assets, uids, {
+            clock: context.clock,
+            signal: context.signal,
+            timeoutMs,
+            status: options.for,
+            onStatus: ({ uid, status }) => spinner.say(`${uid} is ${status ?? 'in progress'}`),
+          });
+          return outcomeOf(settled);
         } finally {
           spinner.stop();
         }
-        const [only] = found;
-        if (only && found.length === 1) return record(only, only.uid, assetRows);
-        return list([found], assetColumns, '');
       }),
     );
+}
+
+function outcomeOf(settled: Map<string, Asset | MediactlError>) {
+  const outcomes = [...settled.values()];
+  const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
+  const ready = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
+  const failure =
+    failures.length > 0 && outcomes.length > 1
+      ? new MediactlError(`${failures.length} of ${outcomes.length} assets did not get there`, {
+          code: 'some_failed',
+          exitCode: exitCodes.partial,
+          reason: failures.map(({ message }) => message).join('; '),
+          details: failures.map((each) => each.toJSON()),
+        })
+      : failures[0];
+  return { result: oneOrMany(ready, settled.size), failure };
 }

@@ -58,21 +58,17 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
   }
 }
 
-export type Launch = { dataDir: string; port: string | undefined; host: string | undefined };
+export type Launch = { dataDir: string; port: string | undefined };
 
 /** Starts the server's process; detached, with its output in the log, unless in the foreground. */
 export async function launch(
   { host }: Context,
-  { dataDir, port, host: address }: Launch,
+  { dataDir, port }: Launch,
   foreground: boolean,
 ): Promise<ChildProcess> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const log = foreground ? undefined : await open(logPath(dataDir), 'a', 0o600);
-  const args = [
-    ...['--data', dataDir],
-    ...(port === undefined ? [] : ['--port', port]),
-    ...(address === undefined ? [] : ['--host', address]),
-  ];
+  const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port])];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
     detached: !foreground,
     // In the foreground its log goes to stderr: stdout carries results.

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
+import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
@@ -29,7 +30,6 @@ export function start(command: Command, run: Run): void {
       'Starts the service on this machine and makes a profile named sandbox for it. It goes on in the background; what you upload is kept until sandbox reset.',
     )
     .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
-    .option('--host <address>', 'address to listen on (127.0.0.1)')
     .option(...dataOption)
     .option('--foreground', 'stay in this terminal, and log to it')
     .action(
@@ -43,11 +43,7 @@ export function start(command: Command, run: Run): void {
           context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
           return view(already, dataDir);
         }
-        const child = await launch(
-          context,
-          { dataDir, port, host: options.host },
-          options.foreground ?? false,
-        );
+        const child = await launch(context, { dataDir, port }, options.foreground ?? false);
         const running = await untilRunning(context, child, dataDir);
         const isCurrent = await keepProfile(context, dataDir, running);
         const use = isCurrent ? '' : ` --profile ${profileName}`;
@@ -91,6 +87,8 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   const config = await context.profiles.update((current) => {
+    const before = current.profiles[profileName];
+    if (before && !isLoopback(parseBaseUrl(before.baseUrl))) throw profileTaken(before.baseUrl);
     current.profiles[profileName] = {
       baseUrl: running.url,
       key: all as string,
@@ -101,6 +99,14 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
   });
   return config.current === profileName;
 }
+
+const profileTaken = (baseUrl: string) =>
+  new MediactlError(`there is a profile ${profileName} already, for ${baseUrl}`, {
+    code: 'profile_taken',
+    exitCode: exitCodes.usage,
+    reason: 'the sandbox would overwrite its key',
+    hint: `mediactl auth rename ${profileName} NAME, then mediactl sandbox start`,
+  });
 
 const published = ({ pid, url, workspace, started_at }: Running, data: string) => ({
   pid,

@@ -20,15 +20,9 @@ export type UploadRecord = {
   error: ErrorRecord | null;
 };
 
-export const uploadedRecord = (
-  path: string,
-  uploaded: Uploaded,
-  {
-    status,
-    requests,
-    durationMs,
-  }: { status: string | undefined; requests: number; durationMs: number },
-): UploadRecord => ({
+type Facts = Omit<UploadRecord, 'requests' | 'duration_ms' | 'status' | 'error'>;
+
+export const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
   path,
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
@@ -36,16 +30,13 @@ export const uploadedRecord = (
   size_bytes: uploaded.sizeBytes,
   bytes_sent: uploaded.bytesSent,
   resumed_from: uploaded.resumedFrom,
-  requests,
-  duration_ms: durationMs,
   blake3: uploaded.blake3,
   verified: uploaded.verified,
-  status: status ?? null,
-  error: null,
 });
 
-export function failedRecord(path: string, error: MediactlError): UploadRecord {
-  const details = error.explanation.details as { asset_uid?: string } | undefined;
+/** Nothing is known but what the error tells: some name the asset that they leave. */
+export function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
+  const details = error?.explanation.details as { asset_uid?: string } | undefined;
   return {
     path,
     asset_uid: details?.asset_uid ?? null,
@@ -54,12 +45,8 @@ export function failedRecord(path: string, error: MediactlError): UploadRecord {
     size_bytes: null,
     bytes_sent: null,
     resumed_from: null,
-    requests: null,
-    duration_ms: null,
     blake3: null,
     verified: null,
-    status: null,
-    error: error.toJSON(),
   };
 }
 

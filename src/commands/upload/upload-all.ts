@@ -1,17 +1,18 @@
 import { rm, writeFile } from 'node:fs/promises';
+import type { TransportNotice } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { openProgress } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy } from '../../terminal/result.ts';
-import type { OnUploadEvent } from '../../upload/events.ts';
-import type { UploadOptions } from '../../upload/job.ts';
-import { hashKey } from '../../upload/journal.ts';
+import type { OnUploadEvent, UploadEvent } from '../../upload/events.ts';
+import type { Uploaded, UploadOptions } from '../../upload/job.ts';
+import { hashKey, isCorrupt } from '../../upload/journal.ts';
 import { uploadFile } from '../../upload/upload-file.ts';
-import { waitForAsset } from '../../upload/wait.ts';
+import { waitForAssets } from '../../upload/wait.ts';
 import { lastUploadPath } from '../assets/resolve.ts';
 import { type FileToUpload, isSpooled, spoolStdin } from './files.ts';
-import { failedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
+import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
 
 export type Job = FileToUpload & {
   workspace: string;
@@ -27,7 +28,19 @@ type Following = {
   progress: Parameters<typeof openProgress>[0];
 };
 
-/** Uploads file after file. One bad file fails itself alone; all are named, exit 11. */
+/** What became of one file. */
+type Fate = {
+  job: Job;
+  /** Where its bytes are; for stdin, the spool. */
+  path: string;
+  uploaded?: Uploaded;
+  requests: number;
+  durationMs: number;
+  status?: string | undefined;
+  error?: MediactlError;
+};
+
+/** Uploads file after file, then waits for all. One bad file fails itself alone; exit 11 names it. */
 export async function uploadAll(
   context: Context,
   jobs: readonly Job[],
@@ -36,40 +49,36 @@ export async function uploadAll(
 ) {
   const { terminal, clock, signal } = context;
   const progress = await openProgress(mode, terminal, clock);
-  const records: UploadRecord[] = [];
-  const failures: MediactlError[] = [];
+  const onEvent = progress.show.bind(progress);
+  const fates: Fate[] = [];
   try {
     for (const job of jobs) {
-      try {
-        records.push(
-          await uploadOne(context, job, options, timeoutMs, progress.show.bind(progress)),
-        );
-      } catch (thrown) {
-        const error = resumable(asMediactlError(thrown));
-        progress.close();
-        if (signal.aborted) throw error;
-        failures.push(error);
-        records.push(failedRecord(job.path, error));
-      }
+      fates.push(await uploadOne(context, job, options, onEvent));
+      if (fates.at(-1)?.error) progress.close();
+      if (signal.aborted) break;
     }
+    if (timeoutMs !== undefined && !signal.aborted)
+      await waitForAll(context, fates, timeoutMs, onEvent);
+    for (const fate of fates) await settle(context, fate);
   } finally {
     progress.close();
   }
+  const failures = fates.flatMap(({ error }) => error ?? []);
   const [failure] = failures;
   // For people, the error of a single file says it all; machines get their array in any case.
-  const alone = failure && jobs.length === 1;
-  const shown = alone && context.settings.output === 'human' ? [] : records;
-  const result = listBy(({ asset_uid, path }) => asset_uid ?? path, shown, uploadColumns, '');
-  return { result, failure: alone ? failure : someFailed(failures, jobs.length) };
+  const alone = failure && (jobs.length === 1 || signal.aborted);
+  const shown = jobs.length === 1 && failure && context.settings.output === 'human' ? [] : fates;
+  const records = shown.map((fate) => terminal.redactor.redactRecord(recordOf(fate)));
+  const result = listBy(({ asset_uid, path }) => asset_uid ?? path, records, uploadColumns, '');
+  return { result, failure: alone ? failures.at(-1) : someFailed(failures, jobs.length) };
 }
 
 async function uploadOne(
   context: Context,
   job: Job,
   options: UploadOptions,
-  timeoutMs: number | undefined,
   onEvent: OnUploadEvent,
-): Promise<UploadRecord> {
+): Promise<Fate> {
   const { clock, signal, settings, terminal } = context;
   const api = await context.api();
   const { apiKey, profile } = await context.account();
@@ -77,18 +86,13 @@ async function uploadOne(
   const requestsBefore = api.transport.requestCount;
   const fromStdin = job.path === '-';
   const path = fromStdin ? await spoolStdin(context) : job.path;
-  context.onNotice = (notice) =>
-    onEvent(
-      notice.kind === 'resumed'
-        ? { path, event: 'going_on' }
-        : {
-            path,
-            event: 'waiting',
-            why: notice.kind,
-            until: new Date(notice.untilMs).toISOString(),
-            reason: notice.kind === 'retrying' ? notice.reason : 'rate limit',
-          },
-    );
+  context.onNotice = (notice) => onEvent(waitingEvent(notice, path));
+  const fate = (): Fate => ({
+    job,
+    path,
+    requests: api.transport.requestCount - requestsBefore,
+    durationMs: clock.now() - startedAt,
+  });
   try {
     const uploaded = await uploadFile(
       { ...job, path, filename: fromStdin ? (job.name ?? 'stdin') : job.filename },
@@ -112,45 +116,92 @@ async function uploadOne(
     await writeFile(lastUploadPath(context.stateDir), uploaded.assetUid, { mode: 0o600 }).catch(
       (error) => onEvent({ path, event: 'notice', message: `@last is not kept: ${error.message}` }),
     );
-    const asset =
-      timeoutMs === undefined
-        ? undefined
-        : await waitForAsset(api.assets, uploaded.assetUid, {
-            clock,
-            signal,
-            timeoutMs,
-            onStatus: ({ uid, status }) =>
-              onEvent({ path, event: 'status', asset_uid: uid, status: status ?? 'in progress' }),
-          });
-    await uploaded.forget();
-    if (isSpooled(context, path)) await rm(path, { force: true });
-    return uploadedRecord(job.path, uploaded, {
-      status: asset?.status,
-      requests: api.transport.requestCount - requestsBefore,
-      durationMs: clock.now() - startedAt,
-    });
+    return { ...fate(), uploaded };
+  } catch (thrown) {
+    return { ...fate(), error: asMediactlError(thrown) };
   } finally {
     context.onNotice = undefined;
   }
 }
 
-const again = 'run the same command again, or mediactl uploads resume --all, to go on from here';
+const waitingEvent = (notice: TransportNotice, path: string): UploadEvent =>
+  notice.kind === 'resumed'
+    ? { path, event: 'going_on' }
+    : {
+        path,
+        event: 'waiting',
+        why: notice.kind,
+        until: new Date(notice.untilMs).toISOString(),
+        reason: notice.kind === 'retrying' ? notice.reason : 'rate limit',
+      };
 
-/** Failures that leave something to go on with say how. */
-function resumable(error: MediactlError): MediactlError {
-  const { exitCode, hint, code } = error.explanation;
-  const stopped = [
-    exitCodes.interrupted,
-    exitCodes.terminated,
-    exitCodes.rateLimited,
-    exitCodes.unauthenticated,
-    exitCodes.quota,
-  ];
-  if ((stopped as number[]).includes(exitCode))
-    return error.with({ hint: [hint, again].filter(Boolean).join('; then ') });
-  if (exitCode === exitCodes.unreachable && code !== 'refused') return error.with({ hint: again });
-  return error;
+/** Waits for everything that was uploaded; writes status or error into each fate. */
+async function waitForAll(
+  context: Context,
+  fates: readonly Fate[],
+  timeoutMs: number,
+  onEvent: OnUploadEvent,
+): Promise<void> {
+  const waiting = new Map(
+    fates.flatMap((fate) => (fate.uploaded ? [[fate.uploaded.assetUid, fate] as const] : [])),
+  );
+  const { clock, signal } = context;
+  const { assets } = await context.api();
+  const pathOf = (uid: string) => waiting.get(uid)?.path ?? '';
+  context.onNotice = (notice) =>
+    onEvent(waitingEvent(notice, pathOf([...waiting.keys()][0] ?? '')));
+  try {
+    const settled = await waitForAssets(assets, [...waiting.keys()], {
+      clock,
+      signal,
+      timeoutMs,
+      onStatus: ({ uid, status = 'in progress' }) =>
+        onEvent({ path: pathOf(uid), event: 'status', asset_uid: uid, status }),
+    });
+    for (const [uid, outcome] of settled) {
+      const fate = waiting.get(uid) as Fate;
+      if (outcome instanceof MediactlError) fate.error = outcome;
+      else fate.status = outcome.status;
+    }
+  } catch (thrown) {
+    for (const fate of waiting.values()) fate.error = asMediactlError(thrown);
+  } finally {
+    context.onNotice = undefined;
+  }
 }
+
+/** Codes after which the same command would go on waiting for the asset. */
+const stillWaiting = ['still_processing', 'interrupted', 'terminated'];
+
+/** Forgets what is done with; says how to go on with what is not. */
+async function settle(context: Context, fate: Fate): Promise<void> {
+  const { uploaded, error, path, job } = fate;
+  const { code = '', retryable } = error?.explanation ?? {};
+  if (uploaded && !(error && (stillWaiting.includes(code) || retryable))) {
+    await uploaded.forget();
+    if (isSpooled(context, path)) await rm(path, { force: true });
+    return;
+  }
+  const kept = (await (await context.journal()).list()).find(
+    (entry) => !isCorrupt(entry) && entry.session && entry.path === path,
+  );
+  if (!kept && isSpooled(context, path)) await rm(path, { force: true });
+  if (!kept || !error || error.exitCode === exitCodes.integrity) return;
+  const resume = `mediactl uploads resume ${kept.id}`;
+  const again = job.path === '-' ? resume : `run the same command again, or ${resume}`;
+  // A hint that only says to run it again is said better here.
+  const first = [exitCodes.unauthenticated, exitCodes.quota] as number[];
+  const hint = first.includes(error.exitCode) ? `${error.explanation.hint}; then ${again}` : again;
+  fate.error = error.with({ hint: `${hint}, to go on from here` });
+}
+
+const recordOf = ({ job, uploaded, error, status, requests, durationMs }: Fate): UploadRecord => ({
+  ...(uploaded ? uploadedRecord(job.path, uploaded) : notUploadedRecord(job.path, error)),
+  requests,
+  duration_ms: durationMs,
+  status: status ?? null,
+  error: error?.toJSON() ?? null,
+});
 
 const someFailed = (failures: readonly MediactlError[], total: number) =>
   failures.length === 0

@@ -29,7 +29,6 @@ export class Processor {
 
   /** Every byte of the asset is here: it is the processor's turn. */
   enqueue(assetUid: string): void {
-    this.#options.assets.setStatus(assetUid, 'queued', this.#now());
     this.#queue.push(assetUid);
     this.#next();
   }

@@ -5,25 +5,17 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow } from '../store/sessions.ts';
 
-const path = `${apiPrefix}/upload/`;
+export const uploadPath = `${apiPrefix}/upload/`;
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
 /** §4 Upload (TUS). "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
 export function uploadRoutes(app: App, service: Service): void {
   const write = scoped('Write Assets');
 
-  app.post(path, write, (c) => {
-    try {
-      return create(c, service);
-    } catch (error) {
-      // "returns plain text bodies for 400, 404, 412, 413, 503, 507" (§7)
-      if (!(error instanceof ServiceError)) throw error;
-      return c.text(`${error.message}\n`, error.status);
-    }
-  });
+  app.post(uploadPath, write, (c) => create(c, service));
 
   // Hono hands HEAD to the GET route; a GET itself is not in the specification.
-  app.get(`${path}:uid{${uuid}}/`, write, async (c) => {
+  app.get(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
     if (c.req.method !== 'HEAD') throw new ServiceError(404, `nothing at ${c.req.path}`);
     requireVersion(c);
     const session = find(c, service);
@@ -34,7 +26,7 @@ export function uploadRoutes(app: App, service: Service): void {
     return c.body(null, 200);
   });
 
-  app.patch(`${path}:uid{${uuid}}/`, write, async (c) => {
+  app.patch(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
     requireVersion(c);
     const session = find(c, service);
     if (c.req.header('content-type') !== 'application/offset+octet-stream')
@@ -51,7 +43,7 @@ export function uploadRoutes(app: App, service: Service): void {
   });
 }
 
-function create(c: Context<Env>, service: Service): Response {
+async function create(c: Context<Env>, service: Service): Promise<Response> {
   requireVersion(c);
   const size = wholeNumber(c.req.header('upload-length'));
   if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
@@ -64,6 +56,10 @@ function create(c: Context<Env>, service: Service): Response {
     throw new ServiceError(404, `workspace ${workspaceUid} not found`);
   const parent = metadata.get('parent_folder_uid');
   if (parent) throw new ServiceError(404, `parent folder ${parent} not found`);
+  if (size > service.maxUploadBytes)
+    throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
+  if (size > (await service.files.freeBytes()))
+    throw new ServiceError(507, 'insufficient storage space');
   const session = {
     uid: randomUUID(),
     asset_uid: randomUUID(),
@@ -71,21 +67,23 @@ function create(c: Context<Env>, service: Service): Response {
     expires_at: service.now() + service.sessionLifetimeMs,
   };
   const contentType = metadata.get('content_type') || null;
-  service.assets.insert(
-    {
-      uid: session.asset_uid,
-      workspace_uid: workspaceUid,
-      name: metadata.get('asset_name') || filename,
-      description: metadata.get('description') ?? '',
-      type: /^(video|audio|image)\//.exec(contentType ?? '')?.[1] ?? 'generic',
-      filename,
-      content_type: contentType,
-      size,
-      parent_uid: null,
-    },
-    new Date(service.now()).toISOString(),
-  );
-  service.sessions.insert(session);
+  service.transaction(() => {
+    service.assets.insert(
+      {
+        uid: session.asset_uid,
+        workspace_uid: workspaceUid,
+        name: metadata.get('asset_name') || filename,
+        description: metadata.get('description') ?? '',
+        type: /^(video|audio|image)\//.exec(contentType ?? '')?.[1] ?? 'generic',
+        filename,
+        content_type: contentType,
+        size,
+        parent_uid: null,
+      },
+      new Date(service.now()).toISOString(),
+    );
+    service.sessions.insert(session);
+  });
   if (size === 0)
     service.assets.setStatus(
       session.asset_uid,
@@ -93,7 +91,7 @@ function create(c: Context<Env>, service: Service): Response {
       new Date(service.now()).toISOString(),
       'the file is empty',
     );
-  const location = `${path}${session.uid}/`;
+  const location = `${uploadPath}${session.uid}/`;
   c.header('Location', location);
   c.header('Tus-Resumable', '1.0.0');
   return c.json(

@@ -24,9 +24,8 @@ export type Received = { offset: number; checksum?: string };
 export type ReceiverOptions = {
   files: Files;
   sessions: Sessions;
-  now(): number;
-  /** Every byte of the asset is here and on disk. */
-  onWhole(assetUid: string): void;
+  /** Every byte of the asset is here and on disk: the session is complete. */
+  onWhole(session: SessionRow): void;
 };
 
 /**
@@ -116,8 +115,9 @@ export class Receiver {
   }
 
   /** Makes a whole session's bytes the asset's source. */
-  async complete({ uid, asset_uid }: SessionRow): Promise<void> {
-    const { files, sessions, now, onWhole } = this.#options;
+  async complete(session: SessionRow): Promise<void> {
+    const { uid, asset_uid } = session;
+    const { files, onWhole } = this.#options;
     await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
     await rename(files.partial(uid), files.source(asset_uid)).catch(
       async (error: NodeJS.ErrnoException) => {
@@ -126,8 +126,7 @@ export class Receiver {
         await stat(files.source(asset_uid));
       },
     );
-    sessions.complete(uid, new Date(now()).toISOString());
-    onWhole(asset_uid);
+    onWhole(session);
   }
 
   /** After a start: sessions that a kill left with every byte, but not completed. */
@@ -186,7 +185,7 @@ async function write(
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
-    await handle.write(bytes);
+    await handle.appendFile(bytes); // whole, or an error: a short write is not acknowledged
     onBytes();
     progress.blake3.update(bytes);
     progress.offset = end;

@@ -6,7 +6,7 @@ _mediactl() {
     word=${COMP_WORDS[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--tag|--created-after|--created-before|--sort|--limit|--offset|--type|--folder|--for|--timeout|--name|--description|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|--source|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--host|--data|--lines) skip=1 ;;
+      --profile|-w|--workspace|--base-url|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--tag|--created-after|--created-before|--sort|--limit|--offset|--type|--folder|--for|--timeout|--name|--description|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|--source|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--lines) skip=1 ;;
       -*) ;;
       *) [[ $command == *' '* ]] || command="${command:+$command }$word" ;;
     esac
@@ -16,7 +16,7 @@ _mediactl() {
     --on-expired) COMPREPLY=($(compgen -W 'restart fail' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto bar plain json none' -- "$cur")); return ;;
     --source) COMPREPLY=($(compgen -W 'hls file' -- "$cur")); return ;;
-    --profile|-w|--workspace|--base-url|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--tag|--created-after|--created-before|--sort|--limit|--offset|--type|--folder|--for|--timeout|--name|--description|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|--source|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--host|--data|--lines) compopt -o default; return ;;
+    --profile|-w|--workspace|--base-url|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--tag|--created-after|--created-before|--sort|--limit|--offset|--type|--folder|--for|--timeout|--name|--description|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|--source|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--lines) compopt -o default; return ;;
   esac
   local words=
   while [[ -n $command || -z $words ]]; do
@@ -52,7 +52,7 @@ _mediactl() {
     "play") words='--url --info --check --source --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;
     "api") words='-X --method -f --raw-field -F --field -H --header --input --paginate -i --include --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;
     "sandbox") words='start stop status reset logs' ;;
-    "sandbox start") words='--port --host --data --foreground --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;
+    "sandbox start") words='--port --data --foreground --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;
     "sandbox stop") words='--data --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;
     "sandbox status") words='--data --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;
     "sandbox reset") words='--data --profile -w --workspace --base-url --json --jsonl -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' ;;

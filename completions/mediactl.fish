@@ -101,7 +101,6 @@ complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_see
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a reset -d 'stop it and delete everything in it'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a logs -d 'show its log'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from start' -l port -r -F -d 'port to listen on (4520; 0 for any that is free)'
-complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from start' -l host -r -F -d 'address to listen on (127.0.0.1)'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from start' -l data -r -F -d 'folder of the sandbox (one of your user by default)'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from start' -l foreground -d 'stay in this terminal, and log to it'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from stop' -l data -r -F -d 'folder of the sandbox (one of your user by default)'

@@ -105,6 +105,12 @@ export class Context {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
 
+  /** With --dry-run: says what would be done, and that it is not. Every command that writes asks. */
+  onlyPretends(what: string): boolean {
+    if (this.settings.dryRun) this.terminal.say(`dry run: would ${what}`);
+    return this.settings.dryRun;
+  }
+
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {

@@ -9,7 +9,7 @@ import {
   type MediactlError,
   usageError,
 } from './errors.ts';
-import type { GlobalOptions } from './profiles/settings.ts';
+import type { GlobalOptions, Settings } from './profiles/settings.ts';
 import { showError } from './terminal/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
@@ -71,8 +71,9 @@ const nouns: Noun[] = [
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
   let called = new Command();
+  const settled: Settled = {};
   try {
-    const program = buildProgram(host, (command) => {
+    const program = buildProgram(host, settled, (command) => {
       called = command;
     });
     await program.parseAsync(spellHelp(argv, program).map(spellDebug), { from: 'user' });
@@ -85,21 +86,23 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
       return exitCodes.usage;
     const error =
       thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
-    const machine =
-      argv.some((word) => word === '--json' || word === '--jsonl') ||
-      /^jsonl?$/.test(host.environment.MEDIACTL_OUTPUT ?? '');
-    showError(host.terminal, error, machine);
-    if (host.environment.MEDIACTL_DEBUG || argv.some((word) => word.startsWith('--debug')))
+    // Where the settings themselves are wrong, argv tells what form was wanted.
+    const output = settled.settings?.output ?? (argv.includes('--json') ? 'json' : 'human');
+    showError(host.terminal, error, output === 'json' || output === 'jsonl');
+    if (settled.settings?.debug)
       host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
   }
 }
 
-function buildProgram(host: Host, onCall: (command: Command) => void): Command {
+/** What the command that runs was told, once it is known: errors are shown by it. */
+type Settled = { settings?: Settings };
+
+function buildProgram(host: Host, settled: Settled, onCall: (command: Command) => void): Command {
   const { terminal, version } = host;
   const program = new Command('mediactl').exitOverride().configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
-    writeErr: (text) => void terminal.stderr.write(text),
+    writeErr: (text) => void terminal.stderr.write(terminal.redactor.redact(text)),
     outputError: () => {}, // said once, by showError
     getOutHelpWidth: () => Math.min(terminal.columns, 100),
     getErrHelpWidth: () => Math.min(terminal.columns, 100),
@@ -108,7 +111,7 @@ function buildProgram(host: Host, onCall: (command: Command) => void): Command {
   addNouns(program, version);
   for (const noun of program.commands as unknown as Command[])
     noun.hook('preSubcommand', (_noun, verb) => onCall(verb as unknown as Command));
-  const run = runner(host);
+  const run = runner(host, settled);
   program.hook('preSubcommand', async (_program, noun) => {
     const command = noun as unknown as Command;
     onCall(command);
@@ -168,7 +171,7 @@ function leavesOf(command: Command): Command[] {
 }
 
 const runner =
-  (host: Host): Run =>
+  (host: Host, settled: Settled): Run =>
   (perform) =>
   async (...input) => {
     const command = input.at(-1) as unknown as Command;
@@ -182,6 +185,7 @@ const runner =
       import('./terminal/output.ts'),
     ]);
     const settings = await resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
+    settled.settings = settings;
     host.terminal.configure(settings);
     const context = new Context(host, settings);
     try {
@@ -194,8 +198,9 @@ const runner =
     }
   };
 
-/** A bare `--debug` must not take the next word as its value. */
-const spellDebug = (word: string) => (word === '--debug' ? '--debug=on' : word);
+/** A bare `--debug` must not take the next word as its value; after `--` nothing is an option. */
+const spellDebug = (word: string, at: number, words: readonly string[]) =>
+  word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
 /** `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
 function spellHelp(argv: readonly string[], program: Command): string[] {

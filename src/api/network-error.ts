@@ -39,7 +39,9 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
     return failure(
       `${url.origin} went silent`,
       'timeout',
-      `no byte for ${Math.round(idleTimeoutMs / 1000)} s`,
+      code === 'UND_ERR_CONNECT_TIMEOUT'
+        ? 'no connection within 10 s'
+        : `no byte for ${Math.round(idleTimeoutMs / 1000)} s`,
       'run it again, or allow more with --request-timeout',
     );
   if (tlsFailure.test(code))

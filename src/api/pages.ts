@@ -37,20 +37,21 @@ export type Window = {
  * Yields page after page. Advances by the number of items received; stops at the total, else on a
  * short page; drops repeats by `uid`, since new items shift the offsets.
  */
-export async function* pages<T extends { uid: string }>(
+export async function* pages<T>(
   fetchPage: (limit: number, offset: number) => Promise<Page<T>>,
   { limit = Number.POSITIVE_INFINITY, offset = 0 }: Window,
   names: NameOverrides,
 ): AsyncGenerator<T[]> {
-  const seen = new Set<string>();
+  const seen = new Set<unknown>();
   let wanted = limit;
   let at = offset;
   while (wanted > 0) {
     const size = Math.min(maxPageSize, wanted);
     const page = await fetchPage(size, at);
     const items = itemsOf<T>(page);
-    const fresh = items.filter(({ uid }) => !seen.has(uid));
-    for (const { uid } of fresh) seen.add(uid);
+    // Records without a uid cannot be told apart, and are all kept.
+    const fresh = items.filter((item) => uidOf(item) === undefined || !seen.has(uidOf(item)));
+    for (const item of fresh) seen.add(uidOf(item));
     if (fresh.length > 0) yield fresh;
     at += items.length;
     wanted -= fresh.length;
@@ -58,3 +59,5 @@ export async function* pages<T extends { uid: string }>(
     if (items.length === 0 || (total === undefined ? items.length < size : at >= total)) return;
   }
 }
+
+const uidOf = (item: unknown) => (item as { uid?: unknown } | null)?.uid;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
+import type { Format } from './format.ts';
 import { parseDuration } from './units.ts';
 
 /** Options that every command takes, as Commander gives them. */
@@ -23,19 +24,25 @@ export type GlobalOptions = {
 export type Environment = Record<string, string | undefined>;
 
 /** What `.mediactl.json` may name. Never a base URL or a key: a cloned repository must not steal keys. */
-type ProjectFile = { path: string; profile?: string; workspace?: string; output?: string };
+type ProjectFile = {
+  path: string;
+  profile?: string;
+  workspace?: string;
+  folder?: string;
+  output?: string;
+};
 
 const projectKeys = new Set(['profile', 'workspace', 'folder', 'output']);
-
-type OutputFormat = 'human' | 'json' | 'jsonl' | 'quiet';
 
 /** Flag > MEDIACTL_* variable > .mediactl.json > (profile) > default. */
 export type Settings = {
   profile?: string | undefined;
   workspace?: string | undefined;
+  /** Where uploads go; --folder of upload comes first. */
+  folder?: string | undefined;
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
-  output: OutputFormat;
+  output: Format;
   yes: boolean;
   dryRun: boolean;
   input: boolean;
@@ -54,11 +61,16 @@ export async function resolveSettings(
   const project = await findProjectFile(cwd);
   const variable = (name: string) => environment[`MEDIACTL_${name}`] || undefined;
   const requestTimeout = options.requestTimeout ?? variable('REQUEST_TIMEOUT');
+  const apiKey = variable('API_KEY');
+  const baseUrl = options.baseUrl ?? variable('BASE_URL');
+  // Key and base URL are a whole account: what a repository calls its profile need not be here.
+  const projectProfile = apiKey && baseUrl ? undefined : project?.profile;
   return {
-    profile: options.profile ?? variable('PROFILE') ?? project?.profile,
+    profile: options.profile ?? variable('PROFILE') ?? projectProfile,
+    folder: variable('FOLDER') ?? project?.folder,
     workspace: options.workspace ?? variable('WORKSPACE') ?? project?.workspace,
-    baseUrl: options.baseUrl ?? variable('BASE_URL'),
-    apiKey: variable('API_KEY'),
+    baseUrl,
+    apiKey,
     output: outputFormat(options, variable('OUTPUT') ?? project?.output),
     yes: options.yes ?? isSet(variable('YES')),
     dryRun: options.dryRun ?? false,
@@ -77,7 +89,7 @@ export async function resolveSettings(
   };
 }
 
-function outputFormat(options: GlobalOptions, fallback: string | undefined): OutputFormat {
+function outputFormat(options: GlobalOptions, fallback: string | undefined): Format {
   const asked = (['json', 'jsonl', 'quiet'] as const).filter((format) => options[format]);
   if (asked.length > 1)
     throw new MediactlError(`--${asked[0]} and --${asked[1]} exclude each other`, {

@@ -1,8 +1,7 @@
+import type { Format } from '../profiles/format.ts';
 import { printableJson, printableLines } from './printable.ts';
 import type { Dress, Result, Row } from './result.ts';
 import type { Terminal } from './terminal.ts';
-
-export type Format = 'human' | 'json' | 'jsonl' | 'quiet';
 
 /** Result to stdout, in the format asked for. */
 export async function present(

@@ -5,7 +5,8 @@ import { bytes, duration, printable } from './printable.ts';
 import { openSpinner, type Spinner } from './spinner.ts';
 import type { Terminal } from './terminal.ts';
 
-export type ProgressMode = 'auto' | 'bar' | 'plain' | 'json' | 'none';
+export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
+export type ProgressMode = (typeof progressModes)[number];
 
 /** Shows upload events on stderr, one file after another. */
 export type Progress = { show(event: UploadEvent): void; close(): void };
@@ -185,9 +186,9 @@ class BarProgress implements Progress {
     const tick = () => {
       const left = Math.max(0, Date.parse(event.until) - this.#clock.now());
       const why = event.why === 'rate-limited' ? 'rate limit' : printable(event.reason);
-      this.#note(` | ${why}: ${duration(left / 1000)}`);
+      if (this.#bar) this.#note(` | ${why}: ${duration(left / 1000)}`);
+      else this.#spinner.say(`${why}: going on in ${duration(left / 1000)}`);
     };
-    if (!this.#bar) this.#terminal.say(waiting(event, this.#clock.now()));
     clearInterval(this.#countdown);
     this.#countdown = setInterval(tick, 1000);
     tick();
@@ -195,7 +196,8 @@ class BarProgress implements Progress {
 
   #note(note: string): void {
     if (note === '') clearInterval(this.#countdown);
-    this.#bar?.update({ note });
+    if (!this.#bar) this.#spinner.stop();
+    this.#bar?.update({ note: this.#terminal.redactor.redact(note) });
   }
 
   #sayLine(event: UploadEvent): void {

@@ -32,18 +32,26 @@ export type Result =
 
 type WithUid = { uid: string };
 
+/** Pages of anything; `id` is what --quiet prints. */
+export const listPages = <T>(
+  pages: AsyncIterable<T[]> | Iterable<T[]>,
+  id: (record: T) => string,
+  columns: readonly Column<T>[],
+  empty: string,
+): Result => ({ kind: 'list', pages, columns, empty, id });
+
 export const list = <T extends WithUid>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   columns: readonly Column<T>[],
   empty: string,
-): Result => ({ kind: 'list', pages, columns, empty, id: ({ uid }: T) => uid });
+): Result => listPages(pages, ({ uid }: T) => uid, columns, empty);
 
 export const listBy = <T>(
   id: (record: T) => string,
   records: readonly T[],
   columns: readonly Column<T>[],
   empty: string,
-): Result => ({ kind: 'list', pages: [[...records]], columns, empty, id });
+): Result => listPages([[...records]], id, columns, empty);
 
 /** One object. The view gives rows of label and value, or a text as it is. */
 export const record = <T>(

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
@@ -102,6 +104,61 @@ describe('failing reads', () => {
     expect(hasty.code).toBe(9);
     expect(JSON.parse(hasty.stderr).error).toMatchObject({ retry_after: 30, exit_code: 9 });
   });
+});
+
+it('a 429 that asks for no wait is not asked again in a hot loop', async () => {
+  const clock = fastClock();
+  let asked = 0;
+  const service = await listen((_request, response) => {
+    asked++;
+    if (asked > 3) return answer(response, 200, empty);
+    answer(response, 429, { error: {} }, { 'retry-after': '0' });
+  });
+  const environment = { MEDIACTL_BASE_URL: service };
+  expect((await cli.run(['assets', 'ls'], { clock, environment })).code).toBe(0);
+  expect(clock.sleptMs).toEqual([1000, 1000, 1000]);
+});
+
+it('"POST /playback/info/ — no API key": not even by `api`', async () => {
+  const seen: (string | undefined)[] = [];
+  const service = await listen((request, response) => {
+    seen.push(request.headers.authorization);
+    answer(response, 200, {});
+  });
+  const args = ['api', '/playback/info/', '-f', 'asset_id=x', '-f', 'playback_token=y'];
+  await cli.run(args, { environment: { MEDIACTL_BASE_URL: service } });
+  expect(seen).toEqual([undefined]);
+});
+
+describe('a repository’s .mediactl.json', () => {
+  it('need not name a profile of this machine where key and base URL are given', async () => {
+    const service = await listen((_request, response) => answer(response, 200, empty));
+    writeFileSync(join(cli.home, '.mediactl.json'), '{"profile": "production"}');
+    expect((await list(service)).code).toBe(0);
+  });
+
+  it('may set the form of output, of errors too', async () => {
+    const service = await listen((_request, response) => answer(response, 404, { error: {} }));
+    writeFileSync(join(cli.home, '.mediactl.json'), '{"output": "json"}');
+    const { stderr } = await cli.run(['assets', 'ls'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect(JSON.parse(stderr).error.status).toBe(404);
+  });
+});
+
+it('auth status tells a key that is refused from a service that does not answer', async () => {
+  const status = async (code: number) => {
+    const service = await listen((_request, response) => answer(response, code, { error: {} }));
+    const ran = await cli.run(['auth', 'status', '--json'], {
+      clock: fastClock(),
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    return [ran.code, JSON.parse(ran.stdout).key_accepted];
+  };
+  expect(await status(401)).toEqual([4, false]);
+  expect(await status(403)).toEqual([5, true]);
+  expect(await status(500)).toEqual([10, null]);
 });
 
 describe('proxies', () => {

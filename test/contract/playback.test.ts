@@ -97,6 +97,22 @@ describe('§4 POST /playback/info/, without an API key', () => {
     expect(incomplete.status).toBe(422);
   });
 
+  it('what is no JSON is 400; a token or signature of odd characters is refused like any other', async () => {
+    const malformed = await call('POST', '/playback/info/', {
+      key: '',
+      headers: { 'content-type': 'application/json' },
+      body: '{"asset_id": ',
+    });
+    expect(malformed.status).toBe(400);
+    expect(await malformed.json()).toMatchObject({ error: { code: 'bad_request' } });
+    const clip = uids['clip.mp4'] as string;
+    const { playback_token } = await player(clip);
+    const odd = (text: string) => text.replace(/.$/, 'é');
+    expect((await info(clip, odd(playback_token))).status).toBe(401);
+    const { source_url } = await infoOf('clip.mp4');
+    expect((await fetch(odd(source_url.url))).status).toBe(403);
+  });
+
   it('a token past its time is 401, a URL past its time 403', async () => {
     const brief = await startSandbox({ playbackSeconds: 1 });
     const raw = rawHttp(() => brief);

@@ -73,6 +73,21 @@ describe('§4 POST /upload/', () => {
   });
 });
 
+it('413 past the maximum size, 507 past the space there is: text/plain', async () => {
+  const small = await startSandbox({ maxUploadBytes: 1000 });
+  try {
+    const tooLarge = await rawHttp(() => small).create(1001);
+    expect([tooLarge.status, await tooLarge.text()]).toEqual([
+      413,
+      'an upload holds at most 1000 bytes\n',
+    ]);
+  } finally {
+    await small.end();
+  }
+  const tooMuch = await create(1e15 - 1);
+  expect([tooMuch.status, await tooMuch.text()]).toEqual([507, 'insufficient storage space\n']);
+});
+
 describe('§4 PATCH and HEAD {location}', () => {
   it('204 carries the new offset; the last one also the checksum', async () => {
     const bytes = someBytes(3000);

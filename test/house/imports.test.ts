@@ -15,7 +15,7 @@ const directions: Record<string, readonly string[]> = {
   upload: ['api', 'wire', 'errors', 'clock', 'processes'],
   profiles: ['wire', 'errors'],
   // Of the uploader, only the events that a progress display shows.
-  terminal: ['errors', 'clock', 'upload/events'],
+  terminal: ['errors', 'clock', 'upload/events', 'profiles/format'],
   context: ['api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
@@ -74,7 +74,9 @@ it('nobody imports in a circle', () => {
 
 it('`process` appears in the two mains alone', () => {
   const guilty = files.filter((file) =>
-    /\bprocess\./.test(source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')),
+    /\bprocess\.|['"](?:node:)?process['"]/.test(
+      source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ''),
+    ),
   );
   expect(guilty.map(place).sort()).toEqual(['main', 'sandbox/main']);
 });

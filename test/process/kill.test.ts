@@ -102,16 +102,12 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
     const cut = method === 'PATCH' ? cuts.get(nth) : undefined;
     if (cut === undefined) return undefined;
     cuts.delete(nth);
-    return { cutAfterBytes: cut };
+    return { onBytes: (passed) => passed >= cut && kill() };
   };
-  // The process is killed while its chunk is on the way: the line breaks, and it is gone.
+  // The process is killed when so much of its chunk is on the way.
   let sent = 0;
   for (const _run of [1, 2]) {
-    const before = cuts.size;
-    const running = upload();
-    while (cuts.size === before) await new Promise((resolve) => setTimeout(resolve, 5));
-    kill();
-    expect((await running).signal).toBe('SIGKILL');
+    expect((await upload()).signal).toBe('SIGKILL');
   }
   fault = ({ method }) => {
     if (method === 'PATCH') sent++;
@@ -132,6 +128,24 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
   else expect(record.blake3).toBe(oracle);
 }, 120_000);
 
+it('two processes, one file: one uploads, one leaves, told the pid of the other', async () => {
+  const bytes = writeSome(path, 2 * MiB);
+  let second: ReturnType<typeof upload> | undefined;
+  let first: number | undefined;
+  fault = ({ method, nth }) => {
+    if (method !== 'PATCH' || nth !== 1) return undefined;
+    first = child?.pid;
+    second = upload();
+    return { beforeAnswer: async () => void (await second) };
+  };
+  const { code, record } = await upload();
+  expect([code, record.verified]).toEqual([0, true]);
+  expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
+  const left = await (second as ReturnType<typeof upload>);
+  expect(left.code).toBe(6);
+  expect(left.record.error.message).toBe(`already uploading, pid ${first}`);
+});
+
 describe('Ctrl-C', () => {
   it('aborts one chunk, keeps the state, says how to go on, and ends 130', async () => {
     writeSome(path, 3 * MiB);
@@ -147,6 +161,18 @@ describe('Ctrl-C', () => {
     fault = () => undefined;
     const second = await upload('--chunk-size', '1MiB');
     expect(second.record).toMatchObject({ verified: true, resumed_from: MiB });
+  });
+
+  it('a second one leaves at once', async () => {
+    writeSome(path, MiB);
+    fault = ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      child?.kill('SIGINT');
+      setTimeout(() => child?.kill('SIGINT'), 1);
+      return { respond: () => {} };
+    };
+    const { code } = await upload();
+    expect(code).toBe(130);
   });
 
   it('SIGTERM ends 143 in the same good order', async () => {

@@ -15,6 +15,8 @@ export type Fault = {
   respond?: (response: ServerResponse, request: IncomingMessage) => void;
   /** Cuts the connection once the service was sent so many bytes of the body. */
   cutAfterBytes?: number;
+  /** Told how much of the body has passed. */
+  onBytes?: (passed: number) => void;
   /** Lets the service answer, and cuts the connection instead of passing the answer on. */
   loseAnswer?: boolean;
   /** Called when the answer of the service is there, before it is passed on. */
@@ -82,10 +84,13 @@ export class Interposer {
       answer.pipe(response);
     });
     let passed = 0;
+    // A client that is gone is gone for the service too.
+    request.on('close', () => !request.complete && onward.destroy());
     for await (const chunk of request) {
       const room = (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY) - passed;
       onward.write(chunk.subarray(0, Math.max(0, room)));
       passed += chunk.length;
+      fault.onBytes?.(passed);
       if (passed < (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY)) continue;
       // Let what was written arrive, then break both lines.
       await new Promise((resolve) => setTimeout(resolve, 50));

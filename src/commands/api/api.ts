@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { ApiRequest } from '../../api/messages.ts';
-import { itemsOf, maxPageSize, totalOf } from '../../api/pages.ts';
+import { pages } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { parseCount } from '../../profiles/units.ts';
+import { cell } from '../../terminal/printable.ts';
 import { readStdin } from '../../terminal/prompt.ts';
-import { list, text } from '../../terminal/result.ts';
+import { listPages, text } from '../../terminal/result.ts';
 import { apiPrefix } from '../../wire/paths.ts';
-import type { Page } from '../../wire/types.ts';
 import { type Define, example } from '../command.ts';
 
 const collect = (value: string, previous: string[]) => [...previous, value];
@@ -118,25 +119,21 @@ async function inputBody({ terminal }: Context, input: string): Promise<ApiReque
   return { lengthBytes: bytes.length, open: () => bytes };
 }
 
+/** Every page from the path's own offset on, at most its own limit of items. */
 async function paginate(context: Context, call: ApiRequest) {
+  if (call.method !== 'GET') throw usageError('--paginate is for GET');
   const { transport } = await context.api();
   const { names } = await context.account();
-  async function* every() {
-    for (let offset = 0; ; ) {
-      const page = await transport.json<Page<{ uid: string }>>({
-        ...call,
-        query: { limit: maxPageSize, offset },
-      });
-      const items = itemsOf<{ uid: string }>(page);
-      yield items;
-      offset += items.length;
-      const total = totalOf(page, names);
-      if (
-        items.length === 0 ||
-        (total === undefined ? items.length < maxPageSize : offset >= total)
-      )
-        return;
-    }
-  }
-  return list(every(), [{ header: 'ITEM', value: (item) => JSON.stringify(item) }], 'no items');
+  const url = new URL(call.url, transport.baseUrl);
+  const number = (name: string) => {
+    const text = url.searchParams.get(name);
+    return text === null ? undefined : parseCount(name, text);
+  };
+  const items = pages<unknown>(
+    (limit, offset) => transport.json({ ...call, url, query: { limit, offset } }),
+    { limit: number('limit'), offset: number('offset') },
+    names,
+  );
+  const id = (item: unknown) => String((item as { uid?: unknown } | null)?.uid ?? '');
+  return listPages(items, id, [{ header: 'ITEM', value: cell }], 'no items');
 }

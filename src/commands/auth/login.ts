@@ -1,12 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
+import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from '../../profiles/base-url.ts';
 import { storeInKeychain } from '../../profiles/key-stores.ts';
 import type { Profile } from '../../profiles/profile-file.ts';
 import { askSecret, readStdin } from '../../terminal/prompt.ts';
-import { record } from '../../terminal/result.ts';
+import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { resolveWorkspace } from '../workspaces/resolve.ts';
 import { profileRecords, profileRows } from './columns.ts';
@@ -41,9 +42,10 @@ export function login(command: Command, run: Run): void {
         const names = known?.names ?? {};
         const api = context.apiFor({ baseUrl, apiKey: key, names });
         try {
-          if (options.check) await api.assets.page({}, 1, 0);
+          if (options.check) await check(api);
           const { workspace: asked } = settings;
           const workspace = asked ? (await resolveWorkspace(api, asked)).uid : known?.workspace;
+          if (context.onlyPretends(`keep the key under profile ${name}`)) return nothing;
           const updated = await keep(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
             ...(workspace && { workspace }),
@@ -56,6 +58,18 @@ export function login(command: Command, run: Run): void {
         }
       }),
     );
+}
+
+/** One read; a key that may only write is told apart from one that is wrong. */
+async function check(api: Api): Promise<void> {
+  await api.assets.page({}, 1, 0).catch((error) => {
+    const mayNotRead = error instanceof MediactlError && error.explanation.status === 403;
+    throw mayNotRead
+      ? error.with({
+          hint: 'the key is accepted but may not read; --no-check keeps it all the same',
+        })
+      : error;
+  });
 }
 
 function baseUrlOf(text: string | undefined): URL {

@@ -3,7 +3,7 @@ import { noSuchProfile } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { forgetInKeychain } from '../../profiles/key-stores.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { listBy } from '../../terminal/result.ts';
+import { listBy, nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileColumns, profileRecords } from './columns.ts';
 
@@ -17,7 +17,8 @@ export function logout(command: Command, run: Run): void {
     .argument('[name]', 'profile; the current one if left out')
     .option('--all', 'forget every profile')
     .action(
-      run(async ({ profiles, configDir, settings, terminal }, name, { all }) => {
+      run(async (context, name, { all }) => {
+        const { profiles, configDir, settings, terminal } = context;
         const before = await profiles.read();
         const one = name ?? settings.profile ?? before.current;
         const leaving = all ? Object.keys(before.profiles) : one ? [one] : [];
@@ -29,6 +30,7 @@ export function logout(command: Command, run: Run): void {
           });
         for (const each of leaving)
           if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
+        if (context.onlyPretends(`forget ${leaving.join(', ')}`)) return nothing;
         if (all)
           await confirm(terminal, `Forget ${leaving.length} profiles and their keys?`, {
             yes: settings.yes,

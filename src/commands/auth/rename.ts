@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../profiles/key-stores.ts';
-import { record } from '../../terminal/result.ts';
+import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileRecords, profileRows } from './columns.ts';
 
@@ -14,12 +14,14 @@ export function rename(command: Command, run: Run): void {
     .argument('<old>', 'profile')
     .argument('<new>', 'its new name')
     .action(
-      run(async ({ profiles, configDir }, from, to) => {
+      run(async (context, from, to) => {
+        const { profiles, configDir } = context;
         const before = await profiles.read();
         const profile = before.profiles[from];
         if (!profile) throw noSuchProfile(from, before.profiles);
         if (before.profiles[to])
           throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+        if (context.onlyPretends(`rename profile ${from} to ${to}`)) return nothing;
         const inKeychain = profile.keyStore === 'keychain';
         const key = await keyOf(profile, { configDir, profile: from });
         const moved = inKeychain && (await storeInKeychain({ configDir, profile: to }, key));

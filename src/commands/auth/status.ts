@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { RateLimit } from '../../api/rate-limit.ts';
 import type { Account, Context } from '../../context.ts';
-import { asMediactlError, type MediactlError } from '../../errors.ts';
+import { asMediactlError, exitCodes, type MediactlError } from '../../errors.ts';
 import { parseBaseUrl } from '../../profiles/base-url.ts';
 import { keyOf } from '../../profiles/key-stores.ts';
 import type { Profile } from '../../profiles/profile-file.ts';
@@ -13,7 +13,8 @@ type Status = {
   profile: string;
   base_url: string;
   workspace: string | null;
-  key_accepted: boolean;
+  /** Null where nobody could tell: the service did not answer, or answered something else. */
+  key_accepted: boolean | null;
   rate_limit: { limit: number; remaining: number; resets_at: string } | null;
   problem: string | null;
 };
@@ -74,7 +75,7 @@ const toStatus = (
   profile,
   base_url: baseUrl.origin,
   workspace: workspace ?? null,
-  key_accepted: failure === undefined,
+  key_accepted: accepted(failure),
   rate_limit: rateLimit
     ? {
         limit: rateLimit.limit,
@@ -85,22 +86,35 @@ const toStatus = (
   problem: failure?.message ?? null,
 });
 
+/** A key that lacks a scope (403) is accepted all the same. */
+function accepted(failure: MediactlError | undefined): boolean | null {
+  const { status } = failure?.explanation ?? {};
+  if (failure === undefined || status === 403) return true;
+  return status === 401 || failure.exitCode === exitCodes.unauthenticated ? false : null;
+}
+
 const budget = ({ rate_limit }: Status, now: number) =>
   rate_limit
     ? `${rate_limit.remaining} of ${rate_limit.limit} requests left, resets ${when(rate_limit.resets_at, now)}`
     : '';
 
+const keyText = ({ key_accepted, problem }: Status) => {
+  if (key_accepted === null) return `unknown: ${printable(problem ?? '')}`;
+  if (!key_accepted) return `not accepted: ${printable(problem ?? '')}`;
+  return problem ? `accepted, but ${printable(problem)}` : 'accepted';
+};
+
 const rows = (status: Status, now: number): Row[] => [
   ['profile', printable(status.profile)],
   ['base url', status.base_url],
   ['workspace', printable(status.workspace ?? '')],
-  ['key', status.key_accepted ? 'accepted' : 'not accepted'],
+  ['key', keyText(status)],
   ['window', budget(status, now)],
 ];
 
 const columns: Column<Status>[] = [
   { header: 'PROFILE', value: ({ profile }) => printable(profile), whole: true },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
-  { header: 'KEY', value: ({ problem }) => printable(problem ?? 'accepted') },
+  { header: 'KEY', value: keyText },
   { header: 'WINDOW', value: (status, { now }) => budget(status, now) },
 ];

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../context.ts';
-import { record } from '../../terminal/result.ts';
+import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileRecords, profileRows } from './columns.ts';
 
@@ -11,9 +11,11 @@ export function switchProfile(command: Command, run: Run): void {
     .description('Makes another profile the current one.')
     .argument('<name>', 'profile to act as from now on')
     .action(
-      run(async ({ profiles }, name) => {
-        const config = await profiles.update((current) => {
-          if (!current.profiles[name]) throw noSuchProfile(name, current.profiles);
+      run(async (context, name) => {
+        const { profiles } = await context.profiles.read();
+        if (!profiles[name]) throw noSuchProfile(name, profiles);
+        if (context.onlyPretends(`make profile ${name} current`)) return nothing;
+        const config = await context.profiles.update((current) => {
           current.current = name;
         });
         const [chosen] = profileRecords(config).filter(({ current }) => current);

@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { confirm } from '../../terminal/prompt.ts';
 import { nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
+import { assertNoServer, dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
 
 export function reset(command: Command, run: Run): void {
   example(command, 'mediactl sandbox reset --yes');
@@ -15,16 +15,15 @@ export function reset(command: Command, run: Run): void {
       run(async (context, { data }) => {
         const { settings, terminal } = context;
         const dataDir = dataDirOf(context, data);
-        if (settings.dryRun) {
-          terminal.say(`would stop the sandbox and delete ${dataDir}`);
+        if (context.onlyPretends(`stop the sandbox and delete what it keeps in ${dataDir}`))
           return nothing;
-        }
         await confirm(terminal, `Delete everything in ${dataDir}?`, {
           yes: settings.yes,
           instead: 'mediactl sandbox reset --yes',
         });
         const running = await findRunning(context, dataDir);
         if (running) await shutDown(context, running);
+        await assertNoServer(context, dataDir);
         await deleteSandbox(dataDir);
         terminal.say('the sandbox is empty; mediactl sandbox start begins a new one');
         return nothing;

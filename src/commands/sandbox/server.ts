@@ -30,12 +30,23 @@ export async function findRunning(
   context: Context,
   dataDir: string,
 ): Promise<(Running & Health) | undefined> {
-  const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => undefined);
-  if (text === undefined) return undefined;
-  const running = JSON.parse(text) as Running;
-  if (!(await isRunning(context.host.processes, running.pid))) return undefined;
+  const running = await readRunning(dataDir);
+  if (!running || !(await isRunning(context.host.processes, running.pid))) return undefined;
   const health = await healthOf(context, running.url);
   return health?.pid === running.pid ? { ...running, ...health } : undefined;
+}
+
+/** What the last server wrote of itself; undefined where there is none that can be read. */
+async function readRunning(dataDir: string): Promise<Running | undefined> {
+  const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => 'null');
+  const running = JSON.parse(text) as Partial<Running> | null;
+  return typeof running?.pid === 'number' && running.url ? (running as Running) : undefined;
+}
+
+/** @throws MediactlError where a server lives on the folder that does not answer */
+export async function assertNoServer(context: Context, dataDir: string): Promise<void> {
+  const running = await readRunning(dataDir);
+  if (running && (await isRunning(context.host.processes, running.pid))) throw hangs(running.pid);
 }
 
 /** Undefined where nobody, or somebody else, answers at that address. */
@@ -107,15 +118,17 @@ export async function shutDown(context: Context, { pid }: Running): Promise<void
   processes.signal(pid, 'SIGTERM');
   const deadline = context.clock.now() + startupMs;
   while (await isRunning(processes, pid)) {
-    if (context.clock.now() > deadline)
-      throw new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
-        code: 'sandbox_hangs',
-        exitCode: exitCodes.unclassified,
-        hint: `kill -9 ${pid}; nothing that was acknowledged is lost`,
-      });
+    if (context.clock.now() > deadline) throw hangs(pid);
     await context.clock.sleep(25, context.signal);
   }
 }
+
+const hangs = (pid: number) =>
+  new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
+    code: 'sandbox_hangs',
+    exitCode: exitCodes.unclassified,
+    hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
+  });
 
 /** Keys that the sandbox made for this user, by what they may do. */
 export async function readKeys(dataDir: string): Promise<Record<string, string>> {

@@ -37,6 +37,7 @@ export function start(command: Command, run: Run): void {
         const dataDir = dataDirOf(context, options.data);
         const port = options.port;
         if (port !== undefined) parseCount('--port', port);
+        if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
         const already = await findRunning(context, dataDir);
         if (already && !options.foreground) {
           await keepProfile(context, dataDir, already);

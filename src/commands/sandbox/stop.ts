@@ -12,6 +12,8 @@ export function stop(command: Command, run: Run): void {
     .action(
       run(async (context, { data }) => {
         const running = await findRunning(context, dataDirOf(context, data));
+        if (context.onlyPretends(running ? `stop pid ${running.pid}` : 'do nothing'))
+          return nothing;
         if (running) await shutDown(context, running);
         context.terminal.say(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
         return nothing;

@@ -2,8 +2,10 @@ import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseDuration, parseSize } from '../../profiles/units.ts';
+import { progressModes } from '../../terminal/progress.ts';
 import { listBy } from '../../terminal/result.ts';
 import type { UploadOptions } from '../../upload/job.ts';
+import { paths } from '../../wire/paths.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { type Define, example } from '../command.ts';
 import { folderUid, isRoot } from '../folders/resolve.ts';
@@ -44,24 +46,22 @@ export const upload: Define = (command, run) => {
     .option('--require-checksum', 'fail where the service names no checksum')
     .addOption(
       new Option('--progress <form>', 'what to show on stderr while it runs')
-        .choices(['auto', 'bar', 'plain', 'json', 'none'] as const)
+        .choices(progressModes)
         .default('auto' as const),
     )
     .action(
-      run(async (context, paths, flags) => {
+      run(async (context, given, flags) => {
         const options = transferOptions(context, flags);
         const timeoutMs = flags.wait ? parseDuration('--timeout', flags.timeout) : undefined;
-        const files = await filesIn(paths, {
+        const files = await filesIn(given, {
           recursive: flags.recursive ?? false,
           contentType: flags.contentType,
         });
         if (flags.name !== undefined && files.length > 1)
           throw usageError(`--name is for one file, and there are ${files.length}`);
         const workspace = await workspaceUid(context);
-        const folder =
-          flags.folder === undefined || isRoot(flags.folder)
-            ? undefined
-            : await folderUid(context, flags.folder);
+        const wanted = flags.folder ?? context.settings.folder ?? '/';
+        const folder = isRoot(wanted) ? undefined : await folderUid(context, wanted);
         const jobs = files.map((file) => ({
           ...file,
           workspace,
@@ -110,7 +110,7 @@ async function plan(jobs: readonly Job[], context: Context) {
     ({ path }) => path,
     jobs.map(({ path, contentType, workspace }) => ({
       path,
-      request: `POST ${baseUrl.origin}/api/external/v1/upload/`,
+      request: `POST ${new URL(paths.upload(), baseUrl)}`,
       workspace,
       content_type: contentType ?? null,
     })),

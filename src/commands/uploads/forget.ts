@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { listBy } from '../../terminal/result.ts';
+import { listBy, nothing } from '../../terminal/result.ts';
 import { isCorrupt } from '../../upload/journal.ts';
 import { example, type Run } from '../command.ts';
 import { isSpooled } from '../upload/files.ts';
@@ -28,6 +28,8 @@ export function forget(command: Command, run: Run): void {
         const leaving = entries
           .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))
           .filter(({ shown }) => id !== undefined || shown.state === 'expired');
+        const names = leaving.map(({ shown }) => shown.path).join(', ');
+        if (context.onlyPretends(`forget ${names || 'nothing'}`)) return nothing;
         if (leaving.some(({ shown }) => shown.state === 'resumable'))
           await confirm(terminal, 'It could still be finished. Forget it?', {
             yes: settings.yes,

@@ -1,6 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
 import { parseDuration } from '../../profiles/units.ts';
+import { progressModes } from '../../terminal/progress.ts';
+import { nothing } from '../../terminal/result.ts';
 import { hashKey, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
 import { example, type Run } from '../command.ts';
 import { transferOptions } from '../upload/upload.ts';
@@ -22,7 +24,7 @@ export function resume(command: Command, run: Run): void {
     .option('--timeout <duration>', 'how long to wait at most', '30m')
     .addOption(
       new Option('--progress <form>', 'what to show on stderr while it runs')
-        .choices(['auto', 'bar', 'plain', 'json', 'none'] as const)
+        .choices(progressModes)
         .default('auto' as const),
     )
     .action(
@@ -43,11 +45,15 @@ export function resume(command: Command, run: Run): void {
           throw other
             ? usageError(
                 `upload ${id} belongs to another account`,
-                `mediactl uploads resume ${id} --profile ${other.profile}`,
+                other.profile === 'environment'
+                  ? 'set the MEDIACTL_API_KEY and MEDIACTL_BASE_URL that it was begun with'
+                  : `mediactl uploads resume ${id} --profile ${other.profile}`,
                 `it was begun with profile ${other.profile} at ${other.baseUrl}`,
               )
             : usageError(`upload ${id} is unreadable`, `mediactl uploads forget ${id}`);
         }
+        if (context.onlyPretends(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
+          return nothing;
         const options = transferOptions(context, {
           chunkSize: '50MiB',
           resume: true,

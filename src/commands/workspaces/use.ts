@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
-import { record } from '../../terminal/result.ts';
+import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceRows } from './columns.ts';
 import { resolveWorkspace } from './resolve.ts';
@@ -16,6 +16,8 @@ export function use(command: Command, run: Run): void {
       run(async (context, uidOrName) => {
         const { profile } = await context.account();
         const workspace = await resolveWorkspace(await context.api(), uidOrName);
+        if (context.onlyPretends(`work in ${workspace.uid} with profile ${profile}`))
+          return nothing;
         await context.profiles.update(({ profiles }) => {
           const mine = profiles[profile];
           if (!mine)

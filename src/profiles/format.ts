@@ -1,0 +1,2 @@
+/** What stdout carries: a view for people, or one of the machine forms. */
+export type Format = 'human' | 'json' | 'jsonl' | 'quiet';

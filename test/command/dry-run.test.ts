@@ -1,0 +1,94 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { wholeTree } from '../../src/program.ts';
+import { describe as describeTree, leaves } from '../../src/reference/tree.ts';
+import { Cli } from '../support/cli.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const uid = '00000000-0000-4000-8000-000000000001';
+
+/** How each command is called here; one that is missing fails the test. */
+const calls: Record<string, string[]> = {
+  'auth login': ['auth', 'login', '--profile', 'main', '--with-key', '--no-check'],
+  'auth ls': ['auth', 'ls'],
+  'auth status': ['auth', 'status'],
+  'auth switch': ['auth', 'switch', 'other'],
+  'auth rename': ['auth', 'rename', 'other', 'third'],
+  'auth logout': ['auth', 'logout', '--all'],
+  'auth token': ['auth', 'token', '--reveal'],
+  'assets ls': ['assets', 'ls'],
+  'assets get': ['assets', 'get', uid],
+  'assets player': ['assets', 'player', uid],
+  'assets wait': ['assets', 'wait', uid],
+  'videos ls': ['videos', 'ls'],
+  'videos get': ['videos', 'get', uid],
+  'videos player': ['videos', 'player', uid],
+  'videos wait': ['videos', 'wait', uid],
+  upload: ['upload', 'a.txt'],
+  'uploads ls': ['uploads', 'ls'],
+  'uploads resume': ['uploads', 'resume', '--all'],
+  'uploads forget': ['uploads', 'forget', 'abc'],
+  'workspaces ls': ['workspaces', 'ls'],
+  'workspaces get': ['workspaces', 'get', 'Main'],
+  'workspaces use': ['workspaces', 'use', 'Main'],
+  play: ['play', uid],
+  api: ['api', '/assets/x/', '-X', 'DELETE'],
+  'sandbox start': ['sandbox', 'start', '--port', '0'],
+  'sandbox stop': ['sandbox', 'stop'],
+  'sandbox status': ['sandbox', 'status'],
+  'sandbox reset': ['sandbox', 'reset'],
+  'sandbox logs': ['sandbox', 'logs'],
+};
+
+const tree = describeTree(await wholeTree('0.0.0'));
+const names = leaves(tree).map(({ path }) => path.replace('mediactl ', ''));
+
+/** Every file below a folder, with its content. */
+const contents = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map((name) => {
+      const path = join(folder, name);
+      return [name, statSync(path).isFile() ? readFileSync(path, 'utf8') : null];
+    });
+
+it.each(names)('%s -n changes nothing here and writes nothing there', async (name) => {
+  const writes: string[] = [];
+  const service = await listen((request, response) => {
+    const path = request.url ?? '';
+    const harmless = request.method === 'GET' || path.endsWith('/playback/info/');
+    if (!harmless) writes.push(`${request.method} ${path}`);
+    if (path.includes('/player/')) return answer(response, 200, { uid, playback_token: 'a.token' });
+    if (path.includes('/info/')) return answer(response, 200, { type: 'document', url: service });
+    if (path.includes(uid)) return answer(response, 200, { uid, status: 'ready' });
+    answer(response, 200, { items: [{ uid, name: 'Main' }], count: 1 });
+  });
+  const cli = new Cli();
+  const folder = temporaryFolder();
+  const profile = { baseUrl: service, key: 'a-key-of-this-test', keyStore: 'file', workspace: uid };
+  mkdirSync(join(cli.home, 'config'));
+  mkdirSync(join(cli.home, 'state/uploads'), { recursive: true });
+  writeFileSync(
+    join(cli.home, 'config/config.json'),
+    JSON.stringify({ current: 'main', profiles: { main: profile, other: profile } }),
+  );
+  writeFileSync(join(cli.home, 'state/uploads/abc.json'), '{"unreadable": true}');
+  writeFileSync(join(cli.home, 'a.txt'), 'text');
+  cpSync(cli.home, folder, { recursive: true });
+  const args = calls[name];
+  expect(args, `${name} is called by this test`).toBeDefined();
+  const { code } = await cli.run([...(args as string[]), '-n'], { stdin: 'a-new-key' });
+  expect(name === 'sandbox logs' ? 3 : 0).toBe(code);
+  expect(contents(cli.home)).toEqual(contents(folder));
+  expect(writes).toEqual([]);
+});
+
+it('every command has a summary, a description and an example', () => {
+  for (const { path, summary, description, examples } of leaves(tree)) {
+    expect([path, summary.length > 5, description.length > 20]).toEqual([path, true, true]);
+    expect([path, examples.length > 0]).toEqual([path, true]);
+    for (const line of examples) expect(line).toContain(path.replace(/ ls$/, ' '));
+  }
+});

@@ -91,7 +91,7 @@ complete -c mediactl -n '__fish_seen_subcommand_from api' -s f -l raw-field -r -
 complete -c mediactl -n '__fish_seen_subcommand_from api' -s F -l field -r -F -d 'add a JSON value to the JSON body'
 complete -c mediactl -n '__fish_seen_subcommand_from api' -s H -l header -r -F -d 'add a header'
 complete -c mediactl -n '__fish_seen_subcommand_from api' -l input -r -F -d 'send a file as the body; - for stdin'
-complete -c mediactl -n '__fish_seen_subcommand_from api' -l paginate -d 'get every page, and print their items as one list'
+complete -c mediactl -n '__fish_seen_subcommand_from api' -l paginate -d 'get every page, and print their items as one JSON array'
 complete -c mediactl -n '__fish_seen_subcommand_from api' -s i -l include -d 'print the status and the headers of the answer too'
 complete -c mediactl -n '__fish_seen_subcommand_from api' -F
 complete -c mediactl -n 'not __fish_seen_subcommand_from auth assets videos upload uploads workspaces play api sandbox' -a sandbox -d 'run the whole service on this machine, to try and to test with'

@@ -212,6 +212,8 @@ function spellHelp(argv: readonly string[], program: Command): string[] {
     program.configureOutput().writeOut?.(rows.join(''));
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
+  const [, noun] = argv;
+  if (noun !== undefined && !nouns.some(({ name }) => name === noun)) throw unknownCommand(noun);
   return [...argv.slice(1), '--help'];
 }
 
@@ -228,10 +230,11 @@ function commanderUsage(error: CommanderError, command: Command): MediactlError 
 }
 
 const unknownCommand = (word: string) => {
-  const near = nouns.find(({ name }) => name.startsWith(word.slice(0, 3)));
+  const near = nouns.find(({ name }) => name.slice(0, 2) === word.slice(0, 2));
   return usageError(
-    `there is no command '${word}'`,
+    `unknown command '${word}'`,
     near ? `mediactl ${near.name} --help` : 'mediactl --help',
+    near && `Did you mean ${near.name}?`,
   );
 };
 

@@ -51,6 +51,7 @@ const rows: Record<number, Row> = {
     code: 'invalid',
     exitCode: exitCodes.rejected,
     problem: 'the service found a value invalid',
+    hint: 'the same command with --help tells what it takes',
   },
   429: {
     code: 'rate_limited',
@@ -58,6 +59,12 @@ const rows: Record<number, Row> = {
     problem: 'the rate limit of this key is exceeded',
     hint: 'run it again later, or allow a longer wait with --max-wait',
     retryable: true,
+  },
+  501: {
+    code: 'not_offered',
+    exitCode: exitCodes.unreachable,
+    problem: 'the service does not offer this',
+    hint: 'mediactl sandbox status lists what the sandbox does not have yet',
   },
   507: {
     code: 'storage_full',

@@ -38,6 +38,8 @@ const projectKeys = new Set(['profile', 'workspace', 'folder', 'output']);
 export type Settings = {
   profile?: string | undefined;
   workspace?: string | undefined;
+  /** Whether --workspace was given with this very command. */
+  workspaceAsked: boolean;
   /** Where uploads go; --folder of upload comes first. */
   folder?: string | undefined;
   baseUrl?: string | undefined;
@@ -68,6 +70,7 @@ export async function resolveSettings(
   return {
     profile: options.profile ?? variable('PROFILE') ?? projectProfile,
     folder: variable('FOLDER') ?? project?.folder,
+    workspaceAsked: options.workspace !== undefined,
     workspace: options.workspace ?? variable('WORKSPACE') ?? project?.workspace,
     baseUrl,
     apiKey,

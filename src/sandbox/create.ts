@@ -73,8 +73,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   // A chunk of 50 MiB may take long; silence is bounded where the bytes are received.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
-  await receiver.completeWhole();
   processor.resume();
+  await receiver.completeWhole();
   origin = await listen(server, options.port ?? defaults.port);
   return {
     url: origin,

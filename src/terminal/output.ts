@@ -32,7 +32,8 @@ export async function present(
     const view = result.view(dress);
     return terminal.write(typeof view === 'string' ? view : await detailOf(view, dress));
   }
-  if (format === 'json') return writeArray(terminal, result.pages, dress);
+  if (format === 'json' || (format === 'human' && result.alwaysJson))
+    return writeArray(terminal, result.pages, dress);
   if (format === 'human' && dress.isTerminal) return writeTable(terminal, result, dress);
   for await (const page of result.pages)
     await terminal.write(

@@ -39,7 +39,7 @@ function line(event: UploadEvent): string | undefined {
     case 'created':
       return `${name}: asset ${event.asset_uid}`;
     case 'uploaded':
-      return `${name}: uploaded, ${event.verified === null ? 'unverified' : 'verified (BLAKE3)'}`;
+      return `${name}: uploaded, ${event.verified === null ? 'unverified: the service named no checksum' : 'verified (BLAKE3)'}`;
     default:
       return undefined;
   }

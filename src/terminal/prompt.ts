@@ -9,6 +9,12 @@ const declined = () =>
     exitCode: exitCodes.interrupted,
   });
 
+const interrupted = () =>
+  new MediactlError('interrupted; nothing was changed', {
+    code: 'interrupted',
+    exitCode: exitCodes.interrupted,
+  });
+
 /** One line from the person at the terminal; what they type is shown unless `hidden`. */
 function ask(terminal: Terminal, question: string, hidden: boolean): Promise<string> {
   terminal.stderr.write(question);
@@ -27,10 +33,14 @@ function ask(terminal: Terminal, question: string, hidden: boolean): Promise<str
       settle();
     };
     lines.once('line', (line) => end(() => resolve(line)));
-    lines.once('SIGINT', () => end(() => reject(declined())));
+    lines.once('SIGINT', () => end(() => reject(interrupted())));
     lines.once('close', () => !answered && end(() => reject(declined())));
   });
 }
+
+/** Asks for a line. Interactive terminals only. */
+export const askLine = async (terminal: Terminal, question: string) =>
+  (await ask(terminal, `${question}: `, false)).trim();
 
 /** Asks for a secret without showing it. Interactive terminals only. */
 export const askSecret = (terminal: Terminal, question: string) =>

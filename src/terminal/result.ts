@@ -23,6 +23,8 @@ export type Result =
       // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
       id: (record: any) => string;
       empty: string;
+      /** Records of any shape: JSON for people too. */
+      alwaysJson?: boolean;
     }
   | { kind: 'record'; record: unknown; view: (dress: Dress) => readonly Row[] | string; id: string }
   | { kind: 'text'; text: string }
@@ -33,7 +35,7 @@ export type Result =
 type WithUid = { uid: string };
 
 /** Pages of anything; `id` is what --quiet prints. */
-export const listPages = <T>(
+const listPages = <T>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   id: (record: T) => string,
   columns: readonly Column<T>[],

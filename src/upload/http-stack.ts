@@ -38,6 +38,8 @@ const stallLimit = 5;
 export class SessionHttpStack implements HttpStack {
   readonly #state: SessionState;
   #stalled = 0;
+  /** When the next piece may leave, under --limit-rate. */
+  #dueAt = 0;
 
   constructor(state: SessionState) {
     this.#state = state;
@@ -113,18 +115,27 @@ export class SessionHttpStack implements HttpStack {
   }
 
   async *#bytes({ start, end }: Chunk, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const { source, digest, transport, rateLimit, onSent } = this.#state;
-    const startedAt = transport.clock.now();
+    const { source, digest, rateLimit, onSent } = this.#state;
     let at = start;
-    for await (const bytes of source.read(start, end, digest.take.bind(digest))) {
-      yield bytes;
-      at += bytes.length;
-      onSent(bytes.length, at);
-      if (rateLimit !== undefined) {
-        const dueMs = ((at - start) / rateLimit) * 1000;
-        const aheadMs = dueMs - (transport.clock.now() - startedAt);
-        if (aheadMs > 0) await transport.clock.sleep(aheadMs, signal);
+    for await (const block of source.read(start, end, digest.take.bind(digest)))
+      for await (const bytes of rateLimit === undefined ? [block] : this.#paced(block, signal)) {
+        yield bytes;
+        at += bytes.length;
+        onSent(bytes.length, at);
       }
+  }
+
+  /** Ten pieces a second at --limit-rate, each when it is due. */
+  async *#paced(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const { transport, rateLimit = 1 } = this.#state;
+    const step = Math.max(1, Math.floor(rateLimit / 10));
+    for (let at = 0; at < block.length; at += step) {
+      const piece = block.subarray(at, at + step);
+      const aheadMs = this.#dueAt - transport.clock.now();
+      if (aheadMs > 0) await transport.clock.sleep(aheadMs, signal);
+      const from = Math.max(this.#dueAt, transport.clock.now());
+      this.#dueAt = from + (piece.length / rateLimit) * 1000;
+      yield piece;
     }
   }
 

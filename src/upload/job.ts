@@ -5,6 +5,8 @@ import type { Journal } from './journal.ts';
 
 export type UploadJob = {
   path: string;
+  /** What to call it in events and errors, where the path says nothing to people (stdin). */
+  label?: string | undefined;
   workspace: string;
   folder?: string | undefined;
   /** The asset's name; the service takes the file's name otherwise. */

@@ -113,11 +113,11 @@ async function identify(handle: FileHandle): Promise<FileIdentity> {
 }
 
 export const changed = (path: string, reason: string) =>
-  new MediactlError(`${path} changed while it was being uploaded`, {
+  new MediactlError(`${path} changed since its upload began`, {
     code: 'file_changed',
     exitCode: exitCodes.integrity,
     reason,
-    hint: 'once the file is at rest: mediactl upload --no-resume, which starts a new asset',
+    hint: `once it is at rest, mediactl upload --no-resume '${path}', which makes a new asset`,
   });
 
 const gone = (path: string) =>

@@ -223,10 +223,10 @@ class FileUpload {
         `${entry.offset} bytes of it are uploaded, and its size went from ${entry.file.sizeBytes} to ${this.#source.sizeBytes} bytes`,
       );
     entry.file = this.#source.identity;
-    const expiresAt = Date.parse(entry.session.expiresAt);
-    const complete = entry.offset === this.#source.sizeBytes;
-    if (!complete && expiresAt <= this.#tools.api.transport.clock.now())
-      await this.#startOver(expired(entry.session.assetUid));
+    if (Date.parse(entry.session.expiresAt) > this.#tools.api.transport.clock.now()) return;
+    // A whole upload of another day is no reason not to send the file today.
+    if (entry.verified === undefined) await this.#startOver(expired(entry.session.assetUid));
+    else this.#forgetSession();
   }
 
   async #startOver(why: unknown): Promise<void> {
@@ -235,6 +235,10 @@ class FileUpload {
     this.#notice(
       `the upload session is gone; starting anew. Asset ${session.assetUid} stays unfinished`,
     );
+    this.#forgetSession();
+  }
+
+  #forgetSession(): void {
     this.#entry = undefined;
     this.#resumedFrom = null;
   }
@@ -254,7 +258,7 @@ class FileUpload {
   }
 
   #say(event: WithoutPath<Parameters<OnUploadEvent>[0]>): void {
-    this.#tools.onEvent({ path: this.#job.path, ...event });
+    this.#tools.onEvent({ path: this.#job.label ?? this.#job.path, ...event });
   }
 }
 

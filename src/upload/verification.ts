@@ -38,7 +38,7 @@ export const mismatch = (
     code: 'checksum_mismatch',
     exitCode: exitCodes.integrity,
     reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
-    hint: 'do not use that asset; mediactl upload --no-resume sends the file again',
+    hint: `do not use that asset; mediactl upload --no-resume '${path}' sends the file again`,
     details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
   });
 

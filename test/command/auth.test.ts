@@ -35,6 +35,10 @@ describe('auth login', () => {
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main.key).toBe(sandbox.key);
   });
 
+  it('works in the primary workspace unless told otherwise', async () => {
+    expect((await login()).stdout).toContain(`workspace\t${sandbox.workspace}\n`);
+  });
+
   it('checks the key with one read, and keeps nothing of a bad one', async () => {
     const args = ['auth', 'login', '--base-url', sandbox.url, '--with-key'];
     const { code, stderr } = await cli.run(args, { stdin: 'wrong-key-0123456789' });

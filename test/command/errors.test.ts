@@ -100,8 +100,15 @@ describe('bad input', () => {
       '  try:   mediactl upload --help',
     ]));
 
-  it('an unknown command', () =>
-    reads(['asets', 'ls'], 2, ["error: there is no command 'asets'", '  try:   mediactl --help']));
+  it('an unknown command', async () => {
+    const lines = [
+      "error: unknown command 'asets'",
+      '  cause: Did you mean assets?',
+      '  try:   mediactl assets --help',
+    ];
+    await reads(['asets', 'ls'], 2, lines);
+    await reads(['help', 'asets'], 2, lines);
+  });
 
   it('an unknown verb', () =>
     reads(['assets', 'lst'], 2, [
@@ -114,6 +121,35 @@ describe('bad input', () => {
     reads(['upload'], 2, [
       "error: missing required argument 'path'",
       '  try:   mediactl upload --help',
+    ]));
+
+  it('--workspace where the API cannot tell workspaces apart', () =>
+    reads(['assets', 'ls', '-w', 'Main'], 2, [
+      'error: assets ls does not take --workspace',
+      '  cause: the API lists what the key can see, and cannot filter by workspace',
+      '  try:   leave it out, or name a folder: mediactl assets ls --folder /PATH',
+    ]));
+
+  it('nothing on stdin', () =>
+    reads(
+      ['upload', '-'],
+      2,
+      ['error: nothing came on stdin', '  try:   check the command before the pipe'],
+      { stdin: '' },
+    ));
+
+  it('an endpoint that the service does not offer', () =>
+    reads(['api', '-X', 'DELETE', '/assets/00000000-0000-4000-8000-000000000000/'], 10, [
+      'error: the service does not offer this (501)',
+      '  cause: DELETE /assets/:uid/ is not in this sandbox yet',
+      '  try:   mediactl sandbox status lists what the sandbox does not have yet',
+    ]));
+
+  it('a path of the API without its slash', () =>
+    reads(['api', '/assets'], 3, [
+      'error: not found (404)',
+      '  cause: nothing at /api/external/v1/assets',
+      '  try:   paths of the API end with a slash: mediactl api /assets/',
     ]));
 
   it('no workspace', () =>

@@ -83,6 +83,7 @@ describe('assets ls', () => {
     expect(await listed('--created-before', '7d')).toBe('');
     expect(await listed('--folder', '/', '--type', 'video')).toBe(`${uids['clip.mp4']}\n`);
     expect(await listed('--count')).toBe('3\n');
+    expect(await cli.json(['assets', 'ls', '--count'])).toBe(3);
     expect((await run(['videos', 'ls', '-q'])).stdout).toBe(`${uids['clip.mp4']}\n`);
   });
 
@@ -308,6 +309,9 @@ describe('api', () => {
 
   it('--paginate merges items into one array', async () => {
     expect(await cli.json(['api', '/workspaces/', '--paginate'])).toHaveLength(2);
+    const plain = await run(['api', '/workspaces/?offset=1', '--paginate'], { tty: true });
+    expect(JSON.parse(plain.stdout)).toMatchObject([{ name: 'Archive' }]);
+    expect((await run(['api', '/workspaces/', '--paginate', '-X', 'POST'])).code).toBe(2);
   });
 
   it('fields make a POST; its errors and exit codes are those of every command', async () => {

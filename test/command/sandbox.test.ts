@@ -22,6 +22,8 @@ it('start, first upload, stop, start again: everything is still there', async ()
   expect(record).toMatchObject({ status: 'ready', verified: true });
 
   const again = await cli.run(['sandbox', 'start']);
+  const elsewhere = await cli.run(['sandbox', 'start', '--port', '1']);
+  expect([elsewhere.code, elsewhere.stderr.includes('stop, then start it')]).toEqual([2, true]);
   expect([again.code, again.stderr]).toEqual([0, `the sandbox runs already, pid ${running.pid}\n`]);
 
   expect((await cli.run(['sandbox', 'stop'])).stderr).toBe(`stopped, pid ${running.pid}\n`);
@@ -105,6 +107,17 @@ it('a port that is taken: said, with the reason', async () => {
   expect(code).toBe(1);
   expect(stderr).toContain('error: the sandbox did not start');
   expect(stderr).toContain('EADDRINUSE');
+});
+
+it('a profile called sandbox for another service is not overwritten', async () => {
+  const login = ['auth', 'login', '--profile', 'sandbox', '--with-key', '--no-check'];
+  await cli.run([...login, '--base-url', 'https://media.example.com'], {
+    stdin: 'a-key-of-theirs',
+  });
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
+  expect([code, stderr.includes('mediactl auth rename sandbox NAME')]).toEqual([2, true]);
+  const config = readFileSync(join(cli.home, 'config/config.json'), 'utf8');
+  expect(config).toContain('a-key-of-theirs');
 });
 
 it('another profile stays current', async () => {

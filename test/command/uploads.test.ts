@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
 import { answering, type Fault, Interposer, type Seen } from '../support/interposer.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -107,6 +108,35 @@ describe('several files', () => {
     expect(records[0].error).toMatchObject({ code: 'no_such_file', exit_code: 2 });
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
     expect(error.message).toBe('1 of 3 files were not uploaded');
+  });
+
+  it('the same command after a failure sends nothing twice', async () => {
+    const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [
+      string,
+      string,
+    ];
+    writeSome(good, 10);
+    const command = ['upload', good, bad, path, '--json'];
+    const first = await cli.run(command);
+    expect(first.code).toBe(11);
+    writeSome(bad, 20);
+    const second = await cli.json(command.slice(0, -1));
+    const uidOf = (records: { asset_uid: string }[]) => records.map(({ asset_uid }) => asset_uid);
+    const before = uidOf(JSON.parse(first.stdout));
+    expect([uidOf(second)[0], uidOf(second)[2]]).toEqual([before[0], before[2]]);
+    expect(second.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 0]);
+    expect(await cli.json(['uploads', 'ls'])).toEqual([]);
+    // The job is done: asked once more, it is a new one.
+    const third = await cli.json(command.slice(0, -1));
+    expect(uidOf(third)[0]).not.toBe(before[0]);
+  });
+
+  it('--limit-rate paces small files too, and ends with the last byte', async () => {
+    const clock = fastClock(20);
+    await cli.run(['upload', path, '--limit-rate', '1000', '--no-resume'], { clock });
+    const slept = clock.sleptMs.reduce((sum, delay) => sum + delay, 0);
+    expect(slept).toBeGreaterThan(2000);
+    expect(slept).toBeLessThan(3100);
   });
 
   it('-r takes the files of a directory, in order', async () => {

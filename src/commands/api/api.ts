@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises';
 import type { ApiRequest } from '../../api/messages.ts';
 import { pages } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
-import { cell } from '../../terminal/printable.ts';
 import { readStdin } from '../../terminal/prompt.ts';
-import { listPages, text } from '../../terminal/result.ts';
+import { text } from '../../terminal/result.ts';
 import { apiPrefix } from '../../wire/paths.ts';
 import { type Define, example } from '../command.ts';
 
@@ -30,7 +29,7 @@ export const api: Define = (command, run) => {
     .option('-F, --field <key=json>', 'add a JSON value to the JSON body', collect, [] as string[])
     .option('-H, --header <name:value>', 'add a header', collect, [] as string[])
     .option('--input <file>', 'send a file as the body; - for stdin')
-    .option('--paginate', 'get every page, and print their items as one list')
+    .option('--paginate', 'get every page, and print their items as one JSON array')
     .option('-i, --include', 'print the status and the headers of the answer too')
     .action(
       run(async (context, path, options) => {
@@ -51,7 +50,9 @@ export const api: Define = (command, run) => {
           return text(`${method} ${call.url}${fields ? `\n${JSON.stringify(fields)}` : ''}`);
         if (options.paginate) return paginate(context, call);
         const { transport } = await context.api();
-        const response = await transport.send(call);
+        const response = await transport.send(call).catch((error) => {
+          throw withSlash(error, path);
+        });
         const head = options.include
           ? `HTTP ${response.status}\n${Object.entries(response.headers)
               .map(([name, value]) => `${name}: ${value}\n`)
@@ -75,6 +76,14 @@ function apiPath(path: string, baseUrl: URL): string {
   }
   const rooted = path.startsWith('/') ? path : `/${path}`;
   return rooted.startsWith(`${apiPrefix}/`) ? rooted : `${apiPrefix}${rooted}`;
+}
+
+/** "Keep trailing slashes": a path without one is another path. */
+function withSlash(error: unknown, path: string): unknown {
+  const missing = error instanceof MediactlError && error.explanation.status === 404;
+  return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
+    ? error.with({ hint: `paths of the API end with a slash: mediactl api ${path}/` })
+    : error;
 }
 
 function bodyFields(raw: readonly string[], typed: readonly string[]) {
@@ -135,5 +144,5 @@ async function paginate(context: Context, call: ApiRequest) {
     names,
   );
   const id = (item: unknown) => String((item as { uid?: unknown } | null)?.uid ?? '');
-  return listPages(items, id, [{ header: 'ITEM', value: cell }], 'no items');
+  return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true } as const;
 }

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { totalOf } from '../../api/pages.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { parseCount, parseDay } from '../../profiles/units.ts';
-import { list as listOf, text } from '../../terminal/result.ts';
+import { list as listOf } from '../../terminal/result.ts';
 import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
@@ -47,6 +47,12 @@ export function list(command: Command, run: Run, collection: Collection): void {
     run(async (context, options) => {
       const now = context.clock.now();
       const { createdAfter, createdBefore, folder, sort } = options;
+      if (context.settings.workspaceAsked)
+        throw usageError(
+          `${collection} ls does not take --workspace`,
+          `leave it out, or name a folder: mediactl assets ls --folder /PATH`,
+          'the API lists what the key can see, and cannot filter by workspace',
+        );
       const api = await context.api();
       const filters = {
         search: options.search,
@@ -62,7 +68,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
         const page = await api[collection].page(filters, 1, 0);
         const total = totalOf(page, (await context.account()).names);
         if (total === undefined) throw noTotal();
-        return text(String(total));
+        return { kind: 'raw', text: String(total) } as const;
       }
       const window = {
         limit: options.all ? undefined : parseCount('--limit', options.limit, 1),

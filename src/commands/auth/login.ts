@@ -6,8 +6,9 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from '../../profiles/base-url.ts';
 import { storeInKeychain } from '../../profiles/key-stores.ts';
 import type { Profile } from '../../profiles/profile-file.ts';
-import { askSecret, readStdin } from '../../terminal/prompt.ts';
+import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
 import { nothing, record } from '../../terminal/result.ts';
+import type { Workspace } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { resolveWorkspace } from '../workspaces/resolve.ts';
 import { profileRecords, profileRows } from './columns.ts';
@@ -34,7 +35,7 @@ export function login(command: Command, run: Run): void {
         const name = settings.profile ?? 'default';
         const config = await context.profiles.read();
         const known = config.profiles[name];
-        const baseUrl = baseUrlOf(settings.baseUrl ?? known?.baseUrl);
+        const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
         if (isPlaintextElsewhere(baseUrl))
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
         const key = await readKey(context, options.withKey ?? false);
@@ -42,9 +43,12 @@ export function login(command: Command, run: Run): void {
         const names = known?.names ?? {};
         const api = context.apiFor({ baseUrl, apiKey: key, names });
         try {
-          if (options.check) await check(api);
+          const found = options.check ? await check(api) : [];
           const { workspace: asked } = settings;
-          const workspace = asked ? (await resolveWorkspace(api, asked)).uid : known?.workspace;
+          const workspace = asked
+            ? (await resolveWorkspace(api, asked)).uid
+            : (known?.workspace ?? mainOf(found)?.uid);
+          if (!workspace) terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.onlyPretends(`keep the key under profile ${name}`)) return nothing;
           const updated = await keep(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
@@ -60,20 +64,33 @@ export function login(command: Command, run: Run): void {
     );
 }
 
-/** One read; a key that may only write is told apart from one that is wrong. */
-async function check(api: Api): Promise<void> {
-  await api.assets.page({}, 1, 0).catch((error) => {
-    const mayNotRead = error instanceof MediactlError && error.explanation.status === 403;
-    throw mayNotRead
-      ? error.with({
-          hint: 'the key is accepted but may not read; --no-check keeps it all the same',
-        })
-      : error;
-  });
+/** One read tells whether the key is accepted, and which workspaces there are. */
+async function check(api: Api): Promise<Workspace[]> {
+  try {
+    const found: Workspace[] = [];
+    for await (const page of api.workspaces.list()) found.push(...page);
+    return found;
+  } catch (error) {
+    const status = error instanceof MediactlError ? error.explanation.status : undefined;
+    if (!(error instanceof MediactlError) || (status !== 401 && status !== 403)) throw error;
+    throw error.with({
+      hint:
+        status === 401
+          ? 'check the key, then log in again'
+          : 'the key is accepted but may not read; --no-check keeps it all the same',
+    });
+  }
 }
 
-function baseUrlOf(text: string | undefined): URL {
+/** The primary workspace, or the only one. */
+const mainOf = (workspaces: readonly Workspace[]) =>
+  workspaces.find(({ is_primary }) => is_primary) ??
+  (workspaces.length === 1 ? workspaces[0] : undefined);
+
+async function baseUrlOf({ terminal }: Context, text: string | undefined): Promise<URL> {
   if (text) return parseBaseUrl(text);
+  if (terminal.isInteractive)
+    return parseBaseUrl(await askLine(terminal, 'Base URL of the service'));
   throw usageError(
     'no base URL',
     'mediactl auth login --base-url https://media.example.com',

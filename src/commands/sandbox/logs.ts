@@ -24,7 +24,7 @@ export function logs(command: Command, run: Run): void {
           throw new MediactlError('the sandbox has no log', {
             code: 'no_log',
             exitCode: exitCodes.notFound,
-            reason: error.message,
+            reason: error.code === 'ENOENT' ? 'it was never started there' : error.message,
             hint: 'mediactl sandbox start',
           });
         });

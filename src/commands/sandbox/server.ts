@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isRunning } from '../../processes.ts';
 
 /** What a running sandbox tells of itself in its data folder. */
@@ -77,8 +77,7 @@ export async function launch(
   { dataDir, port }: Launch,
   foreground: boolean,
 ): Promise<ChildProcess> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const log = foreground ? undefined : await open(logPath(dataDir), 'a', 0o600);
+  const log = await openLog(dataDir, foreground);
   const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port])];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
     detached: !foreground,
@@ -87,6 +86,15 @@ export async function launch(
   });
   await log?.close();
   return child;
+}
+
+async function openLog(dataDir: string, foreground: boolean) {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    return foreground ? undefined : await open(logPath(dataDir), 'a', 0o600);
+  } catch (error) {
+    throw usageError(`cannot keep a sandbox in ${dataDir}`, '--data DIR', (error as Error).message);
+  }
 }
 
 const startupMs = 15_000;
@@ -104,11 +112,14 @@ export async function untilRunning(
     await context.clock.sleep(50, context.signal);
   }
   const log = await readFile(logPath(dataDir), 'utf8').catch(() => '');
+  const reason = log.trim().split('\n').at(-1) ?? '';
   throw new MediactlError('the sandbox did not start', {
     code: 'sandbox_failed',
     exitCode: exitCodes.unclassified,
-    reason: log.trim().split('\n').at(-1),
-    hint: 'mediactl sandbox logs; another --port if that one is taken',
+    reason,
+    hint: reason.includes('EADDRINUSE')
+      ? 'mediactl sandbox start --port 0, for any port that is free'
+      : 'mediactl sandbox logs',
   });
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
@@ -38,7 +38,13 @@ export function start(command: Command, run: Run): void {
         const port = options.port;
         if (port !== undefined) parseCount('--port', port);
         if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
+        await assertProfileIsOurs(context);
         const already = await findRunning(context, dataDir);
+        if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
+          throw usageError(
+            `the sandbox runs already, at ${already.url}`,
+            'mediactl sandbox stop, then start it with that port',
+          );
         if (already && !options.foreground) {
           await keepProfile(context, dataDir, already);
           context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
@@ -88,8 +94,6 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   const config = await context.profiles.update((current) => {
-    const before = current.profiles[profileName];
-    if (before && !isLoopback(parseBaseUrl(before.baseUrl))) throw profileTaken(before.baseUrl);
     current.profiles[profileName] = {
       baseUrl: running.url,
       key: all as string,
@@ -99,6 +103,12 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
     current.current ??= profileName;
   });
   return config.current === profileName;
+}
+
+/** @throws MediactlError before anything starts, where the profile is another service's */
+async function assertProfileIsOurs({ profiles }: Context): Promise<void> {
+  const { [profileName]: taken } = (await profiles.read()).profiles;
+  if (taken && !isLoopback(parseBaseUrl(taken.baseUrl))) throw profileTaken(taken.baseUrl);
 }
 
 const profileTaken = (baseUrl: string) =>

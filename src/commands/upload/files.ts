@@ -56,6 +56,8 @@ export async function spoolStdin(context: Context): Promise<string> {
   const path = join(await realpath(directory), randomUUID());
   try {
     await pipeline(terminal.stdin, createWriteStream(path, { mode: 0o600 }), { signal });
+    if ((await stat(path)).size === 0)
+      throw usageError('nothing came on stdin', 'check the command before the pipe');
   } catch (error) {
     await rm(path, { force: true });
     throw error;

@@ -59,7 +59,9 @@ export async function uploadAll(
     }
     if (timeoutMs !== undefined && !signal.aborted)
       await waitForAll(context, fates, timeoutMs, onEvent);
-    for (const fate of fates) await settle(context, fate);
+    // Until the whole job is done, the same command must find what is: it is not done twice.
+    const done = jobs.length === 1 || fates.every(({ error }) => !error);
+    for (const fate of fates) await settle(context, fate, done && fates.length === jobs.length);
   } finally {
     progress.close();
   }
@@ -86,7 +88,8 @@ async function uploadOne(
   const requestsBefore = api.transport.requestCount;
   const fromStdin = job.path === '-';
   const path = fromStdin ? await spoolStdin(context) : job.path;
-  context.onNotice = (notice) => onEvent(waitingEvent(notice, path));
+  const label = fromStdin ? 'stdin' : path;
+  context.onNotice = (notice) => onEvent(waitingEvent(notice, label));
   const fate = (): Fate => ({
     job,
     path,
@@ -95,7 +98,7 @@ async function uploadOne(
   });
   try {
     const uploaded = await uploadFile(
-      { ...job, path, filename: fromStdin ? (job.name ?? 'stdin') : job.filename },
+      { ...job, path, label, filename: fromStdin ? (job.name ?? 'stdin') : job.filename },
       options,
       {
         api,
@@ -114,7 +117,8 @@ async function uploadOne(
       },
     );
     await writeFile(lastUploadPath(context.stateDir), uploaded.assetUid, { mode: 0o600 }).catch(
-      (error) => onEvent({ path, event: 'notice', message: `@last is not kept: ${error.message}` }),
+      (error) =>
+        onEvent({ path: label, event: 'notice', message: `@last is not kept: ${error.message}` }),
     );
     return { ...fate(), uploaded };
   } catch (thrown) {
@@ -147,7 +151,10 @@ async function waitForAll(
   );
   const { clock, signal } = context;
   const { assets } = await context.api();
-  const pathOf = (uid: string) => waiting.get(uid)?.path ?? '';
+  const pathOf = (uid: string) => {
+    const job = waiting.get(uid)?.job;
+    return job?.path === '-' ? 'stdin' : (job?.path ?? '');
+  };
   context.onNotice = (notice) =>
     onEvent(waitingEvent(notice, pathOf([...waiting.keys()][0] ?? '')));
   try {
@@ -174,10 +181,11 @@ async function waitForAll(
 const stillWaiting = ['still_processing', 'interrupted', 'terminated'];
 
 /** Forgets what is done with; says how to go on with what is not. */
-async function settle(context: Context, fate: Fate): Promise<void> {
+async function settle(context: Context, fate: Fate, jobIsDone: boolean): Promise<void> {
   const { uploaded, error, path, job } = fate;
   const { code = '', retryable } = error?.explanation ?? {};
-  if (uploaded && !(error && (stillWaiting.includes(code) || retryable))) {
+  const failedForGood = error && !stillWaiting.includes(code) && !retryable;
+  if (uploaded && (failedForGood || jobIsDone)) {
     await uploaded.forget();
     if (isSpooled(context, path)) await rm(path, { force: true });
     return;
@@ -210,6 +218,6 @@ const someFailed = (failures: readonly MediactlError[], total: number) =>
         code: 'some_failed',
         exitCode: exitCodes.partial,
         reason: failures.map(({ message }) => message).join('; '),
-        hint: 'run it again with those paths alone',
+        hint: 'run the same command again once they are mended: what is uploaded is not sent twice',
         details: failures.map((failure) => failure.toJSON()),
       });

@@ -36,6 +36,12 @@ const unused = [
   },
   // undici asks for it to speak HTTP/2, which is off, and does without where it is missing.
   { importer: /undici/, path: /^node:http2$/, contents: 'export const constants = {}' },
+  // undici asks for a constant of it, and whether a body is a request that a server got.
+  {
+    importer: /undici/,
+    path: /^node:http$/,
+    contents: 'export const maxHeaderSize = 16384; export class IncomingMessage {}',
+  },
 ];
 
 const unusedModules = {

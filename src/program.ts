@@ -184,7 +184,7 @@ const runner =
       import('./profiles/settings.ts'),
       import('./terminal/output.ts'),
     ]);
-    const settings = await resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
+    const settings = resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
     settled.settings = settings;
     host.terminal.configure(settings);
     const context = new Context(host, settings);

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
@@ -35,7 +35,7 @@ export class ProfileFile {
   async read(): Promise<ProfileConfig> {
     let text: string;
     try {
-      text = await readFile(this.path, 'utf8');
+      text = readFileSync(this.path, 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { profiles: {} };
       throw this.#unusable((error as Error).message, error);

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline';
-import { Writable } from 'node:stream';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -16,7 +14,11 @@ const interrupted = () =>
   });
 
 /** One line from the person at the terminal; what they type is shown unless `hidden`. */
-function ask(terminal: Terminal, question: string, hidden: boolean): Promise<string> {
+async function ask(terminal: Terminal, question: string, hidden: boolean): Promise<string> {
+  const [{ createInterface }, { Writable }] = await Promise.all([
+    import('node:readline'),
+    import('node:stream'),
+  ]);
   terminal.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssetsApi } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
@@ -64,6 +63,7 @@ async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
 }
 
 async function lastUpload({ stateDir }: Context): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
   const uid = await readFile(lastUploadPath(stateDir), 'utf8').catch(() => '');
   if (isUid(uid.trim())) return uid.trim();
   throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { answer, listen } from '../support/http-server.ts';
@@ -61,7 +61,7 @@ describe('bad input', () => {
   it('an unreadable file', async () => {
     const path = file('secret.mp4');
     chmodSync(path, 0o000);
-    chmodSync(cli.home, 0o755);
+    for (const folder of [cli.home, dirname(cli.home)]) chmodSync(folder, 0o755);
     // Root may read everything, so it becomes nobody for a moment.
     const root = process.geteuid?.() === 0;
     if (root) process.seteuid?.(65534);

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ExitCode } from '../../src/errors.ts';
 import { runProgram } from '../../src/program.ts';
 import { Terminal } from '../../src/terminal/terminal.ts';
-import { makeFolder } from './temporary.ts';
+import { temporaryFolder } from './temporary.ts';
 
 class Buffered extends Writable {
   text = '';
@@ -38,7 +38,7 @@ export type Ran = { code: ExitCode; stdout: string; stderr: string };
 
 /** This machine's user in a test: a home of its own, in which the whole program runs in process. */
 export class Cli {
-  readonly home = makeFolder();
+  readonly home = temporaryFolder();
   readonly #environment: Record<string, string | undefined>;
 
   constructor(environment: Record<string, string | undefined> = {}) {

@@ -1,8 +1,7 @@
-import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
-import { makeFolder } from './temporary.ts';
+import { temporaryFolder } from './temporary.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,13 +12,13 @@ export type TestSandbox = Sandbox & {
   dataDir: string;
   /** A key with all scopes. */
   key: string;
-  /** Stops it and deletes its folder. */
+  /** Stops it; its folder goes with the run. */
   end(): Promise<void>;
 };
 
 /** A sandbox on a free port, in a folder of its own. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
-  const dataDir = options.dataDir ?? makeFolder();
+  const dataDir = options.dataDir ?? temporaryFolder();
   const sandbox = await createSandbox({
     port: 0,
     pid: process.pid,
@@ -31,9 +30,6 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     ...sandbox,
     dataDir,
     key: sandbox.createKey('test'),
-    end: async () => {
-      await sandbox.close();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    end: () => sandbox.close(),
   };
 }

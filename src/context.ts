@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
 import type { Processes } from './processes.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from './profiles/base-url.ts';
-import { keyOf } from './profiles/key-stores.ts';
+import { assertKey, keyOf } from './profiles/key-stores.ts';
 import { type Profile, ProfileFile } from './profiles/profile-file.ts';
 import type { Environment, Settings } from './profiles/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -59,7 +59,7 @@ export class Context {
     this.settings = settings;
     this.configDir = host.environment.MEDIACTL_CONFIG_DIR || host.directories.config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
-    this.profiles = new ProfileFile(this.configDir);
+    this.profiles = new ProfileFile(this.configDir, host.processes);
     this.terminal.redactor.add(settings.apiKey);
   }
 
@@ -135,6 +135,7 @@ export class Context {
       this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
     const apiKey = settings.apiKey ?? (await this.#profileKey(name, profile, baseUrl));
     this.terminal.redactor.add(apiKey);
+    assertKey(apiKey);
     return {
       profile: settings.apiKey ? 'environment' : (name ?? 'environment'),
       baseUrl,

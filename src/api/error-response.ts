@@ -31,6 +31,13 @@ const rows: Record<number, Row> = {
   },
   403: { code: 'forbidden', exitCode: exitCodes.forbidden, problem: 'this key may not do that' },
   404: { code: 'not_found', exitCode: exitCodes.notFound, problem: 'not found' },
+  408: {
+    code: 'timeout',
+    exitCode: exitCodes.unreachable,
+    problem: 'the service gave up waiting for the request',
+    hint: 'run it again in a moment',
+    retryable: true,
+  },
   409: {
     code: 'conflict',
     exitCode: exitCodes.rejected,

@@ -28,7 +28,7 @@ export type ApiRequest = {
   signal?: AbortSignal;
   /** Milliseconds without a byte in either direction. */
   idleTimeoutMs?: number;
-  /** Bytes of the answer to keep; the rest is read and dropped. */
+  /** Bytes of the answer that are wanted; the rest is not read. */
   maxBodyBytes?: number;
 };
 

@@ -15,7 +15,9 @@ const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 /** What undici or the socket threw, in words; an abort and our own errors climb untouched. */
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
   if (error instanceof MediactlError) return error;
-  const { code = '', name, message } = error as NodeJS.ErrnoException;
+  const { name, message } = error as Error;
+  const code =
+    name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
   if (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '') return error;
   const failure = (problem: string, kind: string, reason: string, hint: string, retryable = true) =>
     new MediactlError(problem, {

@@ -16,13 +16,13 @@ export function totalOf(page: Page<unknown>, names: NameOverrides): number | und
 
 /** The items of an answer that should be a page; a plain array is taken as its only page. */
 export function itemsOf<T>(answer: unknown): T[] {
-  if (Array.isArray(answer)) return answer;
-  const items = (answer as { items?: unknown } | null)?.items;
-  if (Array.isArray(items)) return items;
+  const items = Array.isArray(answer) ? answer : (answer as { items?: unknown } | null)?.items;
+  if (Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null))
+    return items;
   throw new MediactlError('the answer is not a page of the API', {
     code: 'unexpected_answer',
     exitCode: exitCodes.unreachable,
-    reason: 'it has no `items` array',
+    reason: 'it has no `items` array of records',
     hint: 'check the base URL: mediactl auth status',
   });
 }
@@ -56,7 +56,9 @@ export async function* pages<T>(
     at += items.length;
     wanted -= fresh.length;
     const total = totalOf(page, names);
-    if (items.length === 0 || (total === undefined ? items.length < size : at >= total)) return;
+    // A plain array is all there is; a page of nothing new would come for ever.
+    if (Array.isArray(page) || fresh.length === 0) return;
+    if (total === undefined ? items.length < size : at >= total) return;
   }
 }
 

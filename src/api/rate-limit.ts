@@ -14,7 +14,8 @@ export function readRateLimit(headers: Headers): RateLimit | undefined {
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
   const reset = number('x-ratelimit-reset');
-  if (![limit, remaining, reset].every(Number.isFinite)) return undefined;
+  const farthest = 8.64e12; // seconds: no later date can be written
+  if (![limit, remaining, reset].every(Number.isFinite) || reset > farthest) return undefined;
   return { limit, remaining, resetAt: reset * 1000 };
 }
 

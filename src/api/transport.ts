@@ -67,7 +67,9 @@ export class Transport {
   async json<T>(call: ApiRequest): Promise<T> {
     const response = await this.send(call);
     try {
-      return JSON.parse(response.text) as T;
+      const answer: unknown = JSON.parse(response.text);
+      if (typeof answer !== 'object' || answer === null) throw new Error(`it is ${answer}`);
+      return answer as T;
     } catch (error) {
       throw new MediactlError('the answer is not the JSON of the API', {
         code: 'unexpected_answer',
@@ -230,18 +232,29 @@ export class Transport {
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
-async function readBody(
-  body: AsyncIterable<Buffer>,
-  maxBodyBytes = 256 * 1024 * 1024,
-): Promise<Uint8Array> {
+/** What the API answers is far smaller; a body past this is not its. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+
+/** The body, or its first `wantedBytes`: then the connection is ended, not drained. */
+async function readBody(body: AsyncIterable<Buffer>, wantedBytes: number | undefined) {
   const parts: Buffer[] = [];
-  let kept = 0;
+  let size = 0;
   for await (const part of body) {
-    if (kept < maxBodyBytes) parts.push(part.subarray(0, maxBodyBytes - kept));
-    kept += part.length;
+    parts.push(part);
+    size += part.length;
+    if (wantedBytes !== undefined && size >= wantedBytes) break;
+    if (size > maxAnswerBytes) throw tooLarge();
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(parts).subarray(0, wantedBytes);
 }
+
+const tooLarge = () =>
+  new MediactlError('the answer does not end', {
+    code: 'unexpected_answer',
+    exitCode: exitCodes.unreachable,
+    reason: `it is past ${maxAnswerBytes} bytes`,
+    hint: 'check the base URL: mediactl auth status',
+  });
 
 const flatten = (headers: Record<string, string | string[] | undefined>): Headers =>
   Object.fromEntries(

@@ -23,6 +23,17 @@ async function keychain<T>(
   return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), late]);
 }
 
+/** @throws MediactlError for what can be no key: nothing, several words, control characters */
+export function assertKey(key: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
+    code: 'bad_key',
+    exitCode: exitCodes.usage,
+    reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
+    hint: 'make one in the organization’s settings, under API keys',
+  });
+}
+
 /** Keeps a key in the OS keychain; false where this machine has none that answers. */
 export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<boolean> {
   try {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import type { Processes } from '../processes.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
 
 /** One account on one service, as the config file keeps it. */
@@ -18,6 +20,10 @@ export type Profile = {
 
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
+/** Writes take milliseconds; ten seconds are many of them. */
+const lockTries = 500;
+const lockPauseMs = 20;
+
 /**
  * The config file. Read with `fs`, since every command does it and `conf` costs 88 ms to load;
  * written with `conf`: atomically, mode 0600. A corrupt file is an error and stays as it is.
@@ -25,9 +31,11 @@ export type ProfileConfig = { current?: string; profiles: Record<string, Profile
 export class ProfileFile {
   readonly path: string;
   readonly #directory: string;
+  readonly #processes: Processes;
 
-  constructor(directory: string) {
+  constructor(directory: string, processes: Processes) {
     this.#directory = directory;
+    this.#processes = processes;
     this.path = join(directory, 'config.json');
   }
 
@@ -37,7 +45,8 @@ export class ProfileFile {
     try {
       text = readFileSync(this.path, 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { profiles: {} };
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+        return { profiles: Object.create(null) };
       throw this.#unusable((error as Error).message, error);
     }
     let config: unknown;
@@ -47,24 +56,41 @@ export class ProfileFile {
       throw this.#unusable((error as Error).message, error);
     }
     if (!isProfileConfig(config)) throw this.#unusable('it does not hold profiles');
-    return config;
+    // Without a prototype: no profile is called `constructor` unless somebody named one so.
+    return { ...config, profiles: Object.assign(Object.create(null), config.profiles) };
   }
 
-  /** Reads, changes and writes in one go. */
+  /** Reads, changes and writes in one go; others wait, so that no change is lost. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
-    const config = await this.read();
-    change(config);
-    const { Conf } = await import('./conf.lazy.ts');
-    const conf = new Conf({
-      projectName: 'mediactl',
-      cwd: this.#directory,
-      configName: 'config',
-      configFileMode: 0o600,
-      clearInvalidConfig: false,
-      accessPropertiesByDotNotation: false,
-    });
-    conf.store = config;
-    return config;
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const release = await this.#lock();
+    try {
+      const config = await this.read();
+      change(config);
+      const { Conf } = await import('./conf.lazy.ts');
+      const conf = new Conf({
+        projectName: 'mediactl',
+        cwd: this.#directory,
+        configName: 'config',
+        configFileMode: 0o600,
+        clearInvalidConfig: false,
+        accessPropertiesByDotNotation: false,
+      });
+      conf.store = config;
+      return config;
+    } finally {
+      await release();
+    }
+  }
+
+  async #lock(): Promise<() => Promise<void>> {
+    const { tryLock } = await import('../lock.ts');
+    for (let tries = 0; tries < lockTries; tries++) {
+      const lock = await tryLock(`${this.path}.lock`, this.#processes);
+      if ('release' in lock) return lock.release;
+      await new Promise((resolve) => setTimeout(resolve, lockPauseMs));
+    }
+    throw this.#unusable('another mediactl process holds its lock');
   }
 
   #unusable(reason: string, underlying?: unknown): MediactlError {
@@ -76,6 +102,15 @@ export class ProfileFile {
       underlying,
     });
   }
+}
+
+/** @throws MediactlError for names that a shell or JSON would trip over */
+export function assertProfileName(name: string): void {
+  if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
+    throw usageError(
+      `not a name for a profile: ${name}`,
+      'letters, digits and . _ - @, a letter or digit first',
+    );
 }
 
 function isProfileConfig(value: unknown): value is ProfileConfig {

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createSandbox, type Sandbox } from './create.ts';
@@ -9,6 +9,7 @@ import { defaults } from './options.ts';
  * runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
  */
 async function main(): Promise<void> {
+  process.umask(0o077); // whatever is written is this user's alone
   const { values } = parseArgs({
     options: {
       data: { type: 'string' },
@@ -41,13 +42,21 @@ async function main(): Promise<void> {
 
 /** Made once: keys are kept as hashes, so a lost one cannot be told again. */
 function writeCredentials(path: string, sandbox: Sandbox): void {
-  if (existsSync(path)) return;
+  if (holdsKeys(path)) return;
   const keys = {
     all: sandbox.createKey('all scopes'),
     read: sandbox.createKey('read only', ['Read Assets']),
     write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
   };
   writeWhole(path, { keys });
+}
+
+function holdsKeys(path: string): boolean {
+  try {
+    return typeof JSON.parse(readFileSync(path, 'utf8')).keys.all === 'string';
+  } catch {
+    return false; // none, or half of one: new keys are made
+  }
 }
 
 /** Nobody reads half of it, and a kill leaves none. */

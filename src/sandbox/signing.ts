@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Signs media URLs and playback tokens with a secret of this sandbox (mode 0600). */
@@ -44,13 +44,16 @@ function same(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
+const secretBytes = 32;
+
 function secretIn(dataDir: string): Buffer {
   const path = join(dataDir, 'secret');
-  try {
-    return readFileSync(path);
-  } catch {
-    const secret = randomBytes(32);
-    writeFileSync(path, secret, { mode: 0o600, flag: 'wx' });
-    return secret;
+  if (!existsSync(path)) {
+    // Whole or not at all: with half a secret anybody could sign.
+    writeFileSync(`${path}.tmp`, randomBytes(secretBytes), { mode: 0o600 });
+    renameSync(`${path}.tmp`, path);
   }
+  const secret = readFileSync(path);
+  if (secret.length !== secretBytes) throw new Error(`${path} is damaged; remove it to sign anew`);
+  return secret;
 }

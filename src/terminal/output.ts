@@ -1,5 +1,5 @@
 import type { Format } from '../profiles/format.ts';
-import { printableJson, printableLines } from './printable.ts';
+import { printable, printableJson, printableLines } from './printable.ts';
 import type { Dress, Result, Row } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,8 +26,8 @@ export async function present(
     return terminal.write(`${machine ? JSON.stringify(result.text) : result.text}\n`);
   }
   if (result.kind === 'record') {
-    if (format === 'quiet') return terminal.write(`${result.id}\n`);
-    if (format === 'jsonl') return terminal.write(`${JSON.stringify(result.record)}\n`);
+    if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
+    if (format === 'jsonl') return terminal.write(`${line(result.record, dress)}\n`);
     if (format === 'json') return terminal.write(`${json(result.record, dress)}\n`);
     const view = result.view(dress);
     return terminal.write(typeof view === 'string' ? view : await detailOf(view, dress));
@@ -39,8 +39,8 @@ export async function present(
     await terminal.write(
       page
         .map((item) => {
-          if (format === 'quiet') return `${result.id(item)}\n`;
-          if (format === 'jsonl') return `${JSON.stringify(item)}\n`;
+          if (format === 'quiet') return `${printable(result.id(item))}\n`;
+          if (format === 'jsonl') return `${line(item, dress)}\n`;
           return `${result.columns.map((column) => column.value(item, dress)).join('\t')}\n`;
         })
         .join(''),
@@ -57,6 +57,10 @@ async function detailOf(rows: readonly Row[], dress: Dress): Promise<string> {
 
 const json = (value: unknown, dress: Dress) =>
   dress.isTerminal ? printableJson(JSON.stringify(value, null, 2)) : JSON.stringify(value);
+
+/** One record a line, whoever reads it. */
+const line = (value: unknown, dress: Dress) =>
+  dress.isTerminal ? printableJson(JSON.stringify(value)) : JSON.stringify(value);
 
 /** One JSON array, written while pages arrive. */
 async function writeArray(

@@ -150,6 +150,12 @@ export class SessionHttpStack implements HttpStack {
         response,
         exitCodes.integrity,
       );
+    if (chunk && response.status < 300 && offset > chunk.end)
+      throw broken(
+        `the service acknowledges byte ${offset}, and was sent ${chunk.end}`,
+        response,
+        exitCodes.integrity,
+      );
     if (chunk)
       this.#stalled = response.status < 300 && offset > chunk.start ? 0 : this.#stalled + 1;
     if (this.#stalled >= stallLimit)

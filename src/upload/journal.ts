@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exitCodes, MediactlError } from '../errors.ts';
+import { tryLock } from '../lock.ts';
 import type { Processes } from '../processes.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
-import { acquireLock } from './lock.ts';
 import type { Prefix } from './prefix-digest.ts';
 import type { FileIdentity } from './source.ts';
 
@@ -121,7 +122,9 @@ export class Journal {
   /** @throws MediactlError `already_uploading` */
   async lock(id: string): Promise<() => Promise<void>> {
     await this.#makeDirectory();
-    return acquireLock(join(this.directory, `${id}.lock`), this.#processes);
+    const lock = await tryLock(join(this.directory, `${id}.lock`), this.#processes);
+    if ('release' in lock) return lock.release;
+    throw alreadyUploading(lock.heldBy);
   }
 
   async #makeDirectory(): Promise<void> {
@@ -133,6 +136,15 @@ export class Journal {
   }
 }
 
+const alreadyUploading = (pid: number | undefined) =>
+  new MediactlError(`already uploading${pid === undefined ? '' : `, pid ${pid}`}`, {
+    code: 'already_uploading',
+    exitCode: exitCodes.rejected,
+    reason: 'another mediactl process has this upload in hand',
+    hint: 'let it finish, or stop it and run the same command again to go on',
+    retryable: true,
+  });
+
 export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry =>
   'reason' in entry;
 
@@ -141,10 +153,15 @@ function isEntry(value: unknown): value is JournalEntry {
   return (
     entry?.version === 1 &&
     typeof entry.id === 'string' &&
+    typeof entry.path === 'string' &&
+    typeof entry.baseUrl === 'string' &&
     typeof entry.realPath === 'string' &&
     typeof entry.offset === 'number' &&
     typeof entry.file?.sizeBytes === 'number' &&
     typeof entry.metadata?.filename === 'string' &&
-    (entry.session === undefined || typeof entry.session.url === 'string')
+    (entry.session === undefined ||
+      [entry.session.url, entry.session.uid, entry.session.assetUid].every(
+        (each) => typeof each === 'string',
+      ))
   );
 }

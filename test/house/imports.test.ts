@@ -11,9 +11,10 @@ const directions: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   processes: [],
+  lock: ['processes'],
   api: ['wire', 'errors', 'clock'],
-  upload: ['api', 'wire', 'errors', 'clock', 'processes'],
-  profiles: ['wire', 'errors'],
+  upload: ['api', 'wire', 'errors', 'clock', 'processes', 'lock'],
+  profiles: ['wire', 'errors', 'processes', 'lock'],
   // Of the uploader, only the events that a progress display shows.
   terminal: ['errors', 'clock', 'upload/events', 'profiles/format'],
   context: ['api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],

@@ -26,7 +26,9 @@ it('A01: the total under any of its names, or none', () => {
   expect(totalOf({ items: [], total: 4 }, {})).toBe(4);
   expect(totalOf({ items: [] }, {})).toBeUndefined();
   expect(totalOf({ items: [], count: 3, n: 9 }, { page_total: 'n' })).toBe(9);
-  expect(itemsOf([1, 2])).toEqual([1, 2]);
+  expect(itemsOf([{ uid: 'a' }])).toEqual([{ uid: 'a' }]);
+  for (const answer of [null, {}, { items: {} }, { items: [null] }, [1]])
+    expect(() => itemsOf(answer)).toThrow('not a page');
 });
 
 type Item = { uid: string };

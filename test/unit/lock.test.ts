@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { acquireLock } from '../../src/upload/lock.ts';
+import { tryLock } from '../../src/lock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const processes = {
@@ -13,12 +13,13 @@ const processes = {
 
 it('one holds it; released, the next one gets it', async () => {
   const folder = temporaryFolder();
-  const release = await acquireLock(join(folder, 'a.lock'), processes);
-  await expect(acquireLock(join(folder, 'a.lock'), processes)).rejects.toThrow(
-    `already uploading, pid ${process.pid}`,
-  );
-  await release();
-  await (await acquireLock(join(folder, 'a.lock'), processes))();
+  const path = join(folder, 'a.lock');
+  const first = await tryLock(path, processes);
+  expect(await tryLock(path, processes)).toEqual({ heldBy: process.pid });
+  if ('release' in first) await first.release();
+  const second = await tryLock(path, processes);
+  expect(second).toHaveProperty('release');
+  if ('release' in second) await second.release();
   expect(await readdir(folder)).toEqual([]);
 });
 
@@ -30,9 +31,7 @@ it.each([
   const folder = temporaryFolder();
   const path = join(folder, 'a.lock');
   writeFileSync(path, text);
-  const attempts = await Promise.allSettled(
-    Array.from({ length: 8 }, () => acquireLock(path, processes)),
-  );
-  expect(attempts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const attempts = await Promise.all(Array.from({ length: 8 }, () => tryLock(path, processes)));
+  expect(attempts.filter((lock) => 'release' in lock)).toHaveLength(1);
   expect(await readdir(folder)).toEqual(['a.lock']);
 });

@@ -4,12 +4,13 @@ import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from '../../profiles/base-url.ts';
-import { storeInKeychain } from '../../profiles/key-stores.ts';
-import type { Profile } from '../../profiles/profile-file.ts';
+import { assertKey, storeInKeychain } from '../../profiles/key-stores.ts';
+import { assertProfileName, type Profile } from '../../profiles/profile-file.ts';
 import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
+import { isUid } from '../names.ts';
 import { resolveWorkspace } from '../workspaces/resolve.ts';
 import { profileRecords, profileRows } from './columns.ts';
 
@@ -33,6 +34,7 @@ export function login(command: Command, run: Run): void {
       run(async (context, options) => {
         const { settings, terminal } = context;
         const name = settings.profile ?? 'default';
+        assertProfileName(name);
         const config = await context.profiles.read();
         const known = config.profiles[name];
         const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
@@ -45,9 +47,9 @@ export function login(command: Command, run: Run): void {
         try {
           const found = options.check ? await check(api) : [];
           const { workspace: asked } = settings;
-          const workspace = asked
-            ? (await resolveWorkspace(api, asked)).uid
-            : (known?.workspace ?? mainOf(found)?.uid);
+          const unchecked = !options.check && asked !== undefined && isUid(asked);
+          const chosen = asked && !unchecked ? (await resolveWorkspace(api, asked)).uid : asked;
+          const workspace = chosen ?? known?.workspace ?? mainOf(found)?.uid;
           if (!workspace) terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.onlyPretends(`keep the key under profile ${name}`)) return nothing;
           const updated = await keep(context, name, options.store, key, {
@@ -107,13 +109,7 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
     );
   const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
   const key = typed.trim();
-  if (key === '' || !/^[\x21-\x7e]+$/.test(key))
-    throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
-      code: 'bad_key',
-      exitCode: exitCodes.usage,
-      reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
-      hint: 'make one in the organization’s settings, under API keys',
-    });
+  assertKey(key);
   return key;
 }
 

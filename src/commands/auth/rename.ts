@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../profiles/key-stores.ts';
+import { assertProfileName } from '../../profiles/profile-file.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileRecords, profileRows } from './columns.ts';
@@ -16,6 +17,7 @@ export function rename(command: Command, run: Run): void {
     .action(
       run(async (context, from, to) => {
         const { profiles, configDir } = context;
+        assertProfileName(to);
         const before = await profiles.read();
         const profile = before.profiles[from];
         if (!profile) throw noSuchProfile(from, before.profiles);

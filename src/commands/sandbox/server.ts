@@ -38,9 +38,13 @@ export async function findRunning(
 
 /** What the last server wrote of itself; undefined where there is none that can be read. */
 async function readRunning(dataDir: string): Promise<Running | undefined> {
-  const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => 'null');
-  const running = JSON.parse(text) as Partial<Running> | null;
-  return typeof running?.pid === 'number' && running.url ? (running as Running) : undefined;
+  const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => '');
+  try {
+    const running = JSON.parse(text) as Partial<Running> | null;
+    return typeof running?.pid === 'number' && running.url ? (running as Running) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** @throws MediactlError where a server lives on the folder that does not answer */
@@ -85,6 +89,7 @@ export async function launch(
     stdio: log ? ['ignore', log.fd, log.fd] : ['ignore', 2, 2],
   });
   await log?.close();
+  if (!foreground) child.unref(); // whatever happens next, this process may end without it
   return child;
 }
 

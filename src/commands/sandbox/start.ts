@@ -62,10 +62,7 @@ export function start(command: Command, run: Run): void {
             `  mediactl play @last --check${use}`,
           ].join('\n'),
         );
-        if (!options.foreground) {
-          child.unref();
-          return view(running, dataDir);
-        }
+        if (!options.foreground) return view(running, dataDir);
         await stayWith(context, child);
         return nothing;
       }),

@@ -32,19 +32,31 @@ const isDirectoryAt = (path: string) =>
     () => false, // said when the file is opened
   );
 
+/** Links to files are followed, links to directories are not: they may lead round in a circle. */
 async function filesUnder(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .sort();
+  const files: string[] = [];
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() || (entry.isSymbolicLink() && (await isFileAt(path)))) files.push(path);
+  }
+  return files.sort();
 }
+
+/** A link that leads nowhere is kept, and said when it is opened. */
+const isFileAt = (path: string) =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => true,
+  );
 
 const spoolDirectory = ({ stateDir }: Context) => join(stateDir, 'spool');
 
 /** Whether a file is ours, to be removed once it is uploaded or forgotten. */
-export const isSpooled = (context: Context, path: string) =>
-  dirname(path) === spoolDirectory(context);
+export async function isSpooled(context: Context, path: string): Promise<boolean> {
+  const directory = await realpath(spoolDirectory(context)).catch(() => undefined);
+  return dirname(path) === directory;
+}
 
 /** stdin as a file: its length must be known before an upload starts. It stays until uploaded. */
 export async function spoolStdin(context: Context): Promise<string> {

@@ -187,13 +187,13 @@ async function settle(context: Context, fate: Fate, jobIsDone: boolean): Promise
   const failedForGood = error && !stillWaiting.includes(code) && !retryable;
   if (uploaded && (failedForGood || jobIsDone)) {
     await uploaded.forget();
-    if (isSpooled(context, path)) await rm(path, { force: true });
+    if (await isSpooled(context, path)) await rm(path, { force: true });
     return;
   }
   const kept = (await (await context.journal()).list()).find(
     (entry) => !isCorrupt(entry) && entry.session && entry.path === path,
   );
-  if (!kept && isSpooled(context, path)) await rm(path, { force: true });
+  if (!kept && (await isSpooled(context, path))) await rm(path, { force: true });
   if (!kept || !error || error.exitCode === exitCodes.integrity) return;
   const resume = `mediactl uploads resume ${kept.id}`;
   const again = job.path === '-' ? resume : `run the same command again, or ${resume}`;

@@ -2,6 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseDuration, parseSize } from '../../profiles/units.ts';
+import { printable } from '../../terminal/printable.ts';
 import { progressModes } from '../../terminal/progress.ts';
 import { listBy } from '../../terminal/result.ts';
 import type { UploadOptions } from '../../upload/job.ts';
@@ -93,6 +94,11 @@ export function transferOptions({ settings }: Context, flags: Flags): UploadOpti
       'the service takes at most 50 MiB a request',
     );
   const rateLimit = flags.limitRate?.replace(/\/s$/, '');
+  if (rateLimit !== undefined && parseSize('--limit-rate', rateLimit) < 1)
+    throw usageError(
+      `--limit-rate does not take '${flags.limitRate}'`,
+      'at least one byte a second',
+    );
   return {
     chunkBytes,
     rateLimit: rateLimit === undefined ? undefined : parseSize('--limit-rate', rateLimit),
@@ -115,7 +121,7 @@ async function plan(jobs: readonly Job[], context: Context) {
       content_type: contentType ?? null,
     })),
     [
-      { header: 'PATH', value: ({ path }) => path },
+      { header: 'PATH', value: ({ path }) => printable(path) },
       { header: 'REQUEST', value: ({ request }) => request },
       { header: 'CONTENT TYPE', value: ({ content_type }) => content_type ?? '' },
     ],

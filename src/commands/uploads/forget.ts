@@ -37,7 +37,7 @@ export function forget(command: Command, run: Run): void {
           });
         for (const { entry } of leaving) {
           await journal.remove(entry.id);
-          if (!isCorrupt(entry) && isSpooled(context, entry.realPath))
+          if (!isCorrupt(entry) && (await isSpooled(context, entry.realPath)))
             await rm(entry.realPath, { force: true });
         }
         const forgotten = leaving.map(({ shown }) => shown);

@@ -45,7 +45,7 @@ export class Receiver {
 
   /** How far a session is, in bytes; as the store has it now, since others may complete it. */
   async offset({ uid, total_size }: SessionRow): Promise<number> {
-    const onDisk = await this.#sizeOnDisk(uid);
+    const onDisk = (await sizeOf(this.#options.files.partial(uid))) ?? 0;
     return this.#options.sessions.find(uid)?.completed_at ? total_size : onDisk;
   }
 
@@ -119,24 +119,22 @@ export class Receiver {
     const { uid, asset_uid } = session;
     const { files, onWhole } = this.#options;
     await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
-    await rename(files.partial(uid), files.source(asset_uid)).catch(
-      async (error: NodeJS.ErrnoException) => {
-        // A kill between the rename and the row: the source is there already.
-        if (error.code !== 'ENOENT') throw error;
-        await stat(files.source(asset_uid));
-      },
-    );
+    // A kill between the rename and the row leaves the source there already.
+    const partial = await sizeOf(files.partial(uid));
+    const whole = partial === undefined ? files.source(asset_uid) : files.partial(uid);
+    if ((await sizeOf(whole)) !== session.total_size)
+      throw new ServiceError(503, 'the bytes on disk are not those that were received');
+    if (partial !== undefined) await rename(whole, files.source(asset_uid));
     onWhole(session);
   }
 
   /** After a start: sessions that a kill left with every byte, but not completed. */
   async completeWhole(): Promise<void> {
-    for (const session of this.#options.sessions.open()) {
-      const onDisk = await this.#sizeOnDisk(session.uid);
-      const moved = await stat(this.#options.files.source(session.asset_uid)).catch(
-        () => undefined,
-      );
-      if (moved || (onDisk === session.total_size && onDisk > 0)) await this.complete(session);
+    const { sessions, files } = this.#options;
+    for (const session of sessions.open()) {
+      if (session.total_size === 0) continue;
+      const sizes = [files.partial(session.uid), files.source(session.asset_uid)].map(sizeOf);
+      if ((await Promise.all(sizes)).includes(session.total_size)) await this.complete(session);
     }
   }
 
@@ -157,13 +155,6 @@ export class Receiver {
     return progress;
   }
 
-  async #sizeOnDisk(uid: string): Promise<number> {
-    return stat(this.#options.files.partial(uid)).then(
-      ({ size }) => size,
-      () => 0,
-    );
-  }
-
   async #conflict(session: SessionRow): Promise<ServiceError> {
     const offset = await this.offset(session);
     return new ServiceError(409, `the upload is at byte ${offset}`, {
@@ -171,6 +162,13 @@ export class Receiver {
     });
   }
 }
+
+/** Undefined where there is no such file. */
+const sizeOf = (path: string) =>
+  stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
 
 async function write(
   incoming: IncomingMessage,

@@ -1,47 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { exitCodes, MediactlError } from '../errors.ts';
-import { isRunning, type Processes, processStat } from '../processes.ts';
+import { isRunning, type Processes, processStat } from './processes.ts';
 
 /** Who holds a lock: the pid, and when that process started, since pids are used again. */
 type Holder = { pid: number; startedAt: string };
 
 const takeoverStaleMs = 5_000;
 
+/** A lock that was got, or the process that has it. */
+export type Lock = { release: () => Promise<void> } | { heldBy: number | undefined };
+
 /**
  * An exclusive lock that a killed process does not keep: a file naming its holder, linked into
  * place whole, so that no reader ever sees half of it. A dead holder's lock is taken over.
- *
- * @returns the function that releases it
- * @throws MediactlError `already_uploading` while another process lives that holds it
  */
-export async function acquireLock(
-  path: string,
-  processes: Processes,
-): Promise<() => Promise<void>> {
+export async function tryLock(path: string, processes: Processes): Promise<Lock> {
   const mine = `${path}.${randomUUID()}`;
   await writeFile(mine, JSON.stringify(await holderOf(processes.pid)), { mode: 0o600 });
   try {
     for (let tries = 0; tries < 100; tries++) {
-      if (await linked(mine, path)) return () => rm(path, { force: true });
+      if (await linked(mine, path)) return { release: () => rm(path, { force: true }) };
       const holder = await readHolder(path);
-      if (holder && (await isAlive(holder, processes))) throw alreadyUploading(holder.pid);
+      if (holder && (await isAlive(holder, processes))) return { heldBy: holder.pid };
       await clearStale(path, processes);
     }
-    throw alreadyUploading(undefined);
+    return { heldBy: undefined };
   } finally {
     await rm(mine, { force: true });
   }
 }
-
-const alreadyUploading = (pid: number | undefined) =>
-  new MediactlError(`already uploading${pid === undefined ? '' : `, pid ${pid}`}`, {
-    code: 'already_uploading',
-    exitCode: exitCodes.rejected,
-    reason: 'another mediactl process has this upload in hand',
-    hint: 'let it finish, or stop it and run the same command again to go on',
-    retryable: true,
-  });
 
 async function linked(from: string, to: string): Promise<boolean> {
   try {

@@ -4,6 +4,9 @@ import { exitCodes, MediactlError } from '../errors.ts';
 /** What tells a file from another, and from its own later self. */
 export type FileIdentity = { dev: string; ino: string; sizeBytes: number; mtimeNs: string };
 
+export const isSame = (a: FileIdentity, b: FileIdentity) =>
+  a.dev === b.dev && a.ino === b.ino && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
+
 /** Read size matters more than the HTTP library: 64 KiB reads ran at half the speed. */
 const readBytes = 2 * 1024 * 1024;
 

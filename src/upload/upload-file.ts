@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { UploadMetadata } from '../wire/tus.ts';
+import { sessionLifetimeMs, type UploadMetadata } from '../wire/tus.ts';
 import { openChecksum } from './checksum.ts';
 import { createSession, creationUnknown, findOrphans, madeNothing } from './creation.ts';
 import type { OnUploadEvent } from './events.ts';
@@ -8,7 +8,7 @@ import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import { type JournalEntry, uploadId } from './journal.ts';
 import { JournalPage } from './journal-page.ts';
 import { PrefixDigest } from './prefix-digest.ts';
-import { changed, FileSource } from './source.ts';
+import { changed, FileSource, isSame } from './source.ts';
 import { transfer } from './transfer.ts';
 import { mismatch, unverified, type Verdict, verify } from './verification.ts';
 
@@ -185,7 +185,7 @@ class FileUpload {
         uid: created.uid,
         url: created.sessionUrl,
         assetUid: created.asset_uid,
-        expiresAt: created.expires_at ?? '',
+        expiresAt: created.expires_at ?? this.#dayFromNow(),
       };
     } catch (error) {
       if (madeNothing(error) || isForeign(error)) await this.#page.forget();
@@ -195,6 +195,11 @@ class FileUpload {
     const { uid, assetUid } = this.#entry.session;
     this.#say({ event: 'created', asset_uid: assetUid, session_uid: uid });
     return this.#entry as OpenEntry;
+  }
+
+  /** "sessions expire after 24 hours" (§2), for a service that does not say when. */
+  #dayFromNow(): string {
+    return new Date(this.#tools.api.transport.clock.now() + sessionLifetimeMs).toISOString();
   }
 
   async #askAboutLostAnswer(entry: JournalEntry): Promise<void> {
@@ -216,17 +221,21 @@ class FileUpload {
   /** An earlier session of this same file, or a refusal before a byte is sent. */
   async #checkEarlier(): Promise<void> {
     const entry = this.#entry as OpenEntry;
+    const expiresAt = Date.parse(entry.session.expiresAt);
+    const isExpired = expiresAt <= this.#tools.api.transport.clock.now();
     this.#resumedFrom = entry.offset;
+    if (entry.verified !== undefined) {
+      // What is whole is done, unless the file is another by now, or it was another day.
+      if (isExpired || !isSame(entry.file, this.#source.identity)) this.#forgetSession();
+      return;
+    }
     if (entry.file.sizeBytes !== this.#source.sizeBytes)
       throw changed(
         this.#source.path,
         `${entry.offset} bytes of it are uploaded, and its size went from ${entry.file.sizeBytes} to ${this.#source.sizeBytes} bytes`,
       );
     entry.file = this.#source.identity;
-    if (Date.parse(entry.session.expiresAt) > this.#tools.api.transport.clock.now()) return;
-    // A whole upload of another day is no reason not to send the file today.
-    if (entry.verified === undefined) await this.#startOver(expired(entry.session.assetUid));
-    else this.#forgetSession();
+    if (isExpired) await this.#startOver(expired(entry.session.assetUid));
   }
 
   async #startOver(why: unknown): Promise<void> {

@@ -5,6 +5,9 @@ export const tusVersion = '1.0.0';
 /** "Body: raw bytes, at most 50 MiB per request." */
 export const maxChunkBytes = 50 * 1024 * 1024;
 
+/** "sessions expire after 24 hours" (§2, §8). */
+export const sessionLifetimeMs = 24 * 60 * 60 * 1000;
+
 /** Keys of `Upload-Metadata`; the first two are required. */
 export type UploadMetadata = {
   filename: string;

@@ -120,11 +120,13 @@ describe('several files', () => {
     const first = await cli.run(command);
     expect(first.code).toBe(11);
     writeSome(bad, 20);
+    writeSome(path, 30, 'edited meanwhile: another file by now');
     const second = await cli.json(command.slice(0, -1));
     const uidOf = (records: { asset_uid: string }[]) => records.map(({ asset_uid }) => asset_uid);
     const before = uidOf(JSON.parse(first.stdout));
-    expect([uidOf(second)[0], uidOf(second)[2]]).toEqual([before[0], before[2]]);
-    expect(second.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 0]);
+    expect(uidOf(second)[0]).toBe(before[0]);
+    expect(uidOf(second)[2]).not.toBe(before[2]);
+    expect(second.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
     expect(await cli.json(['uploads', 'ls'])).toEqual([]);
     // The job is done: asked once more, it is a new one.
     const third = await cli.json(command.slice(0, -1));

@@ -2,7 +2,7 @@
 // worker, one for what is generated. Dynamic imports become lazy requires; those of `*.lazy.ts` are
 // files of their own, so that a command does not even parse what it does not use. A lazy file may
 // import none of our classes, since it carries copies of what it imports.
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -72,14 +72,32 @@ const options = {
   format: 'cjs',
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
   minify: true,
-  legalComments: 'linked',
+  legalComments: 'none', // their licences are in THIRD-PARTY-LICENSES.txt, whole
+  metafile: true,
   external,
   plugins: [lazyParts, unusedModules],
   logLevel: 'warning',
 };
 
+/** The licence of every package that has a file in the bundles: they ask to go with their code. */
+function licences(inputs) {
+  const folders = new Set(
+    inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
+  return [...folders]
+    .sort()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+      const text = file ? readFileSync(`${folder}/${file}`, 'utf8') : `Licence: ${license}`;
+      return `${name} ${version}\n\n${text.trim()}\n`;
+    })
+    .join(`\n${'-'.repeat(78)}\n\n`);
+}
+
 if (process.argv.includes('--watch')) await (await context(options)).watch();
 else {
   rmSync('dist', { recursive: true, force: true });
-  await build(options);
+  const { metafile } = await build(options);
+  writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(Object.keys(metafile.inputs)));
 }

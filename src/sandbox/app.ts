@@ -35,7 +35,9 @@ export function createApp(service: Service): App {
   });
   app.use(hostChecked(service), logged(service));
   app.use(`${apiPrefix}/*`, authenticated(service));
-  app.use(`${apiPrefix}/playback/info/`, bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge }));
+  const limited = bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge });
+  for (const path of ['playback/info/', 'assets/*', 'videos/*'])
+    app.use(`${apiPrefix}/${path}`, limited);
   for (const routes of [
     assetRoutes,
     uploadRoutes,

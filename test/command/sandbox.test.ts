@@ -49,7 +49,7 @@ it('status tells whether it runs, and what it lacks', async () => {
   const { url } = await start();
   const status = await cli.json(['sandbox', 'status']);
   expect(status).toMatchObject({ running: true, url });
-  expect(status.not_yet).toContain('PATCH /assets/:uid/');
+  expect(status.not_yet).toContain('GET /workspaces/:uid/folders/');
 });
 
 it('its secrets are 0600', async () => {

@@ -102,7 +102,8 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
     const cut = method === 'PATCH' ? cuts.get(nth) : undefined;
     if (cut === undefined) return undefined;
     cuts.delete(nth);
-    return { onBytes: (passed) => passed >= cut && kill() };
+    const victim = child; // bytes that were on their way must not kill the next one
+    return { onBytes: (passed) => passed >= cut && victim?.kill('SIGKILL') };
   };
   // The process is killed when so much of its chunk is on the way.
   let sent = 0;

@@ -6,6 +6,7 @@ import type { AssetRow } from '../store/assets.ts';
 import {
   assetQuery,
   detail,
+  editorial,
   json,
   listItem,
   pageOf,
@@ -14,7 +15,7 @@ import {
   videoQuery,
 } from './schemas.ts';
 
-/** §4 Videos and Assets: list, detail, player data. */
+/** §4 Videos and Assets: list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
   for (const collection of ['assets', 'videos'] as const) {
     const videosOnly = collection === 'videos';
@@ -47,6 +48,39 @@ export function assetRoutes(app: App, service: Service): void {
         responses: { 200: json(detail, 'the asset') },
       }),
       (c) => c.json(toDetail(find(service, c.req.valid('param').uid, videosOnly)), 200),
+    );
+
+    app.openapi(
+      createRoute({
+        method: 'patch',
+        path: `${path}/{uid}/`,
+        middleware: scoped('Write Assets'),
+        request: {
+          params: uidParameter,
+          body: { ...json(editorial, 'what to change'), required: true },
+        },
+        responses: { 200: json(detail, 'the asset') },
+      }),
+      (c) => {
+        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        service.assets.edit(uid, c.req.valid('json'), new Date(service.now()).toISOString());
+        return c.json(toDetail(find(service, uid, videosOnly)), 200);
+      },
+    );
+
+    app.openapi(
+      createRoute({
+        method: 'delete',
+        path: `${path}/{uid}/`,
+        middleware: scoped('Delete Assets'),
+        request: { params: uidParameter },
+        responses: { 204: { description: 'moved to the trash' } },
+      }),
+      (c) => {
+        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        service.assets.trash(uid, new Date(service.now()).toISOString());
+        return c.body(null, 204);
+      },
     );
 
     app.openapi(

@@ -4,10 +4,6 @@ import type { Scope } from '../store/keys.ts';
 
 /** Endpoints of §4 that this sandbox does not have yet. They answer 501, and `status` lists them. */
 export const notYet: readonly (readonly [method: string, path: string, scope: Scope])[] = [
-  ['PATCH', '/videos/:uid/', 'Write Assets'],
-  ['DELETE', '/videos/:uid/', 'Delete Assets'],
-  ['PATCH', '/assets/:uid/', 'Write Assets'],
-  ['DELETE', '/assets/:uid/', 'Delete Assets'],
   ['GET', '/workspaces/:uid/embed-settings/', 'Read Assets'],
   ['PATCH', '/workspaces/:uid/embed-settings/', 'Write Assets'],
   ['POST', '/workspaces/:uid/embed-domains/', 'Write Assets'],

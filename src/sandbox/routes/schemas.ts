@@ -60,6 +60,16 @@ export const detail = z
   })
   .openapi('AssetDetail');
 
+/** "partial update of editorial fields" (§4); which ones is not shown, an unknown one is refused. */
+export const editorial = z
+  .strictObject({
+    name: z.string().trim().min(1).max(500),
+    description: z.string().max(10_000),
+    tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
+  })
+  .partial()
+  .openapi('EditorialFields');
+
 export const workspace = z
   .object({
     uid: z.guid(),

@@ -42,6 +42,9 @@ export type AssetQuery = {
   offset: number;
 };
 
+/** What PATCH may change (A08: not shown). */
+export type Editorial = { name: string; description: string; tags: string[] };
+
 /** What processing found out. */
 export type Processed = {
   type: string;
@@ -99,6 +102,26 @@ export class Assets {
       query.offset,
     );
     return { items, count: counted?.n ?? 0 };
+  }
+
+  /** Editorial fields; those left out stay as they are. */
+  edit(uid: string, fields: Partial<Editorial>, now: string): void {
+    const { tags, ...texts } = fields;
+    const changes: [string, Value][] = [
+      ...Object.entries(texts),
+      ...(tags ? [['tags', JSON.stringify(tags)] satisfies [string, Value]] : []),
+      ['updated_at', now],
+    ];
+    this.#store.run(
+      `UPDATE assets SET ${changes.map(([column]) => `${column} = ?`).join(', ')} WHERE uid = ?`,
+      ...changes.map(([, value]) => value),
+      uid,
+    );
+  }
+
+  /** "Soft-delete moves an asset to the trash" (§1): the row and its bytes stay. */
+  trash(uid: string, now: string): void {
+    this.#store.run('UPDATE assets SET deleted_at = ? WHERE uid = ?', now, uid);
   }
 
   /** Uids of assets whose processing a stop of the sandbox cut short. */

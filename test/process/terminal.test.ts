@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../support/http-server.ts';
+import { answering, Interposer } from '../support/interposer.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { bin, mediactl, start } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -46,6 +47,28 @@ describe.runIf(hasScript)('on a real terminal', () => {
     expect(stdout).toContain('API key: ');
     expect(stdout).toContain('key in     file');
     expect(stdout).not.toContain(sandbox.key);
+  });
+
+  it('a 429 is counted down, before the first byte and under the bar', async () => {
+    const line = await Interposer.before(sandbox.url, ({ method, nth }) =>
+      method === 'POST' && nth === 1
+        ? answering(429, { error: {} }, { 'retry-after': '2' })
+        : method === 'PATCH' && nth === 2
+          ? answering(429, { error: {} }, { 'retry-after': '2' })
+          : undefined,
+    );
+    const file = fixture('clip.mp4');
+    const command = quoted([process.execPath, bin, 'upload', file, '--chunk-size', '300KiB']);
+    const { stdout, code } = await start(
+      'script',
+      ['-qefc', `stty cols 120; ${command}`, '/dev/null'],
+      environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
+    ).finished;
+    expect(code).toBe(0);
+    expect(stdout).toContain('rate limit: going on in 2s');
+    expect(stdout).toContain('rate limit: going on in 1s');
+    expect(stdout).toContain('| rate limit: 2s');
+    expect(stdout).toContain('| rate limit: 1s');
   });
 
   it('one without a width gets lines instead of a bar', async () => {

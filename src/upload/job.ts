@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
 import type { Api } from '../api/api.ts';
 import type { MediactlError } from '../errors.ts';
+import type { UploadMetadata } from '../wire/tus.ts';
 import type { OnUploadEvent } from './events.ts';
 import type { Journal } from './journal.ts';
 
@@ -54,3 +56,15 @@ export type Uploaded = {
   /** Forgets the upload: called once nothing is left to do for it. */
   forget(): Promise<void>;
 };
+
+/** "required keys filename and workspace_uid; optional keys …" (§4). */
+export function metadataOf(job: UploadJob): UploadMetadata {
+  return {
+    filename: job.filename ?? basename(job.path),
+    workspace_uid: job.workspace,
+    ...(job.name !== undefined && { asset_name: job.name }),
+    ...(job.description !== undefined && { description: job.description }),
+    ...(job.folder !== undefined && { parent_folder_uid: job.folder }),
+    ...(job.contentType !== undefined && { content_type: job.contentType }),
+  };
+}

@@ -1,13 +1,18 @@
-import { basename } from 'node:path';
-import { exitCodes, MediactlError } from '../errors.ts';
 import { sessionLifetimeMs, type UploadMetadata } from '../wire/tus.ts';
 import { openChecksum } from './checksum.ts';
 import { createSession, creationUnknown, findOrphans, madeNothing } from './creation.ts';
 import type { OnUploadEvent } from './events.ts';
-import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
+import {
+  metadataOf,
+  type Uploaded,
+  type UploadJob,
+  type UploadOptions,
+  type UploadTools,
+} from './job.ts';
 import { type JournalEntry, uploadId } from './journal.ts';
 import { JournalPage } from './journal-page.ts';
 import { PrefixDigest } from './prefix-digest.ts';
+import { expired, isForeign, isSessionGone } from './session-gone.ts';
 import { changed, FileSource, isSame } from './source.ts';
 import { transfer } from './transfer.ts';
 import { mismatch, unverified, type Verdict, verify } from './verification.ts';
@@ -274,32 +279,3 @@ class FileUpload {
 type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;
 
 type OpenEntry = JournalEntry & { session: NonNullable<JournalEntry['session']> };
-
-function metadataOf(job: UploadJob): UploadMetadata {
-  return {
-    filename: job.filename ?? basename(job.path),
-    workspace_uid: job.workspace,
-    ...(job.name !== undefined && { asset_name: job.name }),
-    ...(job.description !== undefined && { description: job.description }),
-    ...(job.folder !== undefined && { parent_folder_uid: job.folder }),
-    ...(job.contentType !== undefined && { content_type: job.contentType }),
-  };
-}
-
-const statusOf = (error: unknown) =>
-  error instanceof MediactlError ? error.explanation.status : undefined;
-
-const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
-
-const isForeign = (error: unknown) =>
-  error instanceof MediactlError && error.explanation.code === 'foreign_origin';
-
-const expired = (assetUid: string, underlying?: unknown) =>
-  new MediactlError(`the upload session is gone; asset ${assetUid} stays unfinished`, {
-    code: 'session_expired',
-    exitCode: exitCodes.notFound,
-    reason: 'upload sessions expire after 24 hours',
-    hint: 'run the same command without --on-expired fail to start anew',
-    details: { asset_uid: assetUid },
-    underlying,
-  });

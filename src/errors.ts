@@ -112,6 +112,16 @@ export type ErrorRecord = {
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
 
+/** Some of many failed: each is named, exit 11. */
+export const someFailed = (problem: string, failures: readonly MediactlError[], hint?: string) =>
+  new MediactlError(problem, {
+    code: 'some_failed',
+    exitCode: exitCodes.partial,
+    reason: failures.map(({ message }) => message).join('; '),
+    hint,
+    details: failures.map((failure) => failure.toJSON()),
+  });
+
 /** Any thrown value as a MediactlError: the foreseen ones untouched, the others unclassified. */
 export function asMediactlError(thrown: unknown): MediactlError {
   if (thrown instanceof MediactlError) return thrown;

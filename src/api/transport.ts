@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import { backoffMs, type Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
+import { flatten, readBody } from './answer.ts';
 import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
 import { errorFrom, isHtml } from './error-response.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
@@ -231,38 +232,6 @@ export class Transport {
 }
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
-
-/** What the API answers is far smaller; a body past this is not its. */
-const maxAnswerBytes = 256 * 1024 * 1024;
-
-/** The body, or its first `wantedBytes`: then the connection is ended, not drained. */
-async function readBody(body: AsyncIterable<Buffer>, wantedBytes: number | undefined) {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body) {
-    parts.push(part);
-    size += part.length;
-    if (wantedBytes !== undefined && size >= wantedBytes) break;
-    if (size > maxAnswerBytes) throw tooLarge();
-  }
-  return Buffer.concat(parts).subarray(0, wantedBytes);
-}
-
-const tooLarge = () =>
-  new MediactlError('the answer does not end', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
-    reason: `it is past ${maxAnswerBytes} bytes`,
-    hint: 'check the base URL: mediactl auth status',
-  });
-
-const flatten = (headers: Record<string, string | string[] | undefined>): Headers =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value.join(', ') : value,
-    ]),
-  );
 
 const headerLines = (headers: Headers) =>
   Object.entries(headers)

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { MediactlError, someFailed } from '../../errors.ts';
 import { parseDuration } from '../../profiles/units.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
 import { waitForAssets } from '../../upload/wait.ts';
@@ -47,12 +47,7 @@ function outcomeOf(settled: Map<string, Asset | MediactlError>) {
   const ready = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
   const failure =
     failures.length > 0 && outcomes.length > 1
-      ? new MediactlError(`${failures.length} of ${outcomes.length} assets did not get there`, {
-          code: 'some_failed',
-          exitCode: exitCodes.partial,
-          reason: failures.map(({ message }) => message).join('; '),
-          details: failures.map((each) => each.toJSON()),
-        })
+      ? someFailed(`${failures.length} of ${outcomes.length} assets did not get there`, failures)
       : failures[0];
   return { result: oneOrMany(ready, settled.size), failure };
 }

@@ -1,13 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { TransportNotice } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
-import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
+import { asMediactlError, exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import { openProgress } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy } from '../../terminal/result.ts';
 import type { OnUploadEvent, UploadEvent } from '../../upload/events.ts';
 import type { Uploaded, UploadOptions } from '../../upload/job.ts';
-import { hashKey, isCorrupt } from '../../upload/journal.ts';
+import { type CorruptEntry, hashKey, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
 import { uploadFile } from '../../upload/upload-file.ts';
 import { waitForAssets } from '../../upload/wait.ts';
 import { lastUploadPath } from '../assets/resolve.ts';
@@ -28,6 +28,12 @@ type Following = {
   progress: Parameters<typeof openProgress>[0];
 };
 
+const mendAndRepeat =
+  'run the same command again once they are mended: what is uploaded is not sent twice';
+
+/** What a file is called in events: a spool's own path says nothing to people. */
+const labelOf = ({ path }: Job) => (path === '-' ? 'stdin' : path);
+
 /** What became of one file. */
 type Fate = {
   job: Job;
@@ -39,6 +45,8 @@ type Fate = {
   status?: string | undefined;
   error?: MediactlError;
 };
+
+const succeeded = ({ error }: Fate) => !error;
 
 /** Uploads file after file, then waits for all. One bad file fails itself alone; exit 11 names it. */
 export async function uploadAll(
@@ -60,19 +68,21 @@ export async function uploadAll(
     if (timeoutMs !== undefined && !signal.aborted)
       await waitForAll(context, fates, timeoutMs, onEvent);
     // Until the whole job is done, the same command must find what is: it is not done twice.
-    const done = jobs.length === 1 || fates.every(({ error }) => !error);
-    for (const fate of fates) await settle(context, fate, done && fates.length === jobs.length);
+    const done = jobs.length === 1 || (fates.length === jobs.length && fates.every(succeeded));
+    const entries = fates.every(succeeded) ? [] : await (await context.journal()).list();
+    for (const fate of fates) await settle(context, fate, done, entries);
   } finally {
     progress.close();
   }
   const failures = fates.flatMap(({ error }) => error ?? []);
   const [failure] = failures;
   // For people, the error of a single file says it all; machines get their array in any case.
-  const alone = failure && (jobs.length === 1 || signal.aborted);
   const shown = jobs.length === 1 && failure && context.settings.output === 'human' ? [] : fates;
   const records = shown.map((fate) => terminal.redactor.redactRecord(recordOf(fate)));
   const result = listBy(({ asset_uid, path }) => asset_uid ?? path, records, uploadColumns, '');
-  return { result, failure: alone ? failures.at(-1) : someFailed(failures, jobs.length) };
+  if (!failure || jobs.length === 1 || signal.aborted) return { result, failure: failures.at(-1) };
+  const problem = `${failures.length} of ${jobs.length} files were not uploaded`;
+  return { result, failure: someFailed(problem, failures, mendAndRepeat) };
 }
 
 async function uploadOne(
@@ -87,8 +97,8 @@ async function uploadOne(
   const startedAt = clock.now();
   const requestsBefore = api.transport.requestCount;
   const fromStdin = job.path === '-';
-  const path = fromStdin ? await spoolStdin(context) : job.path;
-  const label = fromStdin ? 'stdin' : path;
+  let { path } = job;
+  const label = labelOf(job);
   context.onNotice = (notice) => onEvent(waitingEvent(notice, label));
   const fate = (): Fate => ({
     job,
@@ -97,6 +107,7 @@ async function uploadOne(
     durationMs: clock.now() - startedAt,
   });
   try {
+    if (fromStdin) path = await spoolStdin(context);
     const uploaded = await uploadFile(
       { ...job, path, label, filename: fromStdin ? (job.name ?? 'stdin') : job.filename },
       options,
@@ -151,10 +162,7 @@ async function waitForAll(
   );
   const { clock, signal } = context;
   const { assets } = await context.api();
-  const pathOf = (uid: string) => {
-    const job = waiting.get(uid)?.job;
-    return job?.path === '-' ? 'stdin' : (job?.path ?? '');
-  };
+  const pathOf = (uid: string) => labelOf((waiting.get(uid) as Fate).job);
   context.onNotice = (notice) =>
     onEvent(waitingEvent(notice, pathOf([...waiting.keys()][0] ?? '')));
   try {
@@ -181,7 +189,12 @@ async function waitForAll(
 const stillWaiting = ['still_processing', 'interrupted', 'terminated'];
 
 /** Forgets what is done with; says how to go on with what is not. */
-async function settle(context: Context, fate: Fate, jobIsDone: boolean): Promise<void> {
+async function settle(
+  context: Context,
+  fate: Fate,
+  jobIsDone: boolean,
+  entries: readonly (JournalEntry | CorruptEntry)[],
+): Promise<void> {
   const { uploaded, error, path, job } = fate;
   const { code = '', retryable } = error?.explanation ?? {};
   const failedForGood = error && !stillWaiting.includes(code) && !retryable;
@@ -190,11 +203,10 @@ async function settle(context: Context, fate: Fate, jobIsDone: boolean): Promise
     if (await isSpooled(context, path)) await rm(path, { force: true });
     return;
   }
-  const kept = (await (await context.journal()).list()).find(
-    (entry) => !isCorrupt(entry) && entry.session && entry.path === path,
-  );
+  if (!error) return;
+  const kept = entries.find((entry) => !isCorrupt(entry) && entry.session && entry.path === path);
   if (!kept && (await isSpooled(context, path))) await rm(path, { force: true });
-  if (!kept || !error || error.exitCode === exitCodes.integrity) return;
+  if (!kept || error.exitCode === exitCodes.integrity) return;
   const resume = `mediactl uploads resume ${kept.id}`;
   const again = job.path === '-' ? resume : `run the same command again, or ${resume}`;
   // A hint that only says to run it again is said better here.
@@ -210,14 +222,3 @@ const recordOf = ({ job, uploaded, error, status, requests, durationMs }: Fate):
   status: status ?? null,
   error: error?.toJSON() ?? null,
 });
-
-const someFailed = (failures: readonly MediactlError[], total: number) =>
-  failures.length === 0
-    ? undefined
-    : new MediactlError(`${failures.length} of ${total} files were not uploaded`, {
-        code: 'some_failed',
-        exitCode: exitCodes.partial,
-        reason: failures.map(({ message }) => message).join('; '),
-        hint: 'run the same command again once they are mended: what is uploaded is not sent twice',
-        details: failures.map((failure) => failure.toJSON()),
-      });

@@ -69,9 +69,10 @@ export class Receiver {
     const done = new Promise<void>((resolve) => {
       release = resolve;
     });
-    this.#writing.set(session.uid, { incoming, done, heardAt: Date.now() });
+    const writer: Writer = { incoming, done, heardAt: Date.now() };
+    this.#writing.set(session.uid, writer);
     try {
-      return await this.#append(session, offset, incoming);
+      return await this.#append(session, offset, writer);
     } finally {
       this.#writing.delete(session.uid);
       release();
@@ -94,15 +95,12 @@ export class Receiver {
     }
   }
 
-  async #append(session: SessionRow, start: number, incoming: IncomingMessage): Promise<Received> {
+  async #append(session: SessionRow, start: number, writer: Writer): Promise<Received> {
     const progress = await this.#progressAt(session.uid, start);
     const handle = await open(this.#options.files.partial(session.uid), 'a', 0o600);
-    incoming.setTimeout(silenceMs, () => incoming.destroy());
+    writer.incoming.setTimeout(silenceMs, () => writer.incoming.destroy());
     try {
-      await write(incoming, handle, progress, start, session.total_size, () => {
-        const writer = this.#writing.get(session.uid);
-        if (writer) writer.heardAt = Date.now();
-      });
+      await write(writer, handle, progress, start, session.total_size);
       await handle.sync(); // before a 204: what is acknowledged stays
     } finally {
       await handle.close();
@@ -171,20 +169,19 @@ const sizeOf = (path: string) =>
   );
 
 async function write(
-  incoming: IncomingMessage,
+  writer: Writer,
   handle: FileHandle,
   progress: Progress,
   start: number,
   totalSize: number,
-  onBytes: () => void,
 ): Promise<void> {
-  for await (const bytes of incoming as AsyncIterable<Buffer>) {
+  for await (const bytes of writer.incoming as AsyncIterable<Buffer>) {
     const end = progress.offset + bytes.length;
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
     await handle.appendFile(bytes); // whole, or an error: a short write is not acknowledged
-    onBytes();
+    writer.heardAt = Date.now();
     progress.blake3.update(bytes);
     progress.offset = end;
   }

@@ -1,0 +1,35 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { Headers } from './rate-limit.ts';
+
+/** What the API answers is far smaller; a body past this is not its. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+
+/** The body, or its first `wantedBytes`: then the connection is ended, not drained. */
+export async function readBody(body: AsyncIterable<Buffer>, wantedBytes: number | undefined) {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    parts.push(part);
+    size += part.length;
+    if (wantedBytes !== undefined && size >= wantedBytes) break;
+    if (size > maxAnswerBytes) throw tooLarge();
+  }
+  return Buffer.concat(parts).subarray(0, wantedBytes);
+}
+
+const tooLarge = () =>
+  new MediactlError('the answer does not end', {
+    code: 'unexpected_answer',
+    exitCode: exitCodes.unreachable,
+    reason: `it is past ${maxAnswerBytes} bytes`,
+    hint: 'check the base URL: mediactl auth status',
+  });
+
+/** Names in lower case, repeated headers joined. */
+export const flatten = (headers: Record<string, string | string[] | undefined>): Headers =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  );

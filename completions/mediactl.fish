@@ -97,7 +97,7 @@ complete -c mediactl -n '__fish_seen_subcommand_from api' -F
 complete -c mediactl -n 'not __fish_seen_subcommand_from auth assets videos upload uploads workspaces play api sandbox' -a sandbox -d 'run the whole service on this machine, to try and to test with'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a start -d 'start the service on this machine'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a stop -d 'stop it; everything is kept'
-complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a status -d 'tell whether it runs, where, and what it lacks'
+complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a status -d 'tell whether it runs, and where'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a reset -d 'stop it and delete everything in it'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and not __fish_seen_subcommand_from start stop status reset logs' -a logs -d 'show its log'
 complete -c mediactl -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from start' -l port -r -F -d 'port to listen on (4520; 0 for any that is free)'

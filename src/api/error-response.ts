@@ -71,7 +71,6 @@ const rows: Record<number, Row> = {
     code: 'not_offered',
     exitCode: exitCodes.unreachable,
     problem: 'the service does not offer this',
-    hint: 'mediactl sandbox status lists what the sandbox does not have yet',
   },
   507: {
     code: 'storage_full',

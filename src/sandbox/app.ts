@@ -4,8 +4,9 @@ import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { type App, apiPrefix, type Env } from './http.ts';
 import { assetRoutes } from './routes/assets.ts';
+import { embedRoutes } from './routes/embeds.ts';
+import { folderRoutes } from './routes/folders.ts';
 import { mediaRoutes } from './routes/media.ts';
-import { notYet, notYetRoutes } from './routes/not-yet.ts';
 import { playbackRoutes } from './routes/playback.ts';
 import { uploadPath, uploadRoutes } from './routes/uploads.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
@@ -36,24 +37,19 @@ export function createApp(service: Service): App {
   app.use(hostChecked(service), logged(service));
   app.use(`${apiPrefix}/*`, authenticated(service));
   const limited = bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge });
-  for (const path of ['playback/info/', 'assets/*', 'videos/*'])
+  for (const path of ['playback/info/', 'assets/*', 'videos/*', 'workspaces/*'])
     app.use(`${apiPrefix}/${path}`, limited);
   for (const routes of [
     assetRoutes,
     uploadRoutes,
     workspaceRoutes,
     playbackRoutes,
+    folderRoutes,
+    embedRoutes,
     mediaRoutes,
-    notYetRoutes,
   ])
     routes(app, service);
-  app.get('/health', (c) =>
-    c.json({
-      status: 'ok',
-      pid: service.pid,
-      not_yet: notYet.map(([method, path]) => `${method} ${path}`),
-    }),
-  );
+  app.get('/health', (c) => c.json({ status: 'ok', pid: service.pid }));
   app.notFound((c) => answer(c, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {
     const failure = asServiceError(error, service);

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createApp } from './app.ts';
+import { Credits } from './credits.ts';
 import { Files } from './files.ts';
 import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
@@ -10,7 +11,9 @@ import type { Service } from './service.ts';
 import { Signer } from './signing.ts';
 import { Assets } from './store/assets.ts';
 import { Store } from './store/database.ts';
+import { Embeds } from './store/embed-settings.ts';
 import { lockFolder } from './store/folder-lock.ts';
+import { Folders } from './store/folders.ts';
 import { Keys, type Scope, scopes } from './store/keys.ts';
 import { Sessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
@@ -56,6 +59,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     keys: new Keys(store),
     sessions,
     workspaces,
+    folders: new Folders(store),
+    embeds: new Embeds(store),
     files,
     signer: new Signer(dataDir),
     receiver,
@@ -67,6 +72,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     log,
     pid,
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
+    storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
+    credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
     transaction: (work) => store.transaction(work),
   };
   const server = createServer(getRequestListener(createApp(service).fetch));

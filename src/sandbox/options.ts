@@ -8,6 +8,10 @@ export type SandboxOptions = {
   rateLimit?: { limit: number; windowSeconds: number };
   /** Larger uploads are 413; as large as the disk unless told otherwise. */
   maxUploadBytes?: number;
+  /** Bytes that all assets may take together, those in the trash included; past it, 507. */
+  storageBytes?: number;
+  /** §1: the credit balance; unlimited unless told. What draws on it is in `credits.ts`. */
+  credits?: number;
   /** Upload sessions live this long (§8: 24 hours). */
   sessionSeconds?: number;
   /** Playback tokens and signed URLs live this long (§8: 4 hours). */

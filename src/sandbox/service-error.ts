@@ -13,7 +13,6 @@ const codes = {
   422: 'invalid',
   429: 'rate_limited',
   500: 'defect',
-  501: 'not_in_this_sandbox_yet',
   503: 'unavailable',
   507: 'storage_full',
 } as const;

@@ -1,7 +1,10 @@
+import type { Credits } from './credits.ts';
 import type { Files } from './files.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { Signer } from './signing.ts';
 import type { Assets } from './store/assets.ts';
+import type { Embeds } from './store/embed-settings.ts';
+import type { Folders } from './store/folders.ts';
 import type { Keys } from './store/keys.ts';
 import type { Sessions } from './store/sessions.ts';
 import type { Workspaces } from './store/workspaces.ts';
@@ -13,6 +16,8 @@ export type Service = {
   keys: Keys;
   sessions: Sessions;
   workspaces: Workspaces;
+  folders: Folders;
+  embeds: Embeds;
   files: Files;
   signer: Signer;
   receiver: Receiver;
@@ -21,6 +26,9 @@ export type Service = {
   transaction(work: () => void): void;
   /** §8: "Maximum allowed upload size: value not shown." */
   maxUploadBytes: number;
+  /** Bytes that all assets may take together. */
+  storageBytes: number;
+  credits: Credits;
   now(): number;
   /** Milliseconds. */
   sessionLifetimeMs: number;

@@ -139,10 +139,9 @@ describe('bad input', () => {
     ));
 
   it('an endpoint that the service does not offer', () =>
-    reads(['api', '/workspaces/00000000-0000-4000-8000-000000000000/folders/'], 10, [
-      'error: the service does not offer this (501)',
-      '  cause: GET /workspaces/:uid/folders/ is not in this sandbox yet',
-      '  try:   mediactl sandbox status lists what the sandbox does not have yet',
+    reads(['api', '/webhooks/'], 3, [
+      'error: not found (404)',
+      '  cause: nothing at /api/external/v1/webhooks/',
     ]));
 
   it('a path of the API without its slash', () =>

@@ -108,14 +108,4 @@ describe('the address', () => {
     );
     expect(status).toBe(403);
   });
-
-  it('what this sandbox does not have yet says so: 501', async () => {
-    const response = await call('GET', `/workspaces/${nobody}/folders/`);
-    expect(response.status).toBe(501);
-    const { not_yet } = (await (await fetch(`${sandbox.url}/health`)).json()) as {
-      not_yet: string[];
-    };
-    expect(not_yet).toContain('GET /workspaces/:uid/folders/');
-    expect(not_yet).not.toContain('DELETE /assets/:uid/');
-  });
 });

@@ -9,11 +9,7 @@ import { isRunning } from '../../processes.ts';
 export type Running = { pid: number; url: string; workspace: string; started_at: string };
 
 /** What it answers at /health. */
-type Health = {
-  pid: number;
-  /** Endpoints of the specification that answer 501. */
-  not_yet: string[];
-};
+type Health = { pid: number };
 
 export const dataOption = [
   '--data <dir>',

@@ -9,16 +9,13 @@ type Status = {
   pid: number | null;
   started_at: string | null;
   data: string;
-  not_yet: string[];
 };
 
 export function status(command: Command, run: Run): void {
   example(command, 'mediactl sandbox status', 'mediactl sandbox status --json');
   command
-    .summary('tell whether it runs, where, and what it lacks')
-    .description(
-      'Tells whether the sandbox runs, where it listens and keeps its data, and which endpoints of the API it does not have yet.',
-    )
+    .summary('tell whether it runs, and where')
+    .description('Tells whether the sandbox runs, and where it listens and keeps its data.')
     .option(...dataOption)
     .action(
       run(async (context, { data }) => {
@@ -30,7 +27,6 @@ export function status(command: Command, run: Run): void {
           pid: running?.pid ?? null,
           started_at: running?.started_at ?? null,
           data: dataDir,
-          not_yet: running?.not_yet ?? [],
         };
         return record(found, found.url ?? '', rows);
       }),
@@ -43,5 +39,4 @@ const rows = (shown: Status): Row[] => [
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],
-  ...shown.not_yet.map((endpoint, at): Row => [at === 0 ? 'not yet' : ' ', endpoint]),
 ];

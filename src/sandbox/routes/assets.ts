@@ -34,7 +34,8 @@ export function assetRoutes(app: App, service: Service): void {
         const query = c.req.valid('query');
         const type = videosOnly ? 'video' : query.type;
         const search = query.search?.trim() || undefined;
-        const { items, count } = service.assets.page({ ...query, type, search });
+        const within = query.parent === undefined ? undefined : withinOf(service, query.parent);
+        const { items, count } = service.assets.page({ ...query, type, search, within });
         return c.json({ items: items.map(toListItem), count }, 200);
       },
     );
@@ -93,6 +94,7 @@ export function assetRoutes(app: App, service: Service): void {
       }),
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        service.credits.drawDelivery();
         return c.json(
           {
             uid,
@@ -108,6 +110,18 @@ export function assetRoutes(app: App, service: Service): void {
       },
     );
   }
+}
+
+/** "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
+function withinOf({ workspaces, folders }: Service, parent: string) {
+  const { uid: workspace } = workspaces.primary();
+  if (parent === 'root') return { workspace, parent: null };
+  const folder = folders.find(workspace, parent.toLowerCase());
+  if (!folder)
+    throw new ServiceError(422, 'invalid parameters or body', {
+      details: [{ loc: ['query', 'parent'], msg: 'no folder of the primary workspace' }],
+    });
+  return { workspace, parent: folder.uid };
 }
 
 function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {

@@ -79,6 +79,58 @@ export const workspace = z
   })
   .openapi('Workspace');
 
+/** §2 Folder; its fields are not shown. The tree nests (§4). */
+export const folder = z
+  .object({
+    uid: z.guid(),
+    name: z.string(),
+    parent_uid: z.guid().nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    get children() {
+      return z.array(folder);
+    },
+  })
+  .openapi('Folder');
+
+const folderName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(255)
+  .refine((name) => !name.includes('/'), 'a folder name has no slash');
+
+/** "folder name and optional parent" (§4). */
+export const newFolder = z
+  .strictObject({ name: folderName, parent_uid: z.guid().nullable().optional() })
+  .openapi('NewFolder');
+
+/** "rename and/or move under another parent (partial)" (§4); null is the top level. */
+export const folderChange = newFolder.partial().openapi('FolderChange');
+
+export const folderParameter = uidParameter.extend({ folder_uid: z.guid() });
+
+/** §2 Embed settings; its fields are not shown. */
+export const embedSettings = z
+  .object({ enabled: z.boolean(), domains: z.array(z.string()) })
+  .openapi('EmbedSettings');
+
+export const embedChange = z.strictObject({ enabled: z.boolean() }).openapi('EmbedChange');
+
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+
+/** A host name: no scheme, no port, no path, no wildcard. */
+export const embedDomain = z
+  .strictObject({
+    domain: z
+      .string()
+      .trim()
+      .toLowerCase()
+      .max(253)
+      .regex(new RegExp(`^${label}(?:\\.${label})*$`), 'a domain is a host name alone'),
+  })
+  .openapi('EmbedDomain');
+
 /** §2 Page envelope. */
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), count: z.number().int() });

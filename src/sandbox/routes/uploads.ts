@@ -4,6 +4,7 @@ import { type App, apiPrefix, type Env, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow } from '../store/sessions.ts';
+import { parentIn } from './folders.ts';
 
 export const uploadPath = `${apiPrefix}/upload/`;
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
@@ -55,11 +56,13 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   if (!service.workspaces.find(workspaceUid))
     throw new ServiceError(404, `workspace ${workspaceUid} not found`);
   const parent = metadata.get('parent_folder_uid');
-  if (parent) throw new ServiceError(404, `parent folder ${parent} not found`);
+  const folder = parent ? parentIn(service, workspaceUid, parent).uid : null;
   if (size > service.maxUploadBytes)
     throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
-  if (size > (await service.files.freeBytes()))
+  const free = service.storageBytes - service.assets.storedBytes();
+  if (size > Math.min(free, await service.files.freeBytes()))
     throw new ServiceError(507, 'insufficient storage space');
+  service.credits.drawStorage(size);
   const session = {
     uid: randomUUID(),
     asset_uid: randomUUID(),
@@ -78,7 +81,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
         filename,
         content_type: contentType,
         size,
-        parent_uid: null,
+        parent_uid: folder,
       },
       new Date(service.now()).toISOString(),
     );

@@ -1,6 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import type { WorkspaceRow } from '../store/workspaces.ts';
 import { json, listParameters, pageOf, workspace } from './schemas.ts';
 
 /** §4 Workspaces: the list. */
@@ -15,10 +17,19 @@ export function workspaceRoutes(app: App, { workspaces }: Service): void {
     }),
     (c) => {
       const { limit, offset } = c.req.valid('query');
-      const items = workspaces
-        .page(limit, offset)
-        .map((row) => ({ ...row, is_primary: row.is_primary === 1 }));
+      const items = workspaces.page(limit, offset).map(({ uid, name, is_primary, created_at }) => ({
+        uid,
+        name,
+        is_primary: is_primary === 1,
+        created_at,
+      }));
       return c.json({ items, count: workspaces.count() }, 200);
     },
   );
+}
+
+export function findWorkspace({ workspaces }: Service, uid: string): WorkspaceRow {
+  const found = workspaces.find(uid.toLowerCase());
+  if (!found) throw new ServiceError(404, `no workspace ${uid}`);
+  return found;
 }

@@ -36,8 +36,8 @@ export type AssetQuery = {
   created_after?: string | undefined;
   created_before?: string | undefined;
   ordering: string;
-  /** A folder uid, or `root`. */
-  parent?: string | undefined;
+  /** §4 `parent`: the top level (null) or a folder of one workspace. */
+  within?: { workspace: string; parent: string | null } | undefined;
   limit: number;
   offset: number;
 };
@@ -124,6 +124,11 @@ export class Assets {
     this.#store.run('UPDATE assets SET deleted_at = ? WHERE uid = ?', now, uid);
   }
 
+  /** What every asset takes, or will once its upload is whole; the trash is still stored. */
+  storedBytes(): number {
+    return this.#store.get<{ n: number | null }>('SELECT sum(size) AS n FROM assets')?.n ?? 0;
+  }
+
   /** Uids of assets whose processing a stop of the sandbox cut short. */
   unprocessed(): string[] {
     return this.#store
@@ -176,8 +181,11 @@ function conditions(query: AssetQuery): { where: string; values: Value[] } {
   if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
   if (query.created_before)
     parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
-  if (query.parent === 'root') parts.push(['parent_uid IS NULL']);
-  else if (query.parent) parts.push(['parent_uid = ?', query.parent]);
+  if (query.within)
+    parts.push(
+      ['workspace_uid = ?', query.within.workspace],
+      ['parent_uid IS ?', query.within.parent],
+    );
   return {
     where: parts.map(([condition]) => condition).join(' AND '),
     values: parts.flatMap(([, value]) => (value === undefined ? [] : [value])),

@@ -10,7 +10,8 @@ export class Store {
 
   constructor(dataDir: string) {
     this.#database = new Database(join(dataDir, 'sandbox.db'));
-    this.#database.exec(schema);
+    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+    this.#migrate();
   }
 
   all<Row>(sql: string, ...values: Value[]): Row[] {
@@ -35,6 +36,15 @@ export class Store {
     this.#database.close();
   }
 
+  #migrate(): void {
+    const { user_version: done } = this.get<{ user_version: number }>('PRAGMA user_version') as {
+      user_version: number;
+    };
+    steps.slice(done).forEach((step, at) => {
+      this.#database.exec(`BEGIN; ${step} PRAGMA user_version = ${done + at + 1}; COMMIT;`);
+    });
+  }
+
   #prepared(sql: string): Database.Statement {
     const known = this.#statements.get(sql);
     if (known) return known;
@@ -49,10 +59,13 @@ function stripped<Row>(row: Row): Row {
   return row;
 }
 
-const schema = `
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
-CREATE TABLE IF NOT EXISTS api_keys (
+/**
+ * Each step runs once on a database, in order, and is never changed once it has shipped:
+ * `user_version` counts those that are done. The first one also meets databases made before steps
+ * were counted.
+ */
+const steps = [
+  `CREATE TABLE IF NOT EXISTS api_keys (
   hash TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS workspaces (
@@ -83,5 +96,15 @@ END;
 CREATE TABLE IF NOT EXISTS upload_sessions (
   uid TEXT PRIMARY KEY, asset_uid TEXT NOT NULL, total_size INTEGER NOT NULL,
   expires_at INTEGER NOT NULL, completed_at TEXT
+);`,
+  `ALTER TABLE workspaces ADD COLUMN embed_restricted INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE embed_domains (
+  workspace_uid TEXT NOT NULL, domain TEXT NOT NULL, PRIMARY KEY (workspace_uid, domain)
 );
-`;
+CREATE TABLE folders (
+  id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, workspace_uid TEXT NOT NULL,
+  name TEXT NOT NULL, parent_uid TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+);
+CREATE INDEX folders_parent ON folders (parent_uid);
+CREATE INDEX assets_parent ON assets (parent_uid);`,
+] as const;

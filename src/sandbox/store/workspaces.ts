@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Store } from './database.ts';
 
-export type WorkspaceRow = { uid: string; name: string; is_primary: number; created_at: string };
+export type WorkspaceRow = {
+  uid: string;
+  name: string;
+  is_primary: number;
+  embed_restricted: number;
+  created_at: string;
+};
 
 export class Workspaces {
   readonly #store: Store;

@@ -1,0 +1,32 @@
+import { ServiceError } from './service-error.ts';
+
+const bytesPerCredit = 1024 * 1024;
+
+/**
+ * §1: "Storage, delivery and subtitle generation … draw on the organization's credit balance." What
+ * they cost is not shown; here storing costs a credit a started MiB, and handing out playback one.
+ */
+export class Credits {
+  #balance: number;
+
+  constructor(balance: number) {
+    this.#balance = balance;
+  }
+
+  drawStorage(bytes: number): void {
+    this.#draw(Math.ceil(bytes / bytesPerCredit));
+  }
+
+  drawDelivery(): void {
+    this.#draw(1);
+  }
+
+  /** "When the balance is depleted, a call … may be rejected with 402." */
+  #draw(credits: number): void {
+    if (this.#balance < credits)
+      throw new ServiceError(402, 'the credit balance is depleted', {
+        details: { balance: this.#balance, needed: credits },
+      });
+    this.#balance -= credits;
+  }
+}

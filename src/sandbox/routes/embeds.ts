@@ -1,0 +1,74 @@
+import { createRoute } from '@hono/zod-openapi';
+import { type App, apiPrefix, scoped } from '../http.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import { embedChange, embedDomain, embedSettings, json, uidParameter } from './schemas.ts';
+import { findWorkspace } from './workspaces.ts';
+
+const workspacePath = `${apiPrefix}/workspaces/{uid}` as const;
+
+/** §4 Workspaces: the embed restriction and its allow-list. Every answer is the whole settings. */
+export function embedRoutes(app: App, service: Service): void {
+  const { embeds } = service;
+  const settings = json(embedSettings, 'embed settings');
+
+  app.openapi(
+    createRoute({
+      method: 'get',
+      path: `${workspacePath}/embed-settings/`,
+      middleware: scoped('Read Assets'),
+      request: { params: uidParameter },
+      responses: { 200: settings },
+    }),
+    (c) => c.json(embeds.of(findWorkspace(service, c.req.valid('param').uid).uid), 200),
+  );
+
+  app.openapi(
+    createRoute({
+      method: 'patch',
+      path: `${workspacePath}/embed-settings/`,
+      middleware: scoped('Write Assets'),
+      request: {
+        params: uidParameter,
+        body: { ...json(embedChange, 'enable/disable the restriction'), required: true },
+      },
+      responses: { 200: settings },
+    }),
+    (c) => {
+      const { uid } = findWorkspace(service, c.req.valid('param').uid);
+      embeds.restrict(uid, c.req.valid('json').enabled);
+      return c.json(embeds.of(uid), 200);
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: 'post',
+      path: `${workspacePath}/embed-domains/`,
+      middleware: scoped('Write Assets'),
+      request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
+      responses: { 201: settings },
+    }),
+    (c) => {
+      const { uid } = findWorkspace(service, c.req.valid('param').uid);
+      embeds.allow(uid, c.req.valid('json').domain);
+      return c.json(embeds.of(uid), 201);
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: 'delete',
+      path: `${workspacePath}/embed-domains/`,
+      middleware: scoped('Write Assets'),
+      request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
+      responses: { 200: settings },
+    }),
+    (c) => {
+      const { uid } = findWorkspace(service, c.req.valid('param').uid);
+      const { domain } = c.req.valid('json');
+      if (!embeds.remove(uid, domain)) throw new ServiceError(404, `${domain} is not on the list`);
+      return c.json(embeds.of(uid), 200);
+    },
+  );
+}

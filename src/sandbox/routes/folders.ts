@@ -1,0 +1,118 @@
+import { createRoute, type z } from '@hono/zod-openapi';
+import { type App, apiPrefix, scoped } from '../http.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import type { FolderRow, FolderTree } from '../store/folders.ts';
+import { folder, folderChange, folderParameter, json, newFolder, uidParameter } from './schemas.ts';
+import { findWorkspace } from './workspaces.ts';
+
+const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
+
+/** §4 Folders: the tree, create, rename and move, delete. */
+export function folderRoutes(app: App, service: Service): void {
+  const { folders } = service;
+  const now = () => new Date(service.now()).toISOString();
+
+  app.openapi(
+    createRoute({
+      method: 'get',
+      path: `${path}/`,
+      middleware: scoped('Read Assets'),
+      request: { params: uidParameter },
+      responses: { 200: json(folder.array(), 'root folders with nested children') },
+    }),
+    (c) => {
+      const { uid } = findWorkspace(service, c.req.valid('param').uid);
+      return c.json(folders.tree(uid).map(toFolder), 200);
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: 'post',
+      path: `${path}/`,
+      middleware: scoped('Write Assets'),
+      request: {
+        params: uidParameter,
+        body: { ...json(newFolder, 'name and optional parent'), required: true },
+      },
+      responses: { 201: json(folder, 'the folder') },
+    }),
+    (c) => {
+      const { uid } = findWorkspace(service, c.req.valid('param').uid);
+      const { name, parent_uid = null } = c.req.valid('json');
+      if (parent_uid !== null) parentIn(service, uid, parent_uid);
+      const made = folders.insert(uid, name, parent_uid, now());
+      return c.json(toFolder({ ...made, children: [] }), 201);
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: 'patch',
+      path: `${path}/{folder_uid}/`,
+      middleware: scoped('Write Assets'),
+      request: {
+        params: folderParameter,
+        body: { ...json(folderChange, 'rename and/or move'), required: true },
+      },
+      responses: { 200: json(folder, 'the folder') },
+    }),
+    (c) => {
+      const found = findFolder(service, c.req.valid('param'));
+      const fields = c.req.valid('json');
+      if (fields.parent_uid != null) {
+        parentIn(service, found.workspace_uid, fields.parent_uid);
+        if (folders.isAbove(found.uid, fields.parent_uid))
+          throw new ServiceError(422, 'a folder cannot move below itself', {
+            details: [{ loc: ['body', 'parent_uid'], msg: 'this is the folder or one below it' }],
+          });
+      }
+      folders.change(found, fields, now());
+      return c.json(toFolder(folders.subtree(found)), 200);
+    },
+  );
+
+  app.openapi(
+    createRoute({
+      method: 'delete',
+      path: `${path}/{folder_uid}/`,
+      middleware: scoped('Delete Assets'),
+      request: { params: folderParameter },
+      responses: { 204: { description: 'deleted' } },
+    }),
+    (c) => {
+      const { uid } = findFolder(service, c.req.valid('param'));
+      // "DELETE … responses: not shown" (§4). Nothing is lost by a folder's going: A04.
+      if (!folders.isEmpty(uid))
+        throw new ServiceError(422, 'this folder is not empty', {
+          details: [{ loc: ['path', 'folder_uid'], msg: 'it holds folders or assets' }],
+        });
+      folders.delete(uid);
+      return c.body(null, 204);
+    },
+  );
+}
+
+function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folderParameter>) {
+  const workspace = findWorkspace(service, uid);
+  const found = service.folders.find(workspace.uid, folder_uid.toLowerCase());
+  if (!found) throw new ServiceError(404, `no folder ${folder_uid}`);
+  return found;
+}
+
+/** @throws 404: it is named in the body, and is no folder of that workspace */
+export function parentIn({ folders }: Service, workspace: string, uid: string): FolderRow {
+  const found = folders.find(workspace, uid.toLowerCase());
+  if (!found) throw new ServiceError(404, `parent folder ${uid} not found`);
+  return found;
+}
+
+const toFolder = (node: FolderTree): z.infer<typeof folder> => ({
+  uid: node.uid,
+  name: node.name,
+  parent_uid: node.parent_uid,
+  created_at: node.created_at,
+  updated_at: node.updated_at,
+  children: node.children.map(toFolder),
+});

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { Store, Value } from './database.ts';
+
+export type FolderRow = {
+  uid: string;
+  workspace_uid: string;
+  name: string;
+  /** Null at the top level. */
+  parent_uid: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+export type FolderTree = FolderRow & { children: FolderTree[] };
+
+/** §2 Folder: "Folders belong to a workspace and may have a parent folder." */
+export class Folders {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  insert(workspace: string, name: string, parent: string | null, now: string): FolderRow {
+    const uid = randomUUID();
+    this.#store.run(
+      `INSERT INTO folders (uid, workspace_uid, name, parent_uid, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      ...[uid, workspace, name, parent, now, now],
+    );
+    return this.find(workspace, uid) as FolderRow;
+  }
+
+  find(workspace: string, uid: string): FolderRow | undefined {
+    return this.#store.get(
+      'SELECT * FROM folders WHERE workspace_uid = ? AND uid = ?',
+      workspace,
+      uid,
+    );
+  }
+
+  /** A new name, a new parent, or both. */
+  change(
+    folder: FolderRow,
+    fields: { name?: string | undefined; parent_uid?: string | null | undefined },
+    now: string,
+  ): void {
+    const { name = folder.name, parent_uid = folder.parent_uid } = fields;
+    this.#store.run(
+      'UPDATE folders SET name = ?, parent_uid = ?, updated_at = ? WHERE uid = ?',
+      ...[name, parent_uid, now, folder.uid],
+    );
+  }
+
+  delete(uid: string): void {
+    this.#store.run('DELETE FROM folders WHERE uid = ?', uid);
+  }
+
+  /** Whether folders, or assets that are not in the trash, are in it. */
+  isEmpty(uid: string): boolean {
+    const inside = this.#store.get<{ n: number }>(
+      `SELECT (SELECT count(*) FROM folders WHERE parent_uid = ?1) +
+              (SELECT count(*) FROM assets WHERE parent_uid = ?1 AND deleted_at IS NULL) AS n`,
+      uid,
+    );
+    return inside?.n === 0;
+  }
+
+  /** "root folders with nested children" (§4), siblings by name. */
+  tree(workspace: string): FolderTree[] {
+    const rows = this.#store.all<FolderRow>(
+      'SELECT * FROM folders WHERE workspace_uid = ? ORDER BY name, id',
+      workspace,
+    );
+    const nodes = new Map(rows.map((row) => [row.uid, { ...row, children: [] as FolderTree[] }]));
+    const roots: FolderTree[] = [];
+    for (const node of nodes.values())
+      (nodes.get(node.parent_uid ?? '')?.children ?? roots).push(node);
+    return roots;
+  }
+
+  /** A folder with everything below it. */
+  subtree({ workspace_uid, uid }: FolderRow): FolderTree {
+    const find = (level: FolderTree[]): FolderTree | undefined =>
+      level.find((node) => node.uid === uid) ??
+      level.map(({ children }) => find(children)).find((found) => found !== undefined);
+    return find(this.tree(workspace_uid)) as FolderTree;
+  }
+
+  /** Whether `uid` is `parent` itself or lies above it: then it cannot move there. */
+  isAbove(uid: string, parent: string): boolean {
+    const found = this.#store.get<{ n: number }>(
+      `WITH RECURSIVE above (uid) AS (
+         VALUES (?) UNION SELECT parent_uid FROM folders JOIN above USING (uid)
+       ) SELECT count(*) AS n FROM above WHERE uid = ?`,
+      parent,
+      uid,
+    );
+    return (found?.n ?? 0) > 0;
+  }
+}

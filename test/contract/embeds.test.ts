@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawHttp } from '../support/raw-http.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+const { call, create } = rawHttp(() => sandbox);
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+const at = (what: string) => `/workspaces/${sandbox.workspace}/embed-${what}/`;
+const send = (method: string, path: string, body: unknown, key?: string) =>
+  call(method, path, {
+    ...(key && { key }),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+describe('§4 Workspaces: embed settings', () => {
+  it('begin open, are turned on and off, and always answer whole', async () => {
+    const open = await call('GET', at('settings'));
+    expect(await open.json()).toEqual({ enabled: false, domains: [] });
+    const on = await send('PATCH', at('settings'), { enabled: true });
+    expect([on.status, await on.json()]).toEqual([200, { enabled: true, domains: [] }]);
+    await send('PATCH', at('settings'), { enabled: false });
+    expect(await (await call('GET', at('settings'))).json()).toMatchObject({ enabled: false });
+  });
+
+  it('a domain: 201, "idempotent"; DELETE: 200 with the rest', async () => {
+    for (let times = 0; times < 2; times++) {
+      const added = await send('POST', at('domains'), { domain: 'News.Example.com' });
+      expect([added.status, (await added.json()).domains]).toEqual([201, ['news.example.com']]);
+    }
+    await send('POST', at('domains'), { domain: 'localhost' });
+    const removed = await send('DELETE', at('domains'), { domain: 'news.example.com' });
+    expect([removed.status, (await removed.json()).domains]).toEqual([200, ['localhost']]);
+    const again = await send('DELETE', at('domains'), { domain: 'news.example.com' });
+    expect(again.status).toBe(404);
+  });
+
+  it.each(['https://example.com', 'example.com:80', 'a b', '', '*.example.com', '-a.com', 5])(
+    'no domain: %j, 422',
+    async (domain) => {
+      expect((await send('POST', at('domains'), { domain })).status).toBe(422);
+    },
+  );
+
+  it('a body that is required, and names that are known: 422', async () => {
+    expect((await call('PATCH', at('settings'))).status).toBe(422);
+    expect((await send('PATCH', at('settings'), { restricted: true })).status).toBe(422);
+    expect((await send('POST', at('domains'), { hostname: 'a.example' })).status).toBe(422);
+  });
+
+  it('a workspace that is not there: 404; scopes by verb: 403', async () => {
+    const path = '/workspaces/00000000-0000-4000-8000-000000000000/embed-settings/';
+    expect((await call('GET', path)).status).toBe(404);
+    const read = sandbox.createKey('read', ['Read Assets']);
+    expect((await call('GET', at('settings'), { key: read })).status).toBe(200);
+    expect((await send('PATCH', at('settings'), { enabled: true }, read)).status).toBe(403);
+    expect((await send('POST', at('domains'), { domain: 'a.b' }, read)).status).toBe(403);
+    expect((await send('DELETE', at('domains'), { domain: 'a.b' }, read)).status).toBe(403);
+  });
+});
+
+describe('§1, §7: what a plan may limit', () => {
+  it('402 once the credit balance is depleted, as JSON even where creation speaks text', async () => {
+    const poor = await startSandbox({ credits: 2 });
+    const http = rawHttp(() => poor);
+    try {
+      const first = await http.create(1024 * 1024);
+      expect(first.status).toBe(201);
+      const { asset_uid } = await first.json();
+      expect((await http.create(2 * 1024 * 1024)).status).toBe(402);
+      expect((await http.call('GET', `/assets/${asset_uid}/player/`)).status).toBe(200);
+      const spent = await http.call('GET', `/assets/${asset_uid}/player/`);
+      expect(spent.status).toBe(402);
+      expect((await spent.json()).error.code).toBe('credits_depleted');
+      expect((await http.call('GET', `/assets/${asset_uid}/`)).status).toBe(200);
+    } finally {
+      await poor.end();
+    }
+  });
+
+  it('507 once storage is full, the trash included, as text', async () => {
+    const small = await startSandbox({ storageBytes: 100 });
+    const http = rawHttp(() => small);
+    try {
+      const { asset_uid } = await (await http.create(60)).json();
+      await http.call('DELETE', `/assets/${asset_uid}/`);
+      const full = await http.create(41);
+      expect(full.status).toBe(507);
+      expect(full.headers.get('content-type')).toMatch(/^text\/plain/);
+      expect((await http.create(40)).status).toBe(201);
+    } finally {
+      await small.end();
+    }
+    expect((await create(41)).status).toBe(201);
+  });
+});

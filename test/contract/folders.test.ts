@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawHttp } from '../support/raw-http.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+const { call, create } = rawHttp(() => sandbox);
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+const nobody = '00000000-0000-4000-8000-000000000000';
+const folders = () => `/workspaces/${sandbox.workspace}/folders/`;
+const send = (method: string, path: string, body: unknown, key?: string) =>
+  call(method, path, {
+    ...(key && { key }),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+const make = async (name: string, parent_uid?: string | null) => {
+  const response = await send('POST', folders(), { name, ...(parent_uid && { parent_uid }) });
+  expect(response.status).toBe(201);
+  return (await response.json()).uid as string;
+};
+const tree = async () => (await call('GET', folders())).json();
+const archive = async () => {
+  const { items } = await (await call('GET', '/workspaces/')).json();
+  return items.find(({ name }: { name: string }) => name === 'Archive').uid as string;
+};
+
+describe('§4 Folders', () => {
+  it('"array of folders, root folders with nested children"', async () => {
+    const top = await make('Campaigns');
+    const below = await make('2026', top);
+    expect(await tree()).toEqual([
+      expect.objectContaining({
+        uid: top,
+        name: 'Campaigns',
+        parent_uid: null,
+        children: [expect.objectContaining({ uid: below, parent_uid: top, children: [] })],
+      }),
+    ]);
+  });
+
+  it('"rename and/or move under another parent (partial)"', async () => {
+    const [from, to] = [await make('from'), await make('to')];
+    const moved = await make('moved', from);
+    const child = await make('child', moved);
+    const renamed = await send('PATCH', `${folders()}${moved}/`, { name: 'renamed' });
+    expect(renamed.status).toBe(200);
+    expect(await renamed.json()).toMatchObject({ name: 'renamed', parent_uid: from });
+    const answer = await (
+      await send('PATCH', `${folders()}${moved}/`, { parent_uid: to, name: 'both' })
+    ).json();
+    expect(answer).toMatchObject({ name: 'both', parent_uid: to, children: [{ uid: child }] });
+    await send('PATCH', `${folders()}${moved}/`, { parent_uid: null });
+    expect((await tree()).map(({ name }: { name: string }) => name)).toContain('both');
+  });
+
+  it('a folder cannot move below itself: 422', async () => {
+    const top = await make('top');
+    const below = await make('below', await make('middle', top));
+    for (const parent_uid of [top, below]) {
+      const response = await send('PATCH', `${folders()}${top}/`, { parent_uid });
+      expect(response.status).toBe(422);
+      expect((await response.json()).error.details[0].loc).toEqual(['body', 'parent_uid']);
+    }
+  });
+
+  it.each([
+    ['no name', {}],
+    ['an empty one', { name: '  ' }],
+    ['a slash in it', { name: 'a/b' }],
+    ['a field that is not known', { name: 'a', parent: null }],
+    ['a parent that is no uid', { name: 'a', parent_uid: 'x' }],
+  ])('%s: 422', async (_what, body) => {
+    expect((await send('POST', folders(), body)).status).toBe(422);
+  });
+
+  it('a workspace, folder or parent that is not there: 404', async () => {
+    const top = await make('here');
+    expect((await call('GET', `/workspaces/${nobody}/folders/`)).status).toBe(404);
+    expect((await send('POST', folders(), { name: 'a', parent_uid: nobody })).status).toBe(404);
+    expect((await send('PATCH', `${folders()}${nobody}/`, { name: 'a' })).status).toBe(404);
+    // a folder belongs to its workspace
+    const elsewhere = `/workspaces/${await archive()}/folders/`;
+    expect((await send('PATCH', `${elsewhere}${top}/`, { name: 'a' })).status).toBe(404);
+    expect((await send('POST', elsewhere, { name: 'a', parent_uid: top })).status).toBe(404);
+  });
+
+  it('DELETE takes empty folders only', async () => {
+    const top = await make('goes');
+    const below = await make('first', top);
+    expect((await call('DELETE', `${folders()}${top}/`)).status).toBe(422);
+    expect((await call('DELETE', `${folders()}${below}/`)).status).toBe(204);
+    expect((await call('DELETE', `${folders()}${top}/`)).status).toBe(204);
+    expect((await call('DELETE', `${folders()}${top}/`)).status).toBe(404);
+  });
+
+  it('scopes by verb', async () => {
+    const read = sandbox.createKey('read', ['Read Assets']);
+    const write = sandbox.createKey('write', ['Write Assets']);
+    const top = await make('guarded');
+    expect((await call('GET', folders(), { key: write })).status).toBe(403);
+    expect((await send('POST', folders(), { name: 'a' }, read)).status).toBe(403);
+    expect((await send('PATCH', `${folders()}${top}/`, { name: 'a' }, read)).status).toBe(403);
+    expect((await call('DELETE', `${folders()}${top}/`, { key: write })).status).toBe(403);
+  });
+});
+
+describe('assets in folders', () => {
+  it('§4 upload: parent_folder_uid puts the asset there; `parent` finds it', async () => {
+    const folder = await make('uploads');
+    const { asset_uid } = await (await create(5, { parent_folder_uid: folder })).json();
+    const found = await (await call('GET', `/assets/?parent=${folder}`)).json();
+    expect(found.items.map(({ uid }: { uid: string }) => uid)).toEqual([asset_uid]);
+    expect(found.items[0].parent).toBe(folder);
+    const roots = await (await call('GET', '/assets/?parent=root')).json();
+    expect(roots.items.map(({ uid }: { uid: string }) => uid)).not.toContain(asset_uid);
+    expect((await call('DELETE', `${folders()}${folder}/`)).status).toBe(422);
+    await call('DELETE', `/assets/${asset_uid}/`);
+    expect((await call('DELETE', `${folders()}${folder}/`)).status).toBe(204);
+  });
+
+  it('"in the primary workspace": a folder of another one is 422 in the filter', async () => {
+    const other = await archive();
+    const { uid } = await (
+      await send('POST', `/workspaces/${other}/folders/`, { name: 'kept' })
+    ).json();
+    expect((await call('GET', `/assets/?parent=${uid}`)).status).toBe(422);
+    // and a parent must be of the workspace that is uploaded to
+    const response = await create(5, { parent_folder_uid: uid });
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect((await create(5, { parent_folder_uid: uid, workspace_uid: other })).status).toBe(201);
+    const roots = await (await call('GET', '/assets/?parent=root')).json();
+    expect(roots.items.every(({ parent }: { parent: unknown }) => parent === null)).toBe(true);
+  });
+});

@@ -40,6 +40,7 @@ export type Account = {
 };
 
 const callTimeoutMs = 30_000;
+const lockWaitMs = 60_000;
 
 /** What a command is handed. Everything costly is made when it is first asked for. */
 export class Context {
@@ -52,6 +53,7 @@ export class Context {
   /** Told of every wait; a command with a progress display listens here. */
   onNotice: ((notice: TransportNotice) => void) | undefined;
   #api: Promise<Api> | undefined;
+  #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
 
   constructor(host: Host, settings: Settings) {
@@ -100,7 +102,13 @@ export class Context {
     return new Api(this.#transport(baseUrl, apiKey), names);
   }
 
-  /** The API without a key: playback by token. */
+  /** The service without a key, for playback by token and signed media; no key need be there. */
+  mediaApi(): Promise<Api> {
+    this.#mediaApi ??= this.#baseUrl().then((baseUrl) => this.anonymousApi(baseUrl));
+    return this.#mediaApi;
+  }
+
+  /** The API of a base URL without a key. */
   anonymousApi(baseUrl: URL): Api {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
@@ -111,6 +119,29 @@ export class Context {
     return this.settings.dryRun;
   }
 
+  /** Holds a lock of this user under a name while the work goes on; others of this machine wait. */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const [{ lockWithin }, { mkdir }] = await Promise.all([
+      import('./lock.ts'),
+      import('node:fs/promises'),
+    ]);
+    await mkdir(this.stateDir, { recursive: true, mode: 0o700 });
+    const path = join(this.stateDir, `${name}.lock`);
+    const release = await lockWithin(lockWaitMs, path, this.host.processes);
+    if (!release)
+      throw new MediactlError('another mediactl process is at the same work', {
+        code: 'locked',
+        exitCode: exitCodes.unclassified,
+        reason: `it holds ${path}`,
+        hint: 'run it again once that one has ended',
+      });
+    try {
+      return await work();
+    } finally {
+      await release();
+    }
+  }
+
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {
@@ -118,10 +149,12 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.say(`debug: ${requestCount} requests${left}`);
     }
-    await api?.transport.close();
+    const media = await this.#mediaApi?.catch(() => undefined);
+    await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  async #resolveAccount(): Promise<Account> {
+  /** The profile that is asked for, or current; none where key and base URL are given without it. */
+  async #profile(): Promise<{ name: string | undefined; profile: Profile | undefined }> {
     const { settings } = this;
     const config = await this.profiles.read();
     const name =
@@ -129,8 +162,20 @@ export class Context {
     const profile = name === undefined ? undefined : config.profiles[name];
     if (settings.profile !== undefined && !profile)
       throw noSuchProfile(settings.profile, config.profiles);
+    return { name, profile };
+  }
+
+  async #baseUrl(): Promise<URL> {
+    const { settings } = this;
+    const { profile } = await this.#profile();
     if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
-    const baseUrl = parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+    return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+  }
+
+  async #resolveAccount(): Promise<Account> {
+    const { settings } = this;
+    const { name, profile } = await this.#profile();
+    const baseUrl = await this.#baseUrl();
     if (isPlaintextElsewhere(baseUrl))
       this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
     const apiKey = settings.apiKey ?? (await this.#profileKey(name, profile, baseUrl));

@@ -24,7 +24,7 @@ const nouns: Noun[] = [
   },
   {
     name: 'assets',
-    summary: 'list and read assets of any type, wait for them',
+    summary: 'list, read, change, fetch and delete assets of any type',
     load: async () => (await import('./commands/assets/assets.ts')).assets,
   },
   {
@@ -46,6 +46,16 @@ const nouns: Noun[] = [
     name: 'workspaces',
     summary: 'list workspaces, choose the one to work in',
     load: async () => (await import('./commands/workspaces/workspaces.ts')).workspaces,
+  },
+  {
+    name: 'folders',
+    summary: 'see, make, rename, move and delete folders by path',
+    load: async () => (await import('./commands/folders/folders.ts')).folders,
+  },
+  {
+    name: 'embed',
+    summary: 'restrict embedding, keep the list of domains that may',
+    load: async () => (await import('./commands/embed/embed.ts')).embed,
   },
   {
     name: 'play',

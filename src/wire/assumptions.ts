@@ -81,6 +81,7 @@ export const assumptions = [
     topic: 'fields that PATCH accepts',
     assumed: '`name`, `description`, `tags` (slugs)',
     tolerated: 'anything given by name',
+    names: { asset_tags: ['tags'] },
   },
   {
     id: 'A09',

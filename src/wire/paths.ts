@@ -15,5 +15,9 @@ export const paths = {
   upload: () => at('/upload/'),
   workspaces: () => at('/workspaces/'),
   folders: (workspace: string) => at(`/workspaces/${id(workspace)}/folders/`),
+  folder: (workspace: string, uid: string) =>
+    at(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
+  embedSettings: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-settings/`),
+  embedDomains: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-domains/`),
   playbackInfo: () => at('/playback/info/'),
 };

@@ -72,6 +72,9 @@ export type Workspace = Unshown & { uid: string; name?: string; is_primary?: boo
 /** §2 Folder; its fields are assumptions A02 and A03. */
 export type Folder = Unshown & { uid: string; name?: string; children?: Folder[] };
 
+/** §2 Embed settings; the names of the restriction and the allow-list are A05 and A06. */
+export type EmbedRecord = Unshown;
+
 /** §2 Upload session: the answer of POST /upload/. */
 export type UploadSession = Unshown & {
   uid: string;

@@ -157,7 +157,7 @@ describe('bad input', () => {
       2,
       [
         'error: no workspace',
-        '  cause: an upload needs one, and neither a flag, a variable nor the profile names it',
+        '  cause: neither a flag, a variable nor the profile names one',
         '  try:   mediactl workspaces use NAME, or give --workspace',
       ],
       { environment: { MEDIACTL_WORKSPACE: undefined } },

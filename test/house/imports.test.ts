@@ -17,7 +17,17 @@ const directions: Record<string, readonly string[]> = {
   profiles: ['wire', 'errors', 'processes', 'lock'],
   // Of the uploader, only the events that a progress display shows.
   terminal: ['errors', 'clock', 'upload/events', 'profiles/format'],
-  context: ['api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
+  context: [
+    'api',
+    'upload',
+    'profiles',
+    'terminal',
+    'wire',
+    'errors',
+    'clock',
+    'processes',
+    'lock',
+  ],
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
   ],

@@ -2,7 +2,7 @@
 // worker, one for what is generated. Dynamic imports become lazy requires; those of `*.lazy.ts` are
 // files of their own, so that a command does not even parse what it does not use. A lazy file may
 // import none of our classes, since it carries copies of what it imports.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -99,5 +99,6 @@ if (process.argv.includes('--watch')) await (await context(options)).watch();
 else {
   rmSync('dist', { recursive: true, force: true });
   const { metafile } = await build(options);
+  copyFileSync('node_modules/jq-web/jq.wasm', 'dist/jq.wasm'); // where jq.lazy.cjs looks for it
   writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(Object.keys(metafile.inputs)));
 }

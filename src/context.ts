@@ -42,6 +42,11 @@ export type Account = {
 const callTimeoutMs = 30_000;
 const lockWaitMs = 60_000;
 
+const configDirOf = ({ environment, directories }: Host) =>
+  environment.MEDIACTL_CONFIG_DIR || directories.config;
+
+export const profilesOf = (host: Host) => new ProfileFile(configDirOf(host), host.processes);
+
 /** What a command is handed. Everything costly is made when it is first asked for. */
 export class Context {
   readonly host: Host;
@@ -50,18 +55,26 @@ export class Context {
   /** Where uploads under way are kept. */
   readonly stateDir: string;
   readonly configDir: string;
+  /** The whole tree of Commander's commands, for what is made from it. */
+  readonly commandTree: () => Promise<unknown>;
   /** Told of every wait; a command with a progress display listens here. */
   onNotice: ((notice: TransportNotice) => void) | undefined;
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
 
-  constructor(host: Host, settings: Settings) {
+  constructor(
+    host: Host,
+    settings: Settings,
+    profiles: ProfileFile,
+    commandTree: () => Promise<unknown>,
+  ) {
     this.host = host;
     this.settings = settings;
-    this.configDir = host.environment.MEDIACTL_CONFIG_DIR || host.directories.config;
+    this.profiles = profiles;
+    this.commandTree = commandTree;
+    this.configDir = configDirOf(host);
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
-    this.profiles = new ProfileFile(this.configDir, host.processes);
     this.terminal.redactor.add(settings.apiKey);
   }
 
@@ -185,7 +198,7 @@ export class Context {
       profile: settings.apiKey ? 'environment' : (name ?? 'environment'),
       baseUrl,
       apiKey,
-      workspace: settings.workspace ?? profile?.workspace,
+      workspace: settings.workspace,
       names: profile?.names ?? {},
     };
   }

@@ -68,6 +68,16 @@ const nouns: Noun[] = [
     load: async () => (await import('./commands/api/api.ts')).api,
   },
   {
+    name: 'config',
+    summary: 'see what is set, and where; keep settings in a profile',
+    load: async () => (await import('./commands/config/config.ts')).config,
+  },
+  {
+    name: 'doctor',
+    summary: 'check this machine, the account and the service; learn its names',
+    load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
+  },
+  {
     name: 'sandbox',
     summary: 'run the whole service on this machine, to try and to test with',
     load: async () => (await import('./commands/sandbox/sandbox.ts')).sandbox,
@@ -97,8 +107,8 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const error =
       thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
     // Where the settings themselves are wrong, argv tells what form was wanted.
-    const output = settled.settings?.output ?? (argv.includes('--json') ? 'json' : 'human');
-    showError(host.terminal, error, output === 'json' || output === 'jsonl');
+    const format = settled.settings?.shape.format ?? (argv.includes('--json') ? 'json' : 'human');
+    showError(host.terminal, error, format === 'json' || format === 'jsonl');
     if (settled.settings?.debug)
       host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
@@ -189,19 +199,22 @@ const runner =
     for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
       chain.unshift(at.opts() as GlobalOptions);
     // Loaded by the command that runs: --version and --help pay for none of it.
-    const [{ Context }, { resolveSettings }, { present }] = await Promise.all([
+    const [{ Context, profilesOf }, { resolveSettings }, { present }] = await Promise.all([
       import('./context.ts'),
       import('./profiles/settings.ts'),
       import('./terminal/output.ts'),
     ]);
-    const settings = resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
+    const profiles = profilesOf(host);
+    const { environment, cwd, version } = host;
+    const config = await profiles.read();
+    const settings = resolveSettings(mergedGlobals(chain), environment, cwd, config);
     settled.settings = settings;
     host.terminal.configure(settings);
-    const context = new Context(host, settings);
+    const context = new Context(host, settings, profiles, () => wholeTree(version));
     try {
       const outcome = await perform(context, ...input);
       const result = 'result' in outcome ? outcome.result : outcome;
-      await present(host.terminal, settings.output, result, host.clock.now());
+      await present(host.terminal, settings.shape, result, host.clock.now());
       if ('failure' in outcome && outcome.failure) throw outcome.failure;
     } finally {
       await context.close();

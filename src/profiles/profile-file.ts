@@ -14,6 +14,8 @@ export type Profile = {
   keyStore: 'file' | 'keychain';
   /** Uid of the workspace that commands use. */
   workspace?: string;
+  /** What `config set` keeps for this profile: output, folder, color and others. */
+  settings?: Record<string, string>;
   /** Field names of this service, where our guess is wrong (wire/assumptions). */
   names?: NameOverrides;
 };

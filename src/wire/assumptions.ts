@@ -176,6 +176,8 @@ const guessed = Object.assign(
   ...assumptions.flatMap((row) => ('names' in row ? [row.names] : [])),
 ) as Record<NameKey, readonly string[]>;
 
+export const nameKeys = Object.keys(guessed) as NameKey[];
+
 /** The names to try for a key, best first: the override alone where there is one. */
 export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {
   const override = overrides[key];

@@ -19,5 +19,7 @@ export const paths = {
     at(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
   embedSettings: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-settings/`),
   embedDomains: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-domains/`),
+  /** Not in the specification; services of its kind describe themselves there. */
+  description: () => at('/openapi.json'),
   playbackInfo: () => at('/playback/info/'),
 };

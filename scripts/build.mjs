@@ -62,7 +62,7 @@ const options = {
     mediactl: 'src/main.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/worker.ts',
-    reference: 'src/reference/reference.ts',
+    generated: 'src/generated.ts',
   },
   outdir: 'dist',
   outExtension: { '.js': '.cjs' },

@@ -4,7 +4,6 @@ import type { Host } from './context.ts';
 import {
   asMediactlError,
   type ExitCode,
-  exitCodeMeanings,
   exitCodes,
   type MediactlError,
   usageError,
@@ -13,7 +12,7 @@ import type { GlobalOptions, Settings } from './profiles/settings.ts';
 import { showError } from './terminal/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
-type Noun = { name: string; summary: string; aliases?: string[]; load(): Promise<Define> };
+type Noun = { name: string; summary: string; isHidden?: boolean; load(): Promise<Define> };
 
 /** The command tree, noun by noun; a noun's module is loaded when it is called. */
 const nouns: Noun[] = [
@@ -82,6 +81,27 @@ const nouns: Noun[] = [
     summary: 'run the whole service on this machine, to try and to test with',
     load: async () => (await import('./commands/sandbox/sandbox.ts')).sandbox,
   },
+  {
+    name: 'completion',
+    summary: 'print the completion script of a shell',
+    load: async () => (await import('./reference/verbs/completion.ts')).completion,
+  },
+  {
+    name: 'commands',
+    summary: 'list every command, as JSON too',
+    load: async () => (await import('./reference/verbs/commands.ts')).commands,
+  },
+  {
+    name: 'schema',
+    summary: 'print the JSON Schema of what mediactl prints',
+    load: async () => (await import('./reference/verbs/schema.ts')).schema,
+  },
+  {
+    name: '__complete',
+    summary: 'names for completion',
+    isHidden: true,
+    load: async () => (await import('./reference/verbs/complete.ts')).complete,
+  },
 ];
 
 /**
@@ -96,7 +116,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const program = buildProgram(host, settled, (command) => {
       called = command;
     });
-    await program.parseAsync(spellHelp(argv, program).map(spellDebug), { from: 'user' });
+    await program.parseAsync((await spellHelp(argv, program)).map(spellDebug), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
@@ -165,12 +185,16 @@ function addNouns(program: Command, version: string): Command {
     .showSuggestionAfterError()
     .addHelpText(
       'after',
-      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes',
+      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes|environment|formatting|scripting',
     );
   for (const option of globalOptions()) program.addOption(option);
-  for (const { name, summary, load } of nouns)
+  for (const { name, summary, isHidden = false, load } of nouns)
     lazily.set(
-      program.command(name).summary(summary).description(capitalized(summary)).helpCommand(false),
+      program
+        .command(name, { hidden: isHidden })
+        .summary(summary)
+        .description(capitalized(summary))
+        .helpCommand(false),
       load,
     );
   return program;
@@ -226,13 +250,12 @@ const spellDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
 /** `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
-function spellHelp(argv: readonly string[], program: Command): string[] {
+async function spellHelp(argv: readonly string[], program: Command): Promise<string[]> {
   if (argv[0] !== 'help') return [...argv];
-  if (argv[1] === 'exit-codes') {
-    const rows = Object.entries(exitCodeMeanings).map(
-      ([code, meaning]) => `${code.padStart(3)}  ${meaning}\n`,
-    );
-    program.configureOutput().writeOut?.(rows.join(''));
+  const { topics } = await import('./reference/topics.ts');
+  const topic = topics[argv[1] ?? ''];
+  if (topic) {
+    program.configureOutput().writeOut?.(topic.text());
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
   const [, noun] = argv;

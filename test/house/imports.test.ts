@@ -31,8 +31,9 @@ const directions: Record<string, readonly string[]> = {
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
   ],
-  reference: ['program', 'commands', 'errors', 'wire'],
-  program: ['commands', 'context', 'profiles', 'terminal', 'errors'],
+  reference: ['commands', 'context', 'upload', 'profiles', 'terminal', 'wire', 'errors'],
+  program: ['commands', 'reference', 'context', 'profiles', 'terminal', 'errors'],
+  generated: ['program', 'reference'],
   main: ['program', 'terminal', 'clock', 'errors'],
   sandbox: ['wire'],
 };

@@ -40,7 +40,6 @@ export function createApp(service: Service): App {
   const limited = bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge });
   for (const path of ['playback/info/', 'assets/*', 'videos/*', 'workspaces/*'])
     app.use(`${apiPrefix}/${path}`, limited);
-  app.use('/watch/*', limited);
   for (const routes of [
     assetRoutes,
     uploadRoutes,

@@ -18,10 +18,13 @@ export const mayCall = (c: Context, settings: EmbedSettings): boolean =>
 function isAllowed(c: Context, page: string | undefined, settings: EmbedSettings): boolean {
   if (!settings.enabled || page === undefined) return true;
   if (!URL.canParse(page)) return false; // "null": a page that hides where it is from
-  const { host, hostname } = new URL(page);
-  // The Host was checked (app.ts): it is this sandbox by one of its names.
-  return host === c.req.header('host') || settings.domains.includes(hostname);
+  const { hostname, port } = new URL(page);
+  const isOwn = ownNames.has(hostname) && port === new URL(c.req.url).port;
+  return isOwn || settings.domains.includes(hostname);
 }
+
+/** Of the sandbox: those that its Host check lets in. */
+const ownNames = new Set(['localhost', '127.0.0.1']);
 
 /** The directive that lets these pages alone take this one in; none where anybody may. */
 export function frameAncestors({ enabled, domains }: EmbedSettings): string | undefined {

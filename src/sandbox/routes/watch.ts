@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { noticePage, type Page, watchPage } from '../../player/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import type { App } from '../http.ts';
@@ -22,6 +23,7 @@ export function watchRoutes(app: App, service: Service): void {
     }
   });
 
+  app.use('/watch/*', bodyLimit({ maxSize: maxReportBytes, onError: tooLarge }));
   app.openapi(
     createRoute({
       hide: true, // no part of the API
@@ -43,6 +45,12 @@ export function watchRoutes(app: App, service: Service): void {
     },
   );
 }
+
+/** A token and a number. */
+const maxReportBytes = 4096;
+const tooLarge = () => {
+  throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);
+};
 
 const reported = z.strictObject({
   playback_token: z.string(),

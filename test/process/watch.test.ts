@@ -110,7 +110,6 @@ describe.runIf(chromiumPath)('the watch page of a video', () => {
       expect(await ground(light.page)).toBe('rgb(246, 246, 244)');
       expect(await ground(dark.page)).toBe('rgb(19, 20, 23)');
       expect((await state(dark.page)).paused).toBe(true);
-      await light.page.context().close();
     } finally {
       await other.end();
     }
@@ -208,12 +207,44 @@ describe.runIf(chromiumPath)('other pages', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('a third party plays in a sandboxed frame of its own', async () => {
-    const provider = await site('<p>Their player</p><script>top.location = "/away"</script>');
+  it('thumbnails of a document stay, and one that is broken goes', async () => {
+    const { uid } = await upload(fixture('still.jpg'));
+    const [{ url }] = (await infoOf(uid)).variants;
+    const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
+    const thumbnails = [url.url.replace(/.$/, '*'), ...good];
     const { page } = await open(
+      await site(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
+    );
+    const images = page.locator('.thumbnails img');
+    await until(() => images.count()).toBe(40);
+    await images.last().scrollIntoViewIfNeeded();
+    await until(() => page.evaluate('document.images[39].naturalWidth')).toBe(320);
+    expect(await images.count()).toBe(40);
+  });
+
+  it('says that a position cannot be kept, and plays on', async () => {
+    const position = { url: '/nowhere', playbackToken: 'x' };
+    const url = await listen((request, response) =>
+      request.url === '/nowhere'
+        ? answer(response, 401)
+        : answer(response, 200, document, { 'content-type': 'text/html' }),
+    );
+    const document = pageOf({ title: 'x', info: await infoOf(await clip()), position });
+    const { page } = await open(url);
+    await page.getByRole('button', { name: 'The crane' }).click();
+    await page.getByText('Where you are is not kept').waitFor();
+    await until(() => currentTime(page)).toBeGreaterThan(4.2);
+  });
+
+  it('a third party shows in a frame that cannot take the page away', async () => {
+    const provider = await site('<p>Their player</p><a href="/away" target="_top">Leave</a>');
+    const { page, complaints } = await open(
       await site(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
     );
-    expect(await page.frameLocator('iframe').locator('p').innerText()).toBe('Their player');
+    const frame = page.frameLocator('iframe');
+    expect(await frame.locator('p').innerText()).toBe('Their player');
+    await frame.getByRole('link').click();
+    await until(async () => complaints.join()).toMatch('allow-top-navigation');
     expect(await page.title()).toBe('Theirs');
   });
 

@@ -7,24 +7,24 @@ const everyMs = 5_000;
 export function reportPosition(media: HTMLMediaElement, { url, playbackToken }: PositionReport) {
   let told = Number.NaN;
   let toldAt = 0;
-  let isRefused = false;
 
   const report = () => {
     // Before anything has moved there is nothing to tell, and 0 would forget where they were.
     const { currentTime } = media;
-    if (isRefused || currentTime === 0 || currentTime === told) return;
+    if (currentTime === 0 || currentTime === told) return;
     told = currentTime;
     toldAt = Date.now();
-    send(url, { playback_token: playbackToken, position_seconds: currentTime }).catch(() => {
-      isRefused = true;
-      note('Where you are is not kept: the service does not take it.');
-    });
+    send(url, { playback_token: playbackToken, position_seconds: currentTime }).then(
+      () => note(''),
+      () => note('Where you are is not kept: the service does not take it.'),
+    );
+  };
+  const reportNowAndThen = () => {
+    if (Date.now() - toldAt >= everyMs) report();
   };
 
-  media.addEventListener('timeupdate', () => {
-    if (!media.paused && Date.now() - toldAt >= everyMs) report();
-  });
-  for (const event of ['pause', 'ended', 'seeked']) media.addEventListener(event, report);
+  for (const event of ['timeupdate', 'seeked']) media.addEventListener(event, reportNowAndThen);
+  for (const event of ['pause', 'ended']) media.addEventListener(event, report);
   addEventListener('pagehide', report);
 }
 

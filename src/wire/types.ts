@@ -58,7 +58,11 @@ export type PlaybackInfo = Unshown & {
   subtitle_tracks?: unknown[];
   waveform_url?: string | SignedUrl | null;
   /** Image (A15). */
-  variants?: (Unshown & { url?: string | SignedUrl; width?: number; height?: number })[];
+  variants?: (Unshown & {
+    url?: string | SignedUrl;
+    width?: number | null;
+    height?: number | null;
+  })[];
   /** Document. */
   url?: string | null;
   thumbnails?: unknown[];

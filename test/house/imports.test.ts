@@ -30,12 +30,14 @@ const directions: Record<string, readonly string[]> = {
   ],
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
+    'player',
   ],
   reference: ['commands', 'context', 'upload', 'profiles', 'terminal', 'wire', 'errors'],
   program: ['commands', 'reference', 'context', 'profiles', 'terminal', 'errors'],
   generated: ['program', 'reference'],
   main: ['program', 'terminal', 'clock', 'errors'],
-  sandbox: ['wire'],
+  sandbox: ['wire', 'player'],
+  player: ['wire'],
 };
 
 const files = readdirSync(src, { recursive: true, withFileTypes: true })
@@ -97,6 +99,7 @@ it('only the transport talks to the network, on the client’s side', () => {
   const guilty = files.filter(
     (file) =>
       room(place(file)) !== 'sandbox' &&
+      !place(file).startsWith('player/browser/') && // a page's own, in a browser
       /\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
   );
   expect(guilty.map(place).sort()).toEqual([

@@ -3,6 +3,7 @@ import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
+import { playerConfig } from './playback.ts';
 import {
   assetQuery,
   detail,
@@ -102,7 +103,7 @@ export function assetRoutes(app: App, service: Service): void {
               uid,
               service.now() + service.playbackLifetimeMs,
             ),
-            player_config: { auto_play: false, theme: 'dark' },
+            player_config: playerConfig(service),
             items: [{ asset: { uid, thumbnail_url: null } }],
           },
           200,

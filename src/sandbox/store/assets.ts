@@ -18,6 +18,7 @@ export type AssetRow = {
   chapters: string;
   tags: string;
   parent_uid: string | null;
+  resume_position_seconds: number | null;
   created_at: string;
   updated_at: string;
 };
@@ -146,6 +147,11 @@ export class Assets {
       now,
       uid,
     );
+  }
+
+  /** Where playback goes on; null begins anew. Watching is no change of the asset. */
+  setResumePosition(uid: string, seconds: number | null): void {
+    this.#store.run('UPDATE assets SET resume_position_seconds = ? WHERE uid = ?', seconds, uid);
   }
 
   setProcessed(uid: string, found: Processed, now: string): void {

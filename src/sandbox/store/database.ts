@@ -107,4 +107,5 @@ CREATE TABLE folders (
 );
 CREATE INDEX folders_parent ON folders (parent_uid);
 CREATE INDEX assets_parent ON assets (parent_uid);`,
+  'ALTER TABLE assets ADD COLUMN resume_position_seconds REAL;',
 ] as const;

@@ -19,7 +19,7 @@ _mediactl() {
     [[ $word == = ]] && continue
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--set|--set-json|--body|--tagged|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--lines) skip=$word ;;
+      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--set|--set-json|--body|--tagged|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--theme|--lines) skip=$word ;;
       -*) ;;
       *)
         case "$path${path:+ }$word" in
@@ -111,6 +111,7 @@ _mediactl() {
     --token-file) _mediactl_names files "$cur"; return ;;
     --input) _mediactl_names files "$cur"; return ;;
     --data) _mediactl_names files "$cur"; return ;;
+    --theme) COMPREPLY=($(compgen -W 'light dark' -- "$cur")); return ;;
     *) return ;;
   esac
   case $path in
@@ -166,7 +167,7 @@ _mediactl() {
     'embed domains add') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') more=1 ;;
     'embed domains rm') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') more=1 ;;
     'embed domains sync') words='' flags='-f --file --prune --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
-    'play') words='' flags='--url --info --check --open --player --source --size --asset --token-file --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
+    'play') words='' flags='--url --info --check --open --player --web --source --size --asset --token-file --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'api') words='' flags='-X --method -f --raw-field -F --field -H --header --input --paginate -i --include --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') ;;
     'config') words='ls get set unset path' flags='' values=() ;;
     'config ls') words='' flags='--show-origin --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
@@ -176,7 +177,7 @@ _mediactl() {
     'config path') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'doctor') words='' flags='--learn --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox') words='start stop status reset logs' flags='' values=() ;;
-    'sandbox start') words='' flags='--port --data --foreground --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
+    'sandbox start') words='' flags='--port --data --auto-play --theme --foreground --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox stop') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox status') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox reset') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;

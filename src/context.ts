@@ -27,6 +27,8 @@ export type Host = {
   version: string;
   /** The built sandbox server. */
   sandboxProgram: string;
+  /** The built script of a page that plays. */
+  playerScript: string;
 };
 
 /** Who calls, and where: what flags, variables and the profile come to. */

@@ -17,7 +17,7 @@ export type CommandNode = {
   children: readonly CommandNode[];
 };
 
-export type ArgumentNode = {
+type ArgumentNode = {
   /** `<id...>` */
   term: string;
   description: string;

@@ -55,7 +55,7 @@ const notTried = (cause: MediactlError) =>
   new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
 
 /** What the machine formats print of each. */
-export type WriteRecord = {
+type WriteRecord = {
   uid: string;
   name: string | null;
   done: boolean;

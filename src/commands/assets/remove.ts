@@ -36,9 +36,9 @@ export function remove(command: Command, run: Run, collection: Collection): void
             context,
             targets.map(({ uid }) => assets.deleting(uid)),
           );
-        const verb = 'move to the trash';
+        const deed = (what: string) => `move ${what} to the trash`;
         await agree(context, targets, {
-          verb,
+          deed,
           noun: collection,
           flag: '--max-delete',
           most,
@@ -50,7 +50,9 @@ export function remove(command: Command, run: Run, collection: Collection): void
         });
         const gone = outcomes.filter(({ error }) => !error).length;
         if (gone > 0)
-          context.terminal.say(`${gone} moved to the trash; the API cannot restore them`);
+          context.terminal.say(
+            `${gone} moved to the trash; the API cannot restore ${gone === 1 ? 'it' : 'them'}`,
+          );
         return outcomeOf(outcomes, 'moved to the trash', collection);
       }),
     );

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { bytes } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type Result, type Row, record } from '../../terminal/result.ts';
+import { type Dress, type Result, type Row, record } from '../../terminal/result.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
 
 type Saved = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
@@ -22,11 +22,13 @@ export async function save(
   if (path === '-') return toStdout(context, url);
   await mayReplace(context, path);
   const part = `${path}.part`;
-  const handle = await open(part, 'w', 0o600).catch((error: Error) => {
+  // Appending, so that after a truncation the next write begins at the beginning.
+  const handle = await open(part, 'a', 0o600).catch((error: Error) => {
     throw usageError(`cannot write ${path}`, 'give another place with -o', error.message);
   });
   let saved: Downloaded;
   try {
+    await handle.truncate(0); // what a killed run left
     saved = await downloaded(context, url, path, {
       write: async (chunk) => {
         await handle.appendFile(chunk);
@@ -44,9 +46,9 @@ export async function save(
   return record<Saved>({ ...shown, content_type: saved.contentType ?? null }, assetUid, savedRows);
 }
 
-const savedRows = ({ path, size_bytes, content_type }: Saved): Row[] => [
+const savedRows = ({ path, size_bytes, content_type }: Saved, { isTerminal }: Dress): Row[] => [
   ['saved', path],
-  ['size', bytes(size_bytes)],
+  ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
   ['type', content_type ?? ''],
 ];
 

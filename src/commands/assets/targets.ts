@@ -36,8 +36,8 @@ export async function targetsOf(
 }
 
 type Asked = {
-  /** "move to the trash", "update". */
-  verb: string;
+  /** What would be done: "update 3 assets", "move 3 assets to the trash". */
+  deed(what: string): string;
   noun: string;
   /** `--max-delete` */
   flag: string;
@@ -52,10 +52,10 @@ type Asked = {
 export async function agree(
   { terminal, settings }: Context,
   targets: readonly Target[],
-  { verb, noun, flag, most, byFilter }: Asked,
+  { deed, noun, flag, most, byFilter }: Asked,
 ): Promise<void> {
   const count = targets.length;
-  const what = `${verb} ${count} ${count === 1 ? noun.replace(/s$/, '') : noun}`;
+  const what = deed(`${count} ${count === 1 ? noun.replace(/s$/, '') : noun}`);
   if (byFilter && count > most) {
     const problem = usageError(
       `${count} ${noun} match, more than ${flag} ${most}`,
@@ -70,7 +70,7 @@ export async function agree(
   }
   if (count === 0) return;
   if (terminal.isInteractive && !settings.yes) terminal.say(sample(targets));
-  await confirm(terminal, `${verb[0]?.toUpperCase()}${what.slice(1)}?`, {
+  await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
     yes: settings.yes,
     instead: 'the same command with --yes',
   });

@@ -63,7 +63,13 @@ export function update(command: Command, run: Run, collection: Collection): void
         }
         if (byFilter)
           await agree(context, targets, {
-            ...{ verb: 'update', noun: collection, flag: '--max-update', most, byFilter },
+            ...{
+              deed: (what: string) => `update ${what}`,
+              noun: collection,
+              flag: '--max-update',
+              most,
+              byFilter,
+            },
           });
         const outcomes = await eachOf(context, targets, ({ uid }) => assets.update(uid, fields));
         return outcomeOf(outcomes, 'updated', collection);

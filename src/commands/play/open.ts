@@ -41,9 +41,9 @@ export async function openWithPlayer(
 }
 
 /** Hands it to the desktop; what opens it goes on after this process. */
-export async function openWithDefault(target: URL | string): Promise<void> {
+export async function openWithDefault(target: URL): Promise<void> {
   const { open } = await import('./open.lazy.ts');
-  const child = await open(String(target));
+  const child = await open(target.href);
   const [code] = await Promise.race([
     once(child, 'exit'),
     new Promise<[number]>((resolve) => setTimeout(() => resolve([0]), 1000).unref()),

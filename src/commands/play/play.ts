@@ -10,8 +10,9 @@ import { nearest, type Playable, parseSize, playables } from './playables.ts';
 import { assertNotBlocked, nothingToPlay, type Playback, resolvePlayback } from './resolve.ts';
 import { playWithToken } from './token.ts';
 import { checkRows, playbackRows } from './views.ts';
+import { openAsPage } from './web.ts';
 
-const ways = ['url', 'info', 'check', 'open', 'player'] as const;
+const ways = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
 
 export const play: Define = (command, run) => {
   example(
@@ -33,6 +34,7 @@ export const play: Define = (command, run) => {
     .option('--check', 'follow it to the first bytes of media, and say which link broke')
     .option('--open', 'open it with what this machine opens such URLs with')
     .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or any command')
+    .option('--web', 'open a page of this machine that plays it, chapters and all')
     .addOption(
       new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const),
     )
@@ -44,7 +46,8 @@ export const play: Define = (command, run) => {
         const [way, other] = ways.filter((each) => options[each] !== undefined);
         if (other) throw usageError(`--${way} and --${other} exclude each other`);
         const size = options.size === undefined ? undefined : parseSize(options.size);
-        const { uid, info } = await playbackOf(context, id, options);
+        const { uid, ...playback } = await playbackOf(context, id, options);
+        const { info } = playback;
         if (way === 'info')
           return record(info, uid, (shown) => `${JSON.stringify(shown, null, 2)}\n`);
         assertNotBlocked(uid, info);
@@ -64,14 +67,10 @@ export const play: Define = (command, run) => {
         if (way === undefined)
           return record(info, uid, (shown, dress) => playbackRows(shown, chosen, dress));
         if (context.onlyPretends(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
-        if (options.player !== undefined)
-          await openWithPlayer(
-            context,
-            options.player,
-            best.url,
-            info.resume_position_seconds ?? 0,
-          );
-        else await openWithDefault(best.url);
+        const resumeSeconds = info.resume_position_seconds ?? 0;
+        if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
+        else if (options.player === undefined) await openWithDefault(best.url);
+        else await openWithPlayer(context, options.player, best.url, resumeSeconds);
         return nothing;
       }),
     );

@@ -1,0 +1,176 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { key, library, workspace } from '../support/library.ts';
+import { record } from '../support/recording-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* Completions in the shells themselves. What the service names is never evaluated by any of them. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const has = (program: string) => {
+  try {
+    execFileSync(program, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    process.stderr.write(`SKIPPED: ${program} is not installed\n`);
+    return false;
+  }
+};
+
+let home: string;
+let requests: { path: string }[];
+let env: Record<string, string>;
+const canary = () => join(home, 'evaluated');
+
+/** A service whose names are as hostile as a shell could fear. */
+const hostile = () => [
+  `$(touch ${canary()})`,
+  `\`touch ${canary()}\``,
+  `a; touch ${canary()}`,
+  'two words',
+  "it's",
+  'tab\there',
+  'line\nend',
+];
+
+beforeAll(() => {
+  home = temporaryFolder();
+  mkdirSync(join(home, 'bin'));
+  symlinkSync(join(root, 'bin/mediactl.js'), join(home, 'bin/mediactl'));
+});
+
+const serve = async () => {
+  const answers = library();
+  const server = await record((request) =>
+    request.path.endsWith('/folders/')
+      ? { body: hostile().map((name, n) => ({ uid: `u${n}`, name, children: [] })) }
+      : answers(request),
+  );
+  requests = server.requests;
+  mkdirSync(join(home, 'config'), { recursive: true });
+  const profile = { baseUrl: server.url, key, keyStore: 'file', workspace };
+  writeFileSync(
+    join(home, 'config/config.json'),
+    JSON.stringify({ current: 'main', profiles: { main: profile, 'other-one': profile } }),
+  );
+  env = {
+    PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+    HOME: home,
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    // names are kept for a minute: each test begins without them
+    MEDIACTL_STATE_DIR: temporaryFolder(),
+    MEDIACTL_KEY_STORE: 'file',
+  };
+};
+
+const shell = async (program: string, args: string[]) =>
+  (await promisify(execFile)(program, args, { env, cwd: home, timeout: 20_000 })).stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** The candidates for the last of the words, as each shell itself finds them. */
+const completers: Record<string, (words: string[]) => Promise<string[]>> = {
+  bash: (words) =>
+    shell('bash', [
+      '--norc',
+      '-c',
+      `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mediactl; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      'bash',
+      join(root, 'completions/mediactl.bash'),
+      ...words,
+    ]),
+  // zsh hands candidates to compadd and _describe: they are what is listened to.
+  zsh: (words) =>
+    shell('zsh', [
+      '-f',
+      '-c',
+      `compdef() { :; }; _files() { print -r -- FILES }
+       compadd() { local word; for word in "\${@[2,-1]}"; do [[ $word == \${words[CURRENT]}* ]] && print -r -- $word; done }
+       _describe() { local word; for word in "\${(@P)2}"; do [[ $word == \${words[CURRENT]}* ]] && print -r -- \${word%%:*}; done }
+       source $1; shift; words=("$@"); CURRENT=$#; _mediactl; true`,
+      'zsh',
+      join(root, 'completions/_mediactl'),
+      ...words,
+    ]),
+  fish: async (words) => {
+    const line = words.join(' ');
+    const found = await shell('fish', [
+      '--no-config',
+      '-c',
+      `source '${join(root, 'completions/mediactl.fish')}'; complete -C '${line.replaceAll("'", "\\'")}'`,
+    ]);
+    return found.map((each) => each.split('\t')[0] as string);
+  },
+};
+
+describe.each(Object.keys(completers).filter(has))('%s', (name) => {
+  const complete = (...words: string[]) =>
+    (completers[name] as (words: string[]) => Promise<string[]>)(['mediactl', ...words]);
+
+  it('commands, verbs and flags, three levels deep', async () => {
+    await serve();
+    expect(await complete('as')).toEqual(['assets']);
+    expect(await complete('assets', 'up')).toEqual(['update']);
+    expect((await complete('embed', 'domains', '')).sort()).toEqual(['add', 'ls', 'rm', 'sync']);
+    expect(await complete('embed', 'domains', 'sync', '--pru')).toEqual(['--prune']);
+    expect(await complete('--json', 'assets', 'ls', '--created-a')).toEqual(['--created-after']);
+    expect(await complete('assets', 'list', '--stat')).toEqual(['--status']);
+  });
+
+  it('the values of a flag, and nothing where it takes any text', async () => {
+    await serve();
+    expect(await complete('play', 'x', '--source', 'h')).toEqual(['hls']);
+    expect(await complete('completion', 'x', '--profile', 'oth')).toEqual(['other-one']);
+    expect(await complete('assets', 'ls', '--search', '')).toEqual([]);
+  });
+
+  it('names of workspaces and recent assets, asked of the service once a minute', async () => {
+    await serve();
+    expect(await complete('workspaces', 'use', 'M')).toEqual(['Main']);
+    expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
+    const before = requests.length;
+    expect(await complete('assets', 'get', 'Q')).toEqual(['Quay']);
+    expect(requests.length).toBe(before);
+  });
+
+  it('hostile names are offered as text, those that nobody can type are not, none is run', async () => {
+    await serve();
+    const found = await complete('folders', 'rm', '');
+    expect(found).toHaveLength(5);
+    expect(found.join('\n')).toContain('touch');
+    expect(found.some((each) => /two(\\)? words/.test(each))).toBe(true);
+    expect(() => readFileSync(canary())).toThrow('ENOENT');
+  });
+
+  it('a service that does not answer: no names, and no word', async () => {
+    await serve();
+    writeFileSync(
+      join(home, 'config/config.json'),
+      JSON.stringify({
+        current: 'main',
+        profiles: { main: { baseUrl: 'http://127.0.0.1:9', key, keyStore: 'file', workspace } },
+      }),
+    );
+    expect(await complete('assets', 'get', '')).toEqual([]);
+  });
+});
+
+it('mediactl completion prints what is in completions/', async () => {
+  await serve();
+  for (const [name, file] of [
+    ['bash', 'mediactl.bash'],
+    ['zsh', '_mediactl'],
+    ['fish', 'mediactl.fish'],
+    ['powershell', 'mediactl.ps1'],
+  ]) {
+    const { stdout } = await promisify(execFile)('mediactl', ['completion', name as string], {
+      env,
+    });
+    expect(stdout).toBe(readFileSync(join(root, 'completions', file as string), 'utf8'));
+  }
+});

@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Packages in CommonJS as Node itself gives them: jq-web exports a promise.
+    deps: { interopDefault: false },
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     globalSetup: './test/support/global-setup.ts',

@@ -1,7 +1,7 @@
 import jqWeb from 'jq-web';
 
 /** jq itself, compiled to WebAssembly. */
-type Jq = { raw(json: string, filter: string, flags: string[]): string };
+type Jq = { raw(json: string, filter: string, flags: string[]): string | undefined };
 
 /**
  * Runs a jq filter over JSON text: strings come out bare, everything else as compact JSON, a line
@@ -13,7 +13,7 @@ export async function runJq(
 ): Promise<{ text: string } | { problem: string }> {
   const jq = (await jqWeb) as Jq;
   try {
-    return { text: jq.raw(json, filter, ['-c', '-r']) };
+    return { text: jq.raw(json, filter, ['-c', '-r']) ?? '' };
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
     return { problem: (stderr || message).replace(/^jq: /, '').trim() };

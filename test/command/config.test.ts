@@ -1,0 +1,131 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { globalOptions } from '../../src/commands/command.ts';
+import { sources } from '../../src/profiles/sources.ts';
+import { Cli } from '../support/cli.ts';
+
+let cli: Cli;
+const configPath = () => join(cli.home, 'config/config.json');
+beforeEach(() => {
+  cli = new Cli();
+  mkdirSync(join(cli.home, 'config'));
+  const profile = { baseUrl: 'http://127.0.0.1:9', key: 'a-key-of-this-test', keyStore: 'file' };
+  const main = { ...profile, workspace: '00000000-0000-4000-8000-000000000001' };
+  writeFileSync(
+    configPath(),
+    JSON.stringify({ current: 'main', profiles: { main, other: profile } }),
+  );
+});
+
+const setting = async (key: string, environment = {}, cwd = cli.home, flags: string[] = []) => {
+  const all = await cli.json(['config', 'ls', ...flags], { environment, cwd });
+  const { value, origin } = all.find((each: { key: string }) => each.key === key);
+  return [value, origin];
+};
+
+describe('where a setting comes from', () => {
+  it('flag > variable > .mediactl.json > profile > default', async () => {
+    const project = join(cli.home, 'project/deep');
+    mkdirSync(project, { recursive: true });
+    const file = join(cli.home, 'project/.mediactl.json');
+    expect(await setting('max_wait')).toEqual(['1h', 'default']);
+    expect(await setting('workspace')).toEqual([
+      '00000000-0000-4000-8000-000000000001',
+      'profile main',
+    ]);
+    writeFileSync(file, '{"workspace": "from the file", "folder": "/inbox"}');
+    expect(await setting('workspace', {}, project)).toEqual(['from the file', file]);
+    expect(await setting('folder', {}, project)).toEqual(['/inbox', file]);
+    const environment = { MEDIACTL_WORKSPACE: 'from the variable' };
+    expect(await setting('workspace', environment, project)).toEqual([
+      'from the variable',
+      'MEDIACTL_WORKSPACE',
+    ]);
+    expect(await setting('workspace', environment, project, ['-w', 'from the flag'])).toEqual([
+      'from the flag',
+      '--workspace',
+    ]);
+  });
+
+  it.each(['base_url', 'api_key', 'key', 'names'])(
+    'the project file cannot set %s: it must not move a key',
+    async (name) => {
+      writeFileSync(join(cli.home, '.mediactl.json'), JSON.stringify({ [name]: 'x' }));
+      const { code, stderr } = await cli.run(['config', 'ls']);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`it may not set ${name}`)]);
+    },
+  );
+
+  it('every global option has a variable, and every variable does what its option does', async () => {
+    const flags = Object.values(sources).flatMap((source) =>
+      'flag' in source ? source.flag.split(', ') : [],
+    );
+    expect(
+      globalOptions()
+        .map(({ long }) => long)
+        .sort(),
+    ).toEqual([...flags].sort());
+    const { stdout } = await cli.run(['help', 'environment']);
+    for (const { variable } of Object.values(sources)) expect(stdout).toContain(variable);
+    const printed = async (environment: Record<string, string>) =>
+      (await cli.run(['config', 'ls'], { environment })).stdout;
+    expect(await printed({ MEDIACTL_OUTPUT: 'quiet' })).toMatch(/^profile\napi_key\n/);
+    expect(await printed({ MEDIACTL_FIELDS: 'key' })).toMatch(/^profile\napi_key\n/);
+    expect(await printed({ MEDIACTL_JQ: '.[0].key' })).toBe('profile\n');
+    expect(await printed({ MEDIACTL_PROFILE: 'other' })).toMatch(/^profile\tother\n/);
+    const dry = await cli.run(['auth', 'switch', 'other'], {
+      environment: { MEDIACTL_DRY_RUN: '1' },
+    });
+    expect(dry.stderr).toContain('dry run');
+    const wrong = await cli.run(['config', 'ls'], { environment: { MEDIACTL_MAX_WAIT: 'soon' } });
+    expect(wrong.code).toBe(2);
+  });
+
+  it('keys are masked', async () => {
+    const key = 'sk_live_0123456789abcdef';
+    const [value, origin] = await setting('api_key', { MEDIACTL_API_KEY: key });
+    expect([value, origin]).toEqual(['sk_l…cdef', 'MEDIACTL_API_KEY']);
+    const { stdout } = await cli.run(['config', 'ls', '--json']);
+    expect(stdout).not.toContain('a-key-of-this-test');
+  });
+});
+
+describe('config set', () => {
+  it('keeps a setting in the profile, 0600, and unset takes it out', async () => {
+    await cli.run(['config', 'set', 'output', 'json']);
+    expect(JSON.parse((await cli.run(['config', 'path'])).stdout)).toBe(configPath());
+    expect(await setting('output', {}, cli.home, ['--profile', 'other'])).toEqual([
+      'json',
+      '--json, --jsonl, --csv, --tsv, --quiet',
+    ]);
+    expect(statSync(configPath()).mode & 0o777).toBe(0o600);
+    await cli.run(['config', 'unset', 'output']);
+    expect((await cli.run(['config', 'path'])).stdout).toBe(`${configPath()}\n`);
+    await cli.run(['config', 'set', 'names.folder_parent', 'parent_id']);
+    expect(await setting('names.folder_parent')).toEqual(['parent_id', 'profile main']);
+    await cli.run(['config', 'unset', 'names.folder_parent']);
+    expect((await setting('names.folder_parent'))[1]).toBe('assumed');
+  });
+
+  it.each([
+    [['output', 'xml'], 'one of human, json'],
+    [['max_wait', 'soon'], 'a duration such as'],
+    [['color', 'pink'], 'one of auto'],
+    [['base_url', 'https://evil.example'], 'auth login'],
+    [['api_key', 'x'], 'auth login'],
+    [['names.nonsense', 'x'], 'names.folder_parent'],
+    [['names.folder_parent', '{"$ne": 1}'], 'is not the name of a field'],
+    [['nonsense', 'x'], 'names.KEY'],
+  ])('%j is refused, and the file stays as it is', async (args, words) => {
+    const before = readFileSync(configPath(), 'utf8');
+    const { code, stderr } = await cli.run(['config', 'set', ...args]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+    expect(readFileSync(configPath(), 'utf8')).toBe(before);
+  });
+
+  it('without a profile there is no place to keep it', async () => {
+    const { code } = await new Cli().run(['config', 'set', 'output', 'json']);
+    expect(code).toBe(2);
+  });
+});

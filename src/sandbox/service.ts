@@ -1,6 +1,8 @@
 import type { Credits } from './credits.ts';
+import type { Faults } from './faults/faults.ts';
 import type { Files } from './files.ts';
 import type { RateLimiter } from './rate-limiter.ts';
+import type { Answers } from './routes/answers.ts';
 import type { Signer } from './signing.ts';
 import type { Assets } from './store/assets.ts';
 import type { Embeds } from './store/embed-settings.ts';
@@ -29,6 +31,10 @@ export type Service = {
   /** Bytes that all assets may take together. */
   storageBytes: number;
   credits: Credits;
+  /** What is asked to go wrong. */
+  faults: Faults;
+  /** How an answer is said: in full, or as the specification names it. */
+  answers: Answers;
   now(): number;
   /** Milliseconds. */
   sessionLifetimeMs: number;

@@ -16,6 +16,9 @@ export type TestSandbox = Sandbox & {
   end(): Promise<void>;
 };
 
+/** What tests run the sandbox as: everything it knows, or what the specification shows. */
+export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
+
 /** A sandbox on a free port, in a folder of its own. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? temporaryFolder();
@@ -23,6 +26,7 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     port: 0,
     pid: process.pid,
     mediaWorker,
+    strict: isStrict,
     ...options,
     dataDir,
   });

@@ -18,6 +18,7 @@ import { Embeds } from './store/embed-settings.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { Folders } from './store/folders.ts';
 import { Keys, type Scope, scopes } from './store/keys.ts';
+import { seed } from './store/seed.ts';
 import { Sessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
 import { Receiver } from './uploads/receiver.ts';
@@ -44,6 +45,13 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
   workspaces.seed(new Date(now()).toISOString());
+  try {
+    if (options.seed) seed(store, workspaces.primary().uid, options.seed, now());
+  } catch (error) {
+    store.close();
+    unlock();
+    throw error;
+  }
   const processor = new Processor({ files, assets, workerPath: mediaWorker, now, log });
   const sessions = new Sessions(store);
   const receiver = new Receiver({

@@ -1,27 +1,19 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 import { createSandbox, type Sandbox } from './create.ts';
-import { defaults } from './options.ts';
 
 /**
- * The sandbox as a program: `node sandbox.cjs --data DIR [--port N]`. Tells where it
- * runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
+ * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
+ * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
-  const { values } = parseArgs({
-    options: {
-      data: { type: 'string' },
-      port: { type: 'string', default: String(defaults.port) },
-    },
-  });
-  const dataDir = values.data;
-  if (!dataDir) throw new Error('--data is required');
+  const told = readArguments(process.argv.slice(2));
+  const { dataDir } = told;
   const serverFile = join(dataDir, 'server.json');
   const sandbox = await createSandbox({
-    dataDir,
-    port: Number(values.port),
+    ...told,
     pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
     log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),

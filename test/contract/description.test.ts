@@ -48,9 +48,7 @@ describe.each([
         ...['GET', 'PATCH'].map((method) => `${method} /workspaces/{uid}/embed-settings/`),
         ...['POST', 'DELETE'].map((method) => `${method} /workspaces/{uid}/embed-domains/`),
         ...['GET', 'POST'].map((method) => `${method} /workspaces/{uid}/folders/`),
-        ...['PATCH', 'DELETE'].map(
-          (method) => `${method} /workspaces/{uid}/folders/{folder_uid}/`,
-        ),
+        ...['PATCH', 'DELETE'].map((method) => `${method} /workspaces/{uid}/folders/{folder_uid}/`),
         ...['GET /workspaces/', 'POST /playback/info/', 'GET /openapi.json'],
       ].sort(),
     );

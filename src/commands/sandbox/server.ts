@@ -9,7 +9,7 @@ import { isRunning } from '../../processes.ts';
 export type Running = { pid: number; url: string; workspace: string; started_at: string };
 
 /** What it answers at /health. */
-type Health = { pid: number };
+export type Health = { pid: number; faults?: { fault: string; times_left: number | null }[] };
 
 export const dataOption = [
   '--data <dir>',
@@ -69,16 +69,16 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
   }
 }
 
-export type Launch = { dataDir: string; port: string | undefined };
+export type Launch = { dataDir: string; port: string | undefined; told: readonly string[] };
 
 /** Starts the server's process; detached, with its output in the log, unless in the foreground. */
 export async function launch(
   { host }: Context,
-  { dataDir, port }: Launch,
+  { dataDir, port, told }: Launch,
   foreground: boolean,
 ): Promise<ChildProcess> {
   const log = await openLog(dataDir, foreground);
-  const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port])];
+  const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port]), ...told];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
     detached: !foreground,
     // In the foreground its log goes to stderr: stdout carries results.

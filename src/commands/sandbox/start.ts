@@ -15,6 +15,7 @@ import {
   readKeys,
   untilRunning,
 } from './server.ts';
+import { serviceArguments, serviceOptions } from './service-options.ts';
 
 const profileName = 'sandbox';
 
@@ -23,50 +24,56 @@ export function start(command: Command, run: Run): void {
     command,
     'mediactl sandbox start',
     'mediactl sandbox start --port 4600 --data ./media-sandbox',
+    'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2',
   );
-  command
+  const plain = command
     .summary('start the service on this machine')
     .description(
       'Starts the service on this machine and makes a profile named sandbox for it. It goes on in the background; what you upload is kept until sandbox reset.',
     )
     .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
     .option(...dataOption)
-    .option('--foreground', 'stay in this terminal, and log to it')
-    .action(
-      run(async (context, options) => {
-        const dataDir = dataDirOf(context, options.data);
-        const port = options.port;
-        if (port !== undefined) parseCount('--port', port);
-        if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
-        await assertProfileIsOurs(context);
-        const already = await findRunning(context, dataDir);
-        if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
-          throw usageError(
-            `the sandbox runs already, at ${already.url}`,
-            'mediactl sandbox stop, then start it with that port',
-          );
-        if (already && !options.foreground) {
-          await keepProfile(context, dataDir, already);
-          context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
-          return view(already, dataDir);
-        }
-        const child = await launch(context, { dataDir, port }, options.foreground ?? false);
-        const running = await untilRunning(context, child, dataDir);
-        const isCurrent = await keepProfile(context, dataDir, running);
-        const use = isCurrent ? '' : ` --profile ${profileName}`;
-        context.terminal.say(
-          [
-            'the sandbox is up; try:',
-            `  mediactl upload ./clip.mp4 --wait${use}`,
-            `  mediactl assets ls${use}`,
-            `  mediactl play @last --check${use}`,
-          ].join('\n'),
+    .option('--foreground', 'stay in this terminal, and log to it');
+  serviceOptions(plain).action(
+    run(async (context, options) => {
+      const dataDir = dataDirOf(context, options.data);
+      const port = options.port;
+      if (port !== undefined) parseCount('--port', port);
+      const told = serviceArguments(options);
+      if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
+      await assertProfileIsOurs(context);
+      const already = await findRunning(context, dataDir);
+      if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
+        throw usageError(
+          `the sandbox runs already, at ${already.url}`,
+          'mediactl sandbox stop, then start it with that port',
         );
-        if (!options.foreground) return view(running, dataDir);
-        await stayWith(context, child);
-        return nothing;
-      }),
-    );
+      if (already && !options.foreground) {
+        await keepProfile(context, dataDir, already);
+        context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
+        if (told.length > 0)
+          context.terminal.warn(
+            'it runs with the options it was started with; mediactl sandbox stop, then start it again',
+          );
+        return view(already, dataDir);
+      }
+      const child = await launch(context, { dataDir, port, told }, options.foreground ?? false);
+      const running = await untilRunning(context, child, dataDir);
+      const isCurrent = await keepProfile(context, dataDir, running);
+      const use = isCurrent ? '' : ` --profile ${profileName}`;
+      context.terminal.say(
+        [
+          'the sandbox is up; try:',
+          `  mediactl upload ./clip.mp4 --wait${use}`,
+          `  mediactl assets ls${use}`,
+          `  mediactl play @last --check${use}`,
+        ].join('\n'),
+      );
+      if (!options.foreground) return view(running, dataDir);
+      await stayWith(context, child);
+      return nothing;
+    }),
+  );
 }
 
 /** In the foreground: until it ends, or the person ends it. */

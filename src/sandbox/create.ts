@@ -46,7 +46,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const workspaces = new Workspaces(store);
   workspaces.seed(new Date(now()).toISOString());
   try {
-    if (options.seed) seed(store, workspaces.primary().uid, options.seed, now());
+    if (options.seed !== undefined) seed(store, workspaces.primary().uid, options.seed, now());
   } catch (error) {
     store.close();
     unlock();

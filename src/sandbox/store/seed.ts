@@ -1,7 +1,7 @@
 import type { Store, Value } from './database.ts';
 
 /** More would keep a start waiting. */
-export const mostSeeded = 100_000;
+const mostSeeded = 100_000;
 
 const subjects =
   'Harbour|Lighthouse|Night market|Assembly line|Winter trail|Board meeting|Spring launch|Old town|Rooftop garden|Test flight|River delta|Season opener|Workshop|Coffee roastery|Marathon|Rehearsal|Glacier|Town hall|Ferry crossing|Orchard'.split(

@@ -71,7 +71,6 @@ function describedBy(app: App): Described {
   });
   document.paths = Object.fromEntries(paths);
   closed(document.components?.schemas);
-  closed(document.paths);
   return document;
 }
 
@@ -99,11 +98,12 @@ function complete(operation: Operation, name: string): void {
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       }),
     };
+  closed(operation.responses);
   if (isKeyless) return;
   for (const [status, answer] of Object.entries(operation.responses)) counted(status, answer);
 }
 
-const wholeNumber = { schema: { type: 'integer' } } as const;
+const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
 /** "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
 function counted(status: string, answer: Answer): void {
@@ -113,11 +113,11 @@ function counted(status: string, answer: Answer): void {
     'X-RateLimit-Limit': wholeNumber,
     'X-RateLimit-Remaining': wholeNumber,
     'X-RateLimit-Reset': wholeNumber,
-    ...(status === '429' && { 'Retry-After': { ...wholeNumber, required: true } }),
+    ...(status === '429' && { 'Retry-After': wholeNumber }),
   };
 }
 
-/** Objects hold what they name and nothing else, so that a test sees what was not described. */
+/** Objects of answers hold what they name and nothing else, so that a test sees what was not described. */
 function closed(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const inner of Object.values(schema)) closed(inner);

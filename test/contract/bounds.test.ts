@@ -63,7 +63,7 @@ describe('a connection is closed', () => {
   );
 
   it('that asks for media and does not read it', async () => {
-    const { sandbox, upload, call } = await bounded({ idleMs: 300 });
+    const { sandbox, upload, call } = await bounded({ idleMs: 1_000 });
     const { uid } = await upload(fixture('clip.mp4'));
     const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
     const info = await call('POST', '/playback/info/', {
@@ -77,7 +77,7 @@ describe('a connection is closed', () => {
     // More than the buffers of both sides hold.
     for (let times = 0; times < 40; times++)
       socket.write(requestHead(sandbox.url, `GET ${pathname}${search}`));
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
     socket.resume();
     const text = await closed;
     expect(text.split('HTTP/1.1 200 OK').length - 1).toBeLessThan(40);

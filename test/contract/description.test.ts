@@ -67,16 +67,22 @@ describe.each([
   });
 
   it('what it does not describe is found out by every test', async () => {
-    const made = (status: number, body: unknown) =>
+    const counted = {
+      'X-RateLimit-Limit': '1',
+      'X-RateLimit-Remaining': '1',
+      'X-RateLimit-Reset': '1',
+    };
+    const made = (status: number, body: unknown, headers: Record<string, string> = counted) =>
       new Response(JSON.stringify(body), {
         status,
-        headers: { 'content-type': 'application/json', 'X-RateLimit-Limit': '1' },
+        headers: { 'content-type': 'application/json', ...headers },
       });
     const found = (method: string, path: string, response: Response) =>
       assertDescribed(method, new URL(`${sandbox.url}/api/external/v1${path}`), response);
     const page = { items: [], ...(strict ? {} : { count: 0 }) };
     await found('GET', '/assets/', made(200, page));
     await expect(found('GET', '/assets/', made(200, { ...page, next: 1 }))).rejects.toThrow('next');
+    await expect(found('GET', '/assets/', made(200, page, {}))).rejects.toThrow('X-RateLimit');
     await expect(found('GET', '/assets/', made(200, {}))).rejects.toThrow('items');
     await expect(found('GET', '/assets/', made(206, page))).rejects.toThrow('status');
     await expect(found('PUT', '/assets/', made(200, page))).rejects.toThrow('not described');

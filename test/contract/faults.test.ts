@@ -43,7 +43,7 @@ describe('cut-after', () => {
 
 it('silent-after: takes so many bytes, then neither reads nor answers nor hangs up', async () => {
   const { sandbox, session, offset, patch } = await faulty('silent-after=100KiB,times=1');
-  const bytes = someBytes(8_000_000);
+  const bytes = someBytes(24_000_000); // more than the buffers between the two hold
   const location = await session(bytes.length);
   const { socket, received, closed } = await rawSocket(sandbox.url);
   socket.write(

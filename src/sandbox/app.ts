@@ -3,6 +3,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { type App, apiPrefix, type Env } from './http.ts';
+import { describe, descriptionPath } from './openapi.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { embedRoutes } from './routes/embeds.ts';
 import { folderRoutes } from './routes/folders.ts';
@@ -37,9 +38,11 @@ export function createApp(service: Service): App {
   });
   app.use(hostChecked(service), logged(service));
   app.use(`${apiPrefix}/*`, authenticated(service));
+  app.use(service.faults.middleware);
   const limited = bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge });
   for (const path of ['playback/info/', 'assets/*', 'videos/*', 'workspaces/*'])
     app.use(`${apiPrefix}/${path}`, limited);
+  describe(app, service);
   for (const routes of [
     assetRoutes,
     uploadRoutes,
@@ -51,14 +54,16 @@ export function createApp(service: Service): App {
     watchRoutes,
   ])
     routes(app, service);
-  app.get('/health', (c) => c.json({ status: 'ok', pid: service.pid }));
-  app.notFound((c) => answer(c, new ServiceError(404, `nothing at ${c.req.path}`)));
+  app.get('/health', (c) =>
+    c.json({ status: 'ok', pid: service.pid, faults: service.faults.active() }),
+  );
+  app.notFound((c) => answer(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {
     const failure = asServiceError(error, service);
     const isCreation = c.req.method === 'POST' && c.req.path === uploadPath;
     return isCreation && textStatuses.has(failure.status)
       ? c.text(`${failure.message}\n`, failure.status)
-      : answer(c, failure);
+      : answer(c, service, failure);
   });
   return app;
 }
@@ -76,9 +81,9 @@ function asServiceError(error: Error, service: Service): ServiceError {
   return new ServiceError(500, 'a defect of this sandbox; its log tells where');
 }
 
-function answer(c: Context, error: ServiceError): Response {
+function answer(c: Context, { answers }: Service, error: ServiceError): Response {
   for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
-  return c.json(error.body, error.status);
+  return c.json(answers.said(answers.errorAnswer, error.body), error.status);
 }
 
 /** A page of another site must not reach a service on this machine through a name of its own. */
@@ -100,21 +105,26 @@ const logged =
     log(`${c.req.method} ${c.req.path} ${c.res.status} ${now() - startedAt} ms`);
   };
 
+/** The description tells nothing of anybody's. */
+const keyless = [`${apiPrefix}/playback/info/`, descriptionPath];
+
 /** "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
 const authenticated =
-  ({ keys, rateLimiter, now }: Service): MiddlewareHandler<Env> =>
+  ({ keys, rateLimiter, faults, now }: Service): MiddlewareHandler<Env> =>
   async (c, next) => {
-    if (c.req.path === `${apiPrefix}/playback/info/`) return next();
+    if (keyless.includes(c.req.path)) return next();
     const [, bearer] = /^Bearer (\S+)$/.exec(c.req.header('authorization') ?? '') ?? [];
     const key = bearer && keys.find(bearer);
     if (!key)
       throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
     const { headers, retryAfterSeconds } = rateLimiter.count(key.hash, now());
     for (const [name, value] of Object.entries(headers)) c.header(name, value);
-    if (retryAfterSeconds !== undefined)
+    if (retryAfterSeconds !== undefined) {
+      faults.take('rate-limit', { method: c.req.method, path: c.req.path });
       throw new ServiceError(429, 'rate limit exceeded', {
         headers: { 'Retry-After': String(retryAfterSeconds) },
       });
+    }
     c.set('key', key);
     await next();
   };

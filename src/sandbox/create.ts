@@ -1,12 +1,15 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { createApp } from './app.ts';
+import { boundedServer } from './bounds.ts';
 import { Credits } from './credits.ts';
+import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
 import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { answersFor } from './routes/answers.ts';
 import type { Service } from './service.ts';
 import { Signer } from './signing.ts';
 import { Assets } from './store/assets.ts';
@@ -15,6 +18,7 @@ import { Embeds } from './store/embed-settings.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { Folders } from './store/folders.ts';
 import { Keys, type Scope, scopes } from './store/keys.ts';
+import { seed } from './store/seed.ts';
 import { Sessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
 import { Receiver } from './uploads/receiver.ts';
@@ -34,12 +38,20 @@ export type Sandbox = {
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, pid, log = () => {} } = options;
   const now = () => Date.now();
+  const faults = new Faults(options.faults ?? [], log);
   const files = new Files(dataDir);
   const unlock = lockFolder(dataDir);
   const store = new Store(dataDir);
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
   workspaces.seed(new Date(now()).toISOString());
+  try {
+    if (options.seed !== undefined) seed(store, workspaces.primary().uid, options.seed, now());
+  } catch (error) {
+    store.close();
+    unlock();
+    throw error;
+  }
   const processor = new Processor({ files, assets, workerPath: mediaWorker, now, log });
   const sessions = new Sessions(store);
   const receiver = new Receiver({
@@ -64,7 +76,9 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     files,
     signer: new Signer(dataDir),
     receiver,
-    rateLimiter: new RateLimiter(options.rateLimit ?? defaults.rateLimit),
+    rateLimiter: new RateLimiter(
+      faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit,
+    ),
     now,
     sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
     playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
@@ -76,12 +90,11 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
     player: options.player ?? defaults.player,
     playerScript: options.playerScript,
+    faults,
+    answers: answersFor(options.strict ?? false),
     transaction: (work) => store.transaction(work),
   };
-  const server = createServer(getRequestListener(createApp(service).fetch));
-  // A chunk of 50 MiB may take long; silence is bounded where the bytes are received.
-  server.requestTimeout = 0;
-  server.headersTimeout = 30_000;
+  const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
   processor.resume();
   await receiver.completeWhole();
   origin = await listen(server, options.port ?? defaults.port);

@@ -1,41 +1,33 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 import { createSandbox, type Sandbox } from './create.ts';
-import { defaults, type Theme, themes } from './options.ts';
 
 /**
- * The sandbox as a program: `node sandbox.cjs --data DIR [--port N] [--auto-play] [--theme THEME]`.
- * Tells where it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to
- * stdout.
+ * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
+ * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
-  const { values } = parseArgs({
-    options: {
-      data: { type: 'string' },
-      port: { type: 'string', default: String(defaults.port) },
-      'auto-play': { type: 'boolean', default: defaults.player.autoPlay },
-      theme: { type: 'string', default: defaults.player.theme },
-    },
-  });
-  const dataDir = values.data;
-  if (!dataDir) throw new Error('--data is required');
-  const player = { autoPlay: values['auto-play'], theme: asTheme(values.theme) };
+  const given = process.argv.slice(2);
+  const options = readArguments(given);
+  const { dataDir } = options;
   const serverFile = join(dataDir, 'server.json');
   const sandbox = await createSandbox({
-    dataDir,
-    port: Number(values.port),
+    ...options,
     pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
-    player,
     log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),
   });
   writeCredentials(join(dataDir, 'credentials.json'), sandbox);
   const { url, workspace } = sandbox;
   const started_at = new Date().toISOString();
-  const running = { pid: process.pid, url, workspace, started_at, player };
+  // What a later start is compared with: the options of the service itself.
+  const told = given.filter(
+    (each, at) => !/^--(data|port)/.test(each) && !/^--(data|port)$/.test(given[at - 1] ?? ''),
+  );
+  const running = { pid: process.pid, url, workspace, started_at, told };
   writeWhole(serverFile, running);
   process.stdout.write(`${running.started_at} listening on ${url}\n`);
   const stop = async () => {
@@ -45,12 +37,6 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
-}
-
-function asTheme(text: string): Theme {
-  const theme = themes.find((each) => each === text);
-  if (!theme) throw new Error(`--theme is one of ${themes.join(', ')}`);
-  return theme;
 }
 
 /** Made once: keys are kept as hashes, so a lost one cannot be told again. */

@@ -1,3 +1,5 @@
+import type { Bounds } from './bounds.ts';
+
 /** How players look and begin: `player_config` (§2 Player data). */
 export type PlayerOptions = { autoPlay: boolean; theme: Theme };
 
@@ -22,6 +24,14 @@ export type SandboxOptions = {
   sessionSeconds?: number;
   /** Playback tokens and signed URLs live this long (§8: 4 hours). */
   playbackSeconds?: number;
+  /** Faults on demand, as `faults/parse.ts` reads them: `cut-after=20MiB,times=2`. */
+  faults?: readonly string[];
+  /** Answers carry only what the specification shows. */
+  strict?: boolean;
+  /** Fills a folder without assets with so many that are made up. */
+  seed?: number;
+  /** What connections may cost; see `bounds.ts`. */
+  bounds?: Partial<Bounds>;
   /** Of this process; told by /health. */
   pid: number;
   /** The built media worker. */

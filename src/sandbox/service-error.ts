@@ -13,11 +13,16 @@ const codes = {
   422: 'invalid',
   429: 'rate_limited',
   500: 'defect',
+  // As a gateway in front of the service says it; only faults that are asked for do.
+  502: 'bad_gateway',
   503: 'unavailable',
+  504: 'gateway_timeout',
   507: 'storage_full',
 } as const;
 
 export type ErrorStatus = keyof typeof codes;
+
+export const errorStatuses = Object.keys(codes).map(Number) as ErrorStatus[];
 
 /** An answer past 2xx, thrown wherever it is found out and written in one place. */
 export class ServiceError extends Error {

@@ -1,7 +1,9 @@
 import type { Credits } from './credits.ts';
+import type { Faults } from './faults/faults.ts';
 import type { Files } from './files.ts';
 import type { PlayerOptions } from './options.ts';
 import type { RateLimiter } from './rate-limiter.ts';
+import type { Answers } from './routes/answers.ts';
 import type { Signer } from './signing.ts';
 import type { Assets } from './store/assets.ts';
 import type { Embeds } from './store/embed-settings.ts';
@@ -32,6 +34,10 @@ export type Service = {
   credits: Credits;
   player: PlayerOptions;
   playerScript: string;
+  /** What is asked to go wrong. */
+  faults: Faults;
+  /** How an answer is said: in full, or as the specification names it. */
+  answers: Answers;
   now(): number;
   /** Milliseconds. */
   sessionLifetimeMs: number;

@@ -1,22 +1,30 @@
 import { readFileSync } from 'node:fs';
+import { assertDescribed } from './description.ts';
 import type { TestSandbox } from './sandbox.ts';
 
 const prefix = '/api/external/v1';
 
-/** Raw requests with literals of the specification: no code of the client takes part. */
+/**
+ * Raw requests with literals of the specification: no code of the client takes part. Every answer
+ * of the API must be as its description says.
+ */
 export function rawHttp(sandbox: () => TestSandbox) {
-  const call = (
+  const call = async (
     method: string,
     path: string,
     { key = sandbox().key, headers = {}, body }: RawOptions = {},
-  ): Promise<RawResponse> =>
-    fetch(path.startsWith('http') ? path : sandbox().url + prefix + path, {
+  ): Promise<RawResponse> => {
+    const url = new URL(path.startsWith('http') ? path : sandbox().url + prefix + path);
+    const response = await fetch(url, {
       signal: AbortSignal.timeout(10_000),
       method,
       headers: { ...(key && { authorization: `Bearer ${key}` }), ...headers },
       ...(body !== undefined && { body }),
       redirect: 'manual',
     });
+    await assertDescribed(method, url, response);
+    return response;
+  };
 
   const create = (size: number, metadata: Record<string, string> = {}, options: RawOptions = {}) =>
     call('POST', '/upload/', {

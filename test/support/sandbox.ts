@@ -18,6 +18,12 @@ export type TestSandbox = Sandbox & {
   end(): Promise<void>;
 };
 
+/** What tests run the sandbox as: everything it knows, or what the specification shows. */
+export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
+
+/** What a test sees of a field that the specification does not show; in strict mode, what instead. */
+export const unshown = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
+
 /** A sandbox on a free port, in a folder of its own. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? temporaryFolder();
@@ -26,6 +32,7 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     pid: process.pid,
     mediaWorker,
     playerScript,
+    strict: isStrict,
     ...options,
     dataDir,
   });

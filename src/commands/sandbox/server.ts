@@ -11,14 +11,12 @@ export type Running = {
   url: string;
   workspace: string;
   started_at: string;
-  player: Player;
+  /** The options that it was started with. */
+  told: string[];
 };
 
-/** How its players look and begin. */
-export type Player = { autoPlay: boolean; theme: 'light' | 'dark' };
-
 /** What it answers at /health. */
-type Health = { pid: number };
+export type Health = { pid: number; faults?: { fault: string; times_left: number | null }[] };
 
 export const dataOption = [
   '--data <dir>',
@@ -78,21 +76,16 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
   }
 }
 
-export type Launch = { dataDir: string; port: string | undefined; player: Partial<Player> };
+export type Launch = { dataDir: string; port: string | undefined; told: readonly string[] };
 
 /** Starts the server's process; detached, with its output in the log, unless in the foreground. */
 export async function launch(
   { host }: Context,
-  { dataDir, port, player }: Launch,
+  { dataDir, port, told }: Launch,
   foreground: boolean,
 ): Promise<ChildProcess> {
   const log = await openLog(dataDir, foreground);
-  const args = [
-    ...['--data', dataDir],
-    ...(port === undefined ? [] : ['--port', port]),
-    ...(player.autoPlay ? ['--auto-play'] : []),
-    ...(player.theme === undefined ? [] : ['--theme', player.theme]),
-  ];
+  const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port]), ...told];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
     detached: !foreground,
     // In the foreground its log goes to stderr: stdout carries results.

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type Command, Option } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
@@ -11,11 +11,11 @@ import {
   dataOption,
   findRunning,
   launch,
-  type Player,
   type Running,
   readKeys,
   untilRunning,
 } from './server.ts';
+import { serviceArguments, serviceOptions } from './service-options.ts';
 
 const profileName = 'sandbox';
 
@@ -24,69 +24,59 @@ export function start(command: Command, run: Run): void {
     command,
     'mediactl sandbox start',
     'mediactl sandbox start --port 4600 --data ./media-sandbox',
+    'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2',
   );
-  command
+  const plain = command
     .summary('start the service on this machine')
     .description(
       'Starts the service on this machine and makes a profile named sandbox for it. It goes on in the background; what you upload is kept until sandbox reset.',
     )
     .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
     .option(...dataOption)
-    .option('--auto-play', 'players begin by themselves')
-    .addOption(
-      new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark'] as const),
-    )
-    .option('--foreground', 'stay in this terminal, and log to it')
-    .action(
-      run(async (context, options) => {
-        const dataDir = dataDirOf(context, options.data);
-        const port = options.port;
-        if (port !== undefined) parseCount('--port', port);
-        if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
-        await assertProfileIsOurs(context);
-        const already = await findRunning(context, dataDir);
-        if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
-          throw usageError(
-            `the sandbox runs already, at ${already.url}`,
-            'mediactl sandbox stop, then start it with that port',
-          );
-        const { autoPlay, theme, foreground = false } = options;
-        if (already && differs(already.player, { autoPlay, theme }))
-          throw usageError(
-            `the sandbox runs already, at ${already.url}`,
-            'mediactl sandbox stop, then start it with --auto-play and --theme as you want them',
-          );
-        if (already && !foreground) {
-          await keepProfile(context, dataDir, already);
-          context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
-          return view(already, dataDir);
-        }
-        const child = await launch(
-          context,
-          { dataDir, port, player: { autoPlay, theme } },
-          foreground,
+    .option('--foreground', 'stay in this terminal, and log to it');
+  serviceOptions(plain).action(
+    run(async (context, options) => {
+      const dataDir = dataDirOf(context, options.data);
+      const port = options.port;
+      if (port !== undefined) parseCount('--port', port);
+      const told = serviceArguments(options);
+      if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
+      await assertProfileIsOurs(context);
+      const already = await findRunning(context, dataDir);
+      if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
+        throw usageError(
+          `the sandbox runs already, at ${already.url}`,
+          'mediactl sandbox stop, then start it with that port',
         );
-        const running = await untilRunning(context, child, dataDir);
-        const isCurrent = await keepProfile(context, dataDir, running);
-        const use = isCurrent ? '' : ` --profile ${profileName}`;
-        context.terminal.say(
-          [
-            'the sandbox is up; try:',
-            `  mediactl upload ./clip.mp4 --wait${use}`,
-            `  mediactl assets ls${use}`,
-            `  mediactl play @last --check${use}`,
-          ].join('\n'),
+      if (already && told.length > 0 && told.join() !== already.told.join())
+        throw usageError(
+          `the sandbox runs already, at ${already.url}`,
+          'mediactl sandbox stop, then start it with these options',
+          `it was started ${already.told.length > 0 ? `with ${already.told.join(' ')}` : 'without options'}`,
         );
-        if (!foreground) return view(running, dataDir);
-        await stayWith(context, child);
-        return nothing;
-      }),
-    );
+      if (already && !options.foreground) {
+        await keepProfile(context, dataDir, already);
+        context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
+        return view(already, dataDir);
+      }
+      const child = await launch(context, { dataDir, port, told }, options.foreground ?? false);
+      const running = await untilRunning(context, child, dataDir);
+      const isCurrent = await keepProfile(context, dataDir, running);
+      const use = isCurrent ? '' : ` --profile ${profileName}`;
+      context.terminal.say(
+        [
+          'the sandbox is up; try:',
+          `  mediactl upload ./clip.mp4 --wait${use}`,
+          `  mediactl assets ls${use}`,
+          `  mediactl play @last --check${use}`,
+        ].join('\n'),
+      );
+      if (!options.foreground) return view(running, dataDir);
+      await stayWith(context, child);
+      return nothing;
+    }),
+  );
 }
-
-const differs = (player: Player, asked: Partial<Player>) =>
-  (asked.autoPlay !== undefined && asked.autoPlay !== player.autoPlay) ||
-  (asked.theme !== undefined && asked.theme !== player.theme);
 
 /** In the foreground: until it ends, or the person ends it. */
 async function stayWith(

@@ -1,7 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
+import { printable } from '../../terminal/printable.ts';
 import { type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { dataDirOf, dataOption, findRunning } from './server.ts';
+import { dataDirOf, dataOption, findRunning, type Health } from './server.ts';
 
 type Status = {
   running: boolean;
@@ -9,6 +10,8 @@ type Status = {
   pid: number | null;
   started_at: string | null;
   data: string;
+  /** Those that may still fire. */
+  faults: string[];
 };
 
 export function status(command: Command, run: Run): void {
@@ -27,11 +30,15 @@ export function status(command: Command, run: Run): void {
           pid: running?.pid ?? null,
           started_at: running?.started_at ?? null,
           data: dataDir,
+          faults: (running?.faults ?? []).map(shownFault),
         };
         return record(found, found.url ?? '', rows);
       }),
     );
 }
+
+const shownFault = ({ fault, times_left: left }: NonNullable<Health['faults']>[number]) =>
+  left === null ? fault : `${fault} (${left} left)`;
 
 const rows = (shown: Status): Row[] => [
   ['running', shown.running ? 'yes' : 'no'],
@@ -39,4 +46,5 @@ const rows = (shown: Status): Row[] => [
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],
+  ...shown.faults.map((fault): Row => ['fault', printable(fault)]),
 ];

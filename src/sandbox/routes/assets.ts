@@ -1,27 +1,20 @@
-import { createRoute, type z } from '@hono/zod-openapi';
+import { createRoute } from '@hono/zod-openapi';
 import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
+import type { Said } from './answers.ts';
 import { playerConfig } from './playback.ts';
-import {
-  assetQuery,
-  detail,
-  editorial,
-  json,
-  listItem,
-  pageOf,
-  player,
-  uidParameter,
-  videoQuery,
-} from './schemas.ts';
+import { assetQuery, editorial, json, player, uidParameter, videoQuery } from './schemas.ts';
 
 /** §4 Videos and Assets: list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
+  const { listItem, detail, pageOf, said } = service.answers;
   for (const collection of ['assets', 'videos'] as const) {
     const videosOnly = collection === 'videos';
     const path = `${apiPrefix}/${collection}` as const;
     const middleware = scoped('Read Assets');
+    const page = pageOf(listItem);
 
     app.openapi(
       createRoute({
@@ -29,7 +22,7 @@ export function assetRoutes(app: App, service: Service): void {
         path: `${path}/`,
         middleware,
         request: { query: videosOnly ? (videoQuery as typeof assetQuery) : assetQuery },
-        responses: { 200: json(pageOf(listItem), 'a page') },
+        responses: { 200: json(page, 'a page') },
       }),
       (c) => {
         const query = c.req.valid('query');
@@ -37,7 +30,7 @@ export function assetRoutes(app: App, service: Service): void {
         const search = query.search?.trim() || undefined;
         const within = query.parent === undefined ? undefined : withinOf(service, query.parent);
         const { items, count } = service.assets.page({ ...query, type, search, within });
-        return c.json({ items: items.map(toListItem), count }, 200);
+        return c.json(said(page, { items: items.map(toListItem), count }), 200);
       },
     );
 
@@ -49,7 +42,8 @@ export function assetRoutes(app: App, service: Service): void {
         request: { params: uidParameter },
         responses: { 200: json(detail, 'the asset') },
       }),
-      (c) => c.json(toDetail(find(service, c.req.valid('param').uid, videosOnly)), 200),
+      (c) =>
+        c.json(said(detail, toDetail(find(service, c.req.valid('param').uid, videosOnly))), 200),
     );
 
     app.openapi(
@@ -66,7 +60,7 @@ export function assetRoutes(app: App, service: Service): void {
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
         service.assets.edit(uid, c.req.valid('json'), new Date(service.now()).toISOString());
-        return c.json(toDetail(find(service, uid, videosOnly)), 200);
+        return c.json(said(detail, toDetail(find(service, uid, videosOnly))), 200);
       },
     );
 
@@ -132,7 +126,7 @@ function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
   return asset;
 }
 
-const toListItem = (asset: AssetRow): z.infer<typeof listItem> => ({
+const toListItem = (asset: AssetRow): Said<'listItem'> => ({
   uid: asset.uid,
   name: asset.name,
   description: asset.description,
@@ -147,7 +141,7 @@ const toListItem = (asset: AssetRow): z.infer<typeof listItem> => ({
   parent: asset.parent_uid,
 });
 
-const toDetail = (asset: AssetRow): z.infer<typeof detail> => ({
+const toDetail = (asset: AssetRow): Said<'detail'> => ({
   ...toListItem(asset),
   workspace: asset.workspace_uid,
   filename: asset.filename,

@@ -3,7 +3,8 @@ import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { FolderRow, FolderTree } from '../store/folders.ts';
-import { folder, folderChange, folderParameter, json, newFolder, uidParameter } from './schemas.ts';
+import type { Said } from './answers.ts';
+import { folderChange, folderParameter, json, newFolder, uidParameter } from './schemas.ts';
 import { findWorkspace } from './workspaces.ts';
 
 const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
@@ -11,6 +12,7 @@ const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 /** §4 Folders: the tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
+  const { folder, said } = service.answers;
   const now = () => new Date(service.now()).toISOString();
 
   app.openapi(
@@ -23,7 +25,7 @@ export function folderRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      return c.json(folders.tree(uid).map(toFolder), 200);
+      return c.json(said(folder.array(), folders.tree(uid).map(toFolder)), 200);
     },
   );
 
@@ -43,7 +45,7 @@ export function folderRoutes(app: App, service: Service): void {
       const { name, parent_uid = null } = c.req.valid('json');
       if (parent_uid !== null) parentIn(service, uid, parent_uid);
       const made = folders.insert(uid, name, parent_uid, now());
-      return c.json(toFolder({ ...made, children: [] }), 201);
+      return c.json(said(folder, toFolder({ ...made, children: [] })), 201);
     },
   );
 
@@ -69,7 +71,7 @@ export function folderRoutes(app: App, service: Service): void {
           });
       }
       folders.change(found, fields, now());
-      return c.json(toFolder(folders.subtree(found)), 200);
+      return c.json(said(folder, toFolder(folders.subtree(found))), 200);
     },
   );
 
@@ -108,7 +110,7 @@ export function parentIn({ folders }: Service, workspace: string, uid: string): 
   return found;
 }
 
-const toFolder = (node: FolderTree): z.infer<typeof folder> => ({
+const toFolder = (node: FolderTree): Said<'folder'> => ({
   uid: node.uid,
   name: node.name,
   parent_uid: node.parent_uid,

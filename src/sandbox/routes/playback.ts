@@ -61,7 +61,8 @@ export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playba
   });
   const { type } = asset;
   // "the asset may be played … only when status is ready" (§3)
-  const blocked = asset.status !== 'ready';
+  // What a seed made up has no media.
+  const blocked = asset.status !== 'ready' || asset.is_made_up === 1;
   if (blocked) return { type, blocked };
   const chapters = JSON.parse(asset.chapters);
   if (type === 'video')

@@ -135,6 +135,24 @@ export const embedDomain = z
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), count: z.number().int() });
 
+/** §2 Upload session. */
+export const uploadSession = z
+  .object({
+    uid: z.string(),
+    location: z.string(),
+    asset_uid: z.guid(),
+    total_size: z.number().int(),
+    expires_at: z.iso.datetime(),
+  })
+  .openapi('UploadSession');
+
+/** "a JSON body with an `error` object. Fields inside that object: not shown" (§7). */
+export const errorAnswer = z
+  .object({
+    error: z.object({ code: z.string(), message: z.string(), details: z.unknown().optional() }),
+  })
+  .openapi('Error');
+
 export const player = z
   .object({
     uid: z.guid(),

@@ -12,6 +12,7 @@ const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 /** §4 Upload (TUS). "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
 export function uploadRoutes(app: App, service: Service): void {
   const write = scoped('Write Assets');
+  const { faults } = service;
 
   app.post(uploadPath, write, (c) => create(c, service));
 
@@ -24,6 +25,8 @@ export function uploadRoutes(app: App, service: Service): void {
     c.header('Cache-Control', 'no-store');
     // "returns the current Upload-Offset": Upload-Length is not promised, so it is not sent.
     c.header('Upload-Offset', String(await service.receiver.offset(session)));
+    if (faults.find('no-head-length')?.isOn === false)
+      c.header('Upload-Length', String(session.total_size));
     return c.body(null, 200);
   });
 
@@ -35,11 +38,17 @@ export function uploadRoutes(app: App, service: Service): void {
     const offset = wholeNumber(c.req.header('upload-offset'));
     if (offset === undefined) throw new ServiceError(400, 'Upload-Offset must be an integer');
     const length = wholeNumber(c.req.header('content-length'));
-    const received = await service.receiver.receive(session, offset, length, c.env.incoming);
+    const { incoming } = c.env;
+    const body = faults.body(incoming, asked(c));
+    const received = await service.receiver.receive(session, offset, length, incoming, body);
     c.header('Tus-Resumable', '1.0.0');
     c.header('Upload-Offset', String(received.offset));
     // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
-    if (received.checksum) c.header('X-Checksum-Blake3', received.checksum);
+    if (received.checksum && !faults.take('no-checksum', asked(c)))
+      c.header(
+        'X-Checksum-Blake3',
+        faults.take('bad-checksum', asked(c)) ? wrong(received.checksum) : received.checksum,
+      );
     return c.body(null, 204);
   });
 }
@@ -118,13 +127,23 @@ function requireVersion(c: Context): void {
 }
 
 /** "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
-function find(c: Context, { sessions, now }: Service): SessionRow {
+function find(c: Context, { sessions, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
-  if (!session || (!session.completed_at && session.expires_at <= now()))
-    throw new ServiceError(404, `no upload session ${uid}`);
+  const gone = new ServiceError(404, `no upload session ${uid}`);
+  if (!session || (!session.completed_at && session.expires_at <= now())) throw gone;
+  if (!session.completed_at && faults.take('expire-sessions', asked(c))) {
+    sessions.expire(uid, now());
+    throw gone;
+  }
   return session;
 }
+
+const asked = (c: Context) => ({ method: c.req.method, path: c.req.path });
+
+/** A digest that is none of the bytes: each digit another. */
+const wrong = (checksum: string) =>
+  checksum.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
 
 const wholeNumber = (header: string | undefined) =>
   header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;

@@ -3,17 +3,20 @@ import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { WorkspaceRow } from '../store/workspaces.ts';
-import { json, listParameters, pageOf, workspace } from './schemas.ts';
+import { json, listParameters } from './schemas.ts';
 
 /** §4 Workspaces: the list. */
-export function workspaceRoutes(app: App, { workspaces }: Service): void {
+export function workspaceRoutes(app: App, { workspaces, answers }: Service): void {
+  const { workspace, pageOf, said } = answers;
+  const page = pageOf(workspace);
+
   app.openapi(
     createRoute({
       method: 'get',
       path: `${apiPrefix}/workspaces/`,
       middleware: scoped('Read Assets'),
       request: { query: listParameters },
-      responses: { 200: json(pageOf(workspace), 'a page') },
+      responses: { 200: json(page, 'a page') },
     }),
     (c) => {
       const { limit, offset } = c.req.valid('query');
@@ -23,7 +26,7 @@ export function workspaceRoutes(app: App, { workspaces }: Service): void {
         is_primary: is_primary === 1,
         created_at,
       }));
-      return c.json({ items, count: workspaces.count() }, 200);
+      return c.json(said(page, { items, count: workspaces.count() }), 200);
     },
   );
 }

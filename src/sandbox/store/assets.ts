@@ -1,4 +1,5 @@
 import type { Store, Value } from './database.ts';
+import { Positions } from './positions.ts';
 
 export type AssetRow = {
   uid: string;
@@ -19,6 +20,8 @@ export type AssetRow = {
   tags: string;
   parent_uid: string | null;
   resume_position_seconds: number | null;
+  /** Of a seed: a record without media. */
+  is_made_up: number;
   created_at: string;
   updated_at: string;
 };
@@ -59,9 +62,11 @@ export type Processed = {
 
 export class Assets {
   readonly #store: Store;
+  readonly #positions: Positions;
 
   constructor(store: Store) {
     this.#store = store;
+    this.#positions = new Positions(store);
   }
 
   insert(asset: NewAsset, now: string): void {
@@ -91,18 +96,18 @@ export class Assets {
     const { where, values } = conditions(query);
     const field = query.ordering.replace(/^-/, '');
     const direction = query.ordering.startsWith('-') ? 'DESC' : 'ASC';
-    const counted = this.#store.get<{ n: number }>(
-      `SELECT count(*) AS n FROM assets WHERE ${where}`,
-      ...values,
-    );
-    const items = this.#store.all<AssetRow>(
+    const ids = this.#positions.of(
       // `field` is one of the enum that the route checked
-      `SELECT * FROM assets WHERE ${where} ORDER BY ${field} ${direction}, id ${direction} LIMIT ? OFFSET ?`,
-      ...values,
-      query.limit,
-      query.offset,
+      `SELECT id FROM assets WHERE ${where} ORDER BY ${field} ${direction}, id ${direction}`,
+      values,
     );
-    return { items, count: counted?.n ?? 0 };
+    const page = ids.subarray(query.offset, query.offset + query.limit);
+    const items = this.#store.all<AssetRow>(
+      `SELECT assets.* FROM json_each(?) AS page JOIN assets ON assets.id = page.value
+       ORDER BY page.key`,
+      JSON.stringify([...page]),
+    );
+    return { items, count: ids.length };
   }
 
   /** Editorial fields; those left out stay as they are. */
@@ -127,7 +132,10 @@ export class Assets {
 
   /** What every asset takes, or will once its upload is whole; the trash is still stored. */
   storedBytes(): number {
-    return this.#store.get<{ n: number | null }>('SELECT sum(size) AS n FROM assets')?.n ?? 0;
+    const stored = this.#store.get<{ n: number | null }>(
+      'SELECT sum(size) AS n FROM assets WHERE is_made_up = 0',
+    );
+    return stored?.n ?? 0;
   }
 
   /** Uids of assets whose processing a stop of the sandbox cut short. */

@@ -27,6 +27,13 @@ export class Store {
     return this.#prepared(sql).run(...values).changes;
   }
 
+  /** Another one after any change to the database, by this connection or another. */
+  version(): string {
+    const mine = this.get<{ n: number }>('SELECT total_changes() AS n');
+    const others = this.get<{ data_version: number }>('PRAGMA data_version');
+    return `${mine?.n} ${others?.data_version}`;
+  }
+
   /** All or nothing. */
   transaction(work: () => void): void {
     this.#database.transaction(work)();
@@ -108,4 +115,12 @@ CREATE TABLE folders (
 CREATE INDEX folders_parent ON folders (parent_uid);
 CREATE INDEX assets_parent ON assets (parent_uid);`,
   'ALTER TABLE assets ADD COLUMN resume_position_seconds REAL;',
+  // Every ordering is read from an index alone, the commonest filters too; the trash is not in them.
+  `ALTER TABLE assets ADD COLUMN is_made_up INTEGER NOT NULL DEFAULT 0;
+DROP INDEX assets_created;
+DROP INDEX assets_name;
+DROP INDEX assets_duration;
+CREATE INDEX assets_by_created ON assets (created_at, id, type, status) WHERE deleted_at IS NULL;
+CREATE INDEX assets_by_name ON assets (name, id, type, status) WHERE deleted_at IS NULL;
+CREATE INDEX assets_by_duration ON assets (duration, id, type, status) WHERE deleted_at IS NULL;`,
 ] as const;

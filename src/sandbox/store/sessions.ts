@@ -34,6 +34,11 @@ export class Sessions {
     this.#store.run('UPDATE upload_sessions SET completed_at = ? WHERE uid = ?', now, uid);
   }
 
+  /** Before its time: from `now`, in milliseconds, it is gone. */
+  expire(uid: string, now: number): void {
+    this.#store.run('UPDATE upload_sessions SET expires_at = ? WHERE uid = ?', now, uid);
+  }
+
   /** Sessions that may hold bytes of an unfinished upload. */
   open(): SessionRow[] {
     return this.#store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL');

@@ -14,7 +14,12 @@ const silenceMs = 60_000;
 const quietMs = 1_000;
 
 /** A connection that holds a session; `heardAt` when it last brought bytes. */
-type Writer = { incoming: IncomingMessage; done: Promise<void>; heardAt: number };
+type Writer = {
+  incoming: IncomingMessage;
+  body: AsyncIterable<Buffer>;
+  done: Promise<void>;
+  heardAt: number;
+};
 
 type Progress = { offset: number; blake3: Blake3 };
 
@@ -55,6 +60,7 @@ export class Receiver {
     offset: number,
     lengthBytes: number | undefined,
     incoming: IncomingMessage,
+    body: AsyncIterable<Buffer> = incoming,
   ): Promise<Received> {
     // "409 means the sent Upload-Offset differs from the server's" (§4)
     if (offset !== (await this.offset(session))) throw await this.#conflict(session);
@@ -69,7 +75,7 @@ export class Receiver {
     const done = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const writer: Writer = { incoming, done, heardAt: Date.now() };
+    const writer: Writer = { incoming, body, done, heardAt: Date.now() };
     this.#writing.set(session.uid, writer);
     try {
       return await this.#append(session, offset, writer);
@@ -175,7 +181,7 @@ async function write(
   start: number,
   totalSize: number,
 ): Promise<void> {
-  for await (const bytes of writer.incoming as AsyncIterable<Buffer>) {
+  for await (const bytes of writer.body) {
     const end = progress.offset + bytes.length;
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');

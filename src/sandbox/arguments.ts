@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util';
+import { parseFault } from './faults/parse.ts';
+import { defaults, type SandboxOptions, type Theme, themes } from './options.ts';
+
+/** What the program is told; sizes in bytes, lifetimes in seconds. */
+export type Arguments = Omit<SandboxOptions, 'pid' | 'mediaWorker' | 'playerScript' | 'log'>;
+
+/**
+ * Reads the command line of the program. `--rate-limit` is `LIMIT/SECONDS`; `--fault` may come often.
+ *
+ * @throws Error in one line, naming the argument it does not take
+ */
+export function readArguments(args: readonly string[]): Arguments {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string' },
+      fault: { type: 'string', multiple: true },
+      strict: { type: 'boolean' },
+      seed: { type: 'string' },
+      'rate-limit': { type: 'string' },
+      'session-lifetime': { type: 'string' },
+      'token-lifetime': { type: 'string' },
+      credits: { type: 'string' },
+      'max-upload-size': { type: 'string' },
+      storage: { type: 'string' },
+      'auto-play': { type: 'boolean', default: defaults.player.autoPlay },
+      theme: { type: 'string', default: defaults.player.theme },
+    },
+  });
+  const number = (name: Exclude<keyof typeof values, 'fault' | 'strict' | 'auto-play'>) => {
+    const text = values[name];
+    if (text !== undefined && !/^\d+(\.\d+)?$/.test(text))
+      throw new Error(`--${name} takes a number, not '${text}'`);
+    return text === undefined ? undefined : Number(text);
+  };
+  if (!values.data) throw new Error('--data is required');
+  values.fault?.forEach(parseFault);
+  const rateLimit = values['rate-limit'];
+  return given({
+    dataDir: values.data,
+    port: number('port') ?? defaults.port,
+    faults: values.fault,
+    strict: values.strict,
+    seed: number('seed'),
+    rateLimit: rateLimit === undefined ? undefined : rateLimitOf(rateLimit),
+    sessionSeconds: number('session-lifetime'),
+    playbackSeconds: number('token-lifetime'),
+    credits: number('credits'),
+    maxUploadBytes: number('max-upload-size'),
+    storageBytes: number('storage'),
+    player: { autoPlay: values['auto-play'], theme: themeOf(values.theme) },
+  });
+}
+
+function themeOf(text: string): Theme {
+  const theme = themes.find((each) => each === text);
+  if (!theme) throw new Error(`--theme is one of ${themes.join(', ')}`);
+  return theme;
+}
+
+function rateLimitOf(text: string): { limit: number; windowSeconds: number } {
+  const [, limit, seconds] = /^(\d+)\/(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  if (!Number(seconds)) throw new Error(`--rate-limit takes LIMIT/SECONDS, not '${text}'`);
+  return { limit: Number(limit), windowSeconds: Number(seconds) };
+}
+
+const given = (values: { [Name in keyof Arguments]: Arguments[Name] | undefined }) =>
+  Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Arguments;

@@ -1,0 +1,127 @@
+import { z } from '@hono/zod-openapi';
+import { type App, apiPrefix } from './http.ts';
+import { describeUploads } from './routes/upload-description.ts';
+import type { Service } from './service.ts';
+
+export const descriptionPath = `${apiPrefix}/openapi.json`;
+
+type Described = ReturnType<App['getOpenAPI31Document']>;
+type Operation = NonNullable<NonNullable<Described['paths']>[string]['get']>;
+type Answer = NonNullable<Operation['responses']>[string];
+
+/** §5: "The security scheme is named ExternalAPIKeyAuth." */
+const security = 'ExternalAPIKeyAuth';
+
+/** §7: what each error means. */
+const meanings: Record<number, string> = {
+  400: 'malformed request',
+  401: 'missing or invalid credentials',
+  402: 'the credit balance is depleted',
+  403: 'the credentials do not allow it',
+  404: 'not found',
+  413: 'the body is too large',
+  422: 'invalid parameters or body',
+  429: 'rate limit exceeded',
+  500: 'a defect of the service',
+  503: 'temporarily unavailable',
+};
+
+/** Answers of single operations, past what §4 says of all. */
+const further: Record<string, readonly number[]> = {
+  '/playback/info/ post': [401, 403, 404], // "not shown": A19
+  '/assets/{uid}/player/ get': [402],
+  '/videos/{uid}/player/ get': [402],
+};
+const keyless = ['/playback/info/ post', '/openapi.json get'];
+
+/** Serves the description of everything that is registered, now or later; it takes no key. */
+export function describe(app: App, service: Service): void {
+  const { openAPIRegistry: registry } = app;
+  registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
+  describeUploads(app, service);
+  registry.registerPath({
+    method: 'get',
+    path: descriptionPath,
+    responses: {
+      200: {
+        description: 'this description',
+        content: { 'application/json': { schema: z.record(z.string(), z.unknown()) } },
+      },
+    },
+  });
+  let text: string | undefined;
+  app.get(descriptionPath, (c) => {
+    text ??= JSON.stringify(describedBy(app));
+    return c.body(text, 200, { 'Content-Type': 'application/json' });
+  });
+}
+
+/** OpenAPI 3.1, "version 1.0.0" (§9); paths are relative to the prefix, as in §4. */
+function describedBy(app: App): Described {
+  const document = app.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: { title: 'Media Asset Service: External REST API', version: '1.0.0' },
+    servers: [{ url: apiPrefix }],
+  });
+  const paths = Object.entries(document.paths ?? {}).map(([path, item]) => {
+    const short = path.slice(apiPrefix.length);
+    for (const [method, operation] of Object.entries(item))
+      complete(operation as Operation, `${short} ${method}`);
+    return [short, item] as const;
+  });
+  document.paths = Object.fromEntries(paths);
+  closed(document.components?.schemas);
+  return document;
+}
+
+/**
+ * "Every response of an authenticated endpoint may also be 401, 403, 429; endpoints with path
+ * parameters may be 404; endpoints with parameters or bodies may be 422" (§4).
+ */
+function complete(operation: Operation, name: string): void {
+  const isKeyless = keyless.includes(name);
+  const { parameters = [], requestBody } = operation;
+  const statuses = [
+    ...[500, 503, ...(further[name] ?? [])],
+    ...(isKeyless ? [] : [401, 403, 429]),
+    ...(name.includes('{') ? [404] : []),
+    ...(parameters.length > 0 || requestBody ? [422] : []),
+    ...(requestBody ? [400, 413] : []),
+  ];
+  operation.security = isKeyless ? [] : [{ [security]: [] }];
+  operation.responses ??= {};
+  for (const status of statuses)
+    operation.responses[status] ??= {
+      description: meanings[status] ?? '',
+      // An answer to HEAD has no body.
+      ...(!name.endsWith(' head') && {
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      }),
+    };
+  closed(operation.responses);
+  if (isKeyless) return;
+  for (const [status, answer] of Object.entries(operation.responses)) counted(status, answer);
+}
+
+const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
+
+/** "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
+function counted(status: string, answer: Answer): void {
+  if (status === '401') return; // nobody's requests are counted
+  answer.headers = {
+    ...answer.headers,
+    'X-RateLimit-Limit': wholeNumber,
+    'X-RateLimit-Remaining': wholeNumber,
+    'X-RateLimit-Reset': wholeNumber,
+    ...(status === '429' && { 'Retry-After': wholeNumber }),
+  };
+}
+
+/** Objects of answers hold what they name and nothing else, so that a test sees what was not described. */
+function closed(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  for (const inner of Object.values(schema)) closed(inner);
+  const { type, properties } = schema as { type?: unknown; properties?: unknown };
+  if (type === 'object' && properties)
+    Object.assign(schema, { additionalProperties: false, ...schema });
+}

@@ -1,0 +1,71 @@
+import { z } from '@hono/zod-openapi';
+import { type App, apiPrefix } from '../http.ts';
+import type { Service } from '../service.ts';
+import { json, uidParameter, uploadSession } from './schemas.ts';
+
+const version = { 'Tus-Resumable': z.literal('1.0.0') };
+const text = (description: string) => ({
+  description,
+  content: { 'text/plain': { schema: z.string() } },
+});
+const offset = z.object({ 'Upload-Offset': z.string() });
+
+/** §4 Upload (TUS), whose routes speak headers and bytes: described by hand. */
+export function describeUploads({ openAPIRegistry: registry }: App, { answers }: Service): void {
+  const refusal = (description: string) => json(answers.errorAnswer, description);
+  registry.registerPath({
+    method: 'post',
+    path: `${apiPrefix}/upload/`,
+    request: {
+      headers: z.object({
+        ...version,
+        'Upload-Length': z.string().openapi({ description: 'total bytes' }),
+        'Upload-Metadata': z.string().openapi({ description: 'pairs of key and base64 value' }),
+      }),
+    },
+    responses: {
+      201: {
+        ...json(uploadSession, 'created'),
+        headers: z.object({ Location: z.string(), ...version }),
+      },
+      400: text('invalid or missing metadata'),
+      402: refusal('the credit balance is depleted'),
+      404: text('workspace or parent folder not found'),
+      412: text('Tus-Resumable missing or not 1.0.0'),
+      413: text('upload exceeds the maximum allowed size'),
+      503: text('storage not configured or temporarily unavailable'),
+      507: text('insufficient storage space'),
+    },
+  });
+  registry.registerPath({
+    method: 'patch',
+    path: `${apiPrefix}/upload/{uid}/`,
+    request: {
+      params: uidParameter,
+      headers: z.object({ ...version, 'Upload-Offset': z.string() }),
+      body: {
+        required: true,
+        content: { 'application/offset+octet-stream': { schema: z.string() } },
+      },
+    },
+    responses: {
+      204: {
+        description: 'the bytes are kept; the last answer carries the checksum',
+        headers: offset.extend({ ...version, 'X-Checksum-Blake3': z.string().optional() }),
+      },
+      400: refusal('a header is missing or malformed'),
+      409: { ...refusal('the offset differs from the one of the answer'), headers: offset },
+      412: refusal('Tus-Resumable missing or not 1.0.0'),
+      413: refusal('more than 50 MiB, or past Upload-Length'),
+    },
+  });
+  registry.registerPath({
+    method: 'head',
+    path: `${apiPrefix}/upload/{uid}/`,
+    request: { params: uidParameter, headers: z.object(version) },
+    responses: {
+      200: { description: 'the current offset', headers: offset.extend(version) },
+      412: { description: 'Tus-Resumable missing or not 1.0.0' },
+    },
+  });
+}

@@ -1,0 +1,173 @@
+import type { Store, Value } from './database.ts';
+
+/** More would keep a start waiting. */
+const mostSeeded = 100_000;
+
+const subjects =
+  'Harbour|Lighthouse|Night market|Assembly line|Winter trail|Board meeting|Spring launch|Old town|Rooftop garden|Test flight|River delta|Season opener|Workshop|Coffee roastery|Marathon|Rehearsal|Glacier|Town hall|Ferry crossing|Orchard'.split(
+    '|',
+  );
+const treatments =
+  'at dawn|interview|B-roll|teaser|full recording|highlights|behind the scenes|drone pass|final cut|rough cut|for social|with captions|master|walkthrough|Q and A|time-lapse'.split(
+    '|',
+  );
+const places =
+  'Aarhus|Bilbao|Ghent|Gdańsk|Kyoto|Lima|Lyon|Mombasa|Montréal|Oslo|Porto|Tartu|Valparaíso|Zürich'.split(
+    '|',
+  );
+const descriptions = [
+  'Recorded in %, colour corrected, cleared for the web.',
+  'Raw material from %. Sound on the second track only.',
+  'Approved by the team in %.',
+  'Shot in % over two days.',
+  '',
+];
+const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|4k|draft'.split(
+  '|',
+);
+const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
+
+/** Extension, content type, and whether it has a length and a frame, by type. */
+const kinds = [
+  { type: 'video', share: 0.62, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
+  { type: 'audio', share: 0.14, ext: 'mp3', mime: 'audio/mpeg', timed: true, framed: false },
+  { type: 'image', share: 0.16, ext: 'jpg', mime: 'image/jpeg', timed: false, framed: true },
+  { type: 'document', share: 0.08, ext: 'pdf', mime: 'application/pdf', timed: false },
+] as const;
+
+const dayMs = 86_400_000;
+
+/**
+ * Fills a store that has no assets with `count` that are made up, and folders for some of them, in
+ * one transaction. The same count and day make the same records. They have no bytes: `is_made_up`
+ * keeps them out of playback and of what is stored. None is queued or processing, since nothing
+ * would ever end that.
+ *
+ * @throws Error where there are assets already, those in the trash included
+ */
+export function seed(store: Store, workspace: string, count: number, now: number): void {
+  if (!Number.isSafeInteger(count) || count < 1 || count > mostSeeded)
+    throw new Error(`--seed takes a number from 1 to ${mostSeeded}`);
+  if (store.get('SELECT 1 FROM assets LIMIT 1'))
+    throw new Error('--seed fills an empty sandbox, and this one has assets already');
+  const chance = new Chance(4520);
+  const today = Math.floor(now / dayMs) * dayMs;
+  store.transaction(() => {
+    const folders = folderNames.map((name) => {
+      const uid = chance.uuid();
+      const made = new Date(today - 731 * dayMs).toISOString();
+      store.run(
+        `INSERT INTO folders (uid, workspace_uid, name, parent_uid, created_at, updated_at)
+         VALUES (?, ?, ?, NULL, ?, ?)`,
+        ...[uid, workspace, name, made, made],
+      );
+      return uid;
+    });
+    withoutIndexes(store, () => {
+      for (let at = 0; at < count; at++) insert(store, madeUp(chance, workspace, folders, today));
+    });
+  });
+}
+
+type Made = Record<string, Value>;
+
+function madeUp(chance: Chance, workspace: string, folders: string[], today: number): Made {
+  const kind = chance.weighted(kinds);
+  const place = chance.of(places);
+  const name = `${chance.of(subjects)} ${chance.of(treatments)}, ${place}`;
+  const status = chance.weighted([
+    { status: 'ready', share: 0.93 },
+    { status: 'failed', share: 0.04 },
+    { status: 'uploading', share: 0.03 },
+  ]).status;
+  const isReady = status === 'ready';
+  const created = new Date(today - Math.floor(chance.next() * 730 * dayMs)).toISOString();
+  // Most are short, some are long.
+  const seconds = Math.round(4 + 5400 * chance.next() ** 4);
+  const frame = 'framed' in kind && kind.framed && isReady;
+  return {
+    uid: chance.uuid(),
+    workspace_uid: workspace,
+    name,
+    description: chance.of(descriptions).replace('%', place),
+    type: kind.type,
+    status,
+    failure_reason: status === 'failed' ? 'the file is truncated' : null,
+    filename: `${name
+      .toLowerCase()
+      .normalize('NFKD')
+      .replace(/[^a-z0-9]+/g, '-')}.${kind.ext}`,
+    content_type: kind.mime,
+    size: kind.timed ? seconds * 350_000 : 50_000 + Math.floor(chance.next() * 9_000_000),
+    duration: kind.timed && isReady ? seconds : null,
+    width: frame ? 1920 : null,
+    height: frame ? 1080 : null,
+    tags: JSON.stringify(tagSlugs.filter(() => chance.next() < 0.15)),
+    parent_uid: chance.next() < 0.4 ? chance.of(folders) : null,
+    is_made_up: 1,
+    created_at: created,
+    updated_at: created,
+  };
+}
+
+function insert(store: Store, asset: Made): void {
+  const columns = Object.keys(asset);
+  store.run(
+    `INSERT INTO assets (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    ...Object.values(asset),
+  );
+}
+
+/** Indexes and full text are made once at the end, which takes a third of the time. */
+function withoutIndexes(store: Store, work: () => void): void {
+  const made = store.all<{ type: string; name: string; sql: string }>(
+    `SELECT type, name, sql FROM sqlite_master
+     WHERE tbl_name = 'assets' AND type IN ('index', 'trigger') AND sql IS NOT NULL`,
+  );
+  for (const { type, name } of made) store.run(`DROP ${type} ${name}`);
+  work();
+  for (const { sql } of made) store.run(sql);
+  store.run("INSERT INTO assets_text (assets_text) VALUES ('rebuild')");
+}
+
+/** A small generator of chance, the same for the same start (mulberry32). */
+class Chance {
+  #state: number;
+
+  constructor(start: number) {
+    this.#state = start;
+  }
+
+  /** From 0 up to 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  of<T>(values: readonly T[]): T {
+    return values[Math.floor(this.next() * values.length)] as T;
+  }
+
+  /** By their shares, which come to 1. */
+  weighted<T extends { share: number }>(values: readonly T[]): T {
+    let left = this.next();
+    for (const value of values) {
+      if (left < value.share) return value;
+      left -= value.share;
+    }
+    return values.at(-1) as T;
+  }
+
+  /** In the form of a version 4 UUID. */
+  uuid(): string {
+    const hex = [0, 1, 2, 3].map(() =>
+      Math.floor(this.next() * 2 ** 32)
+        .toString(16)
+        .padStart(8, '0'),
+    );
+    const [a, b, c, d] = hex as [string, string, string, string];
+    return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-a${c.slice(1, 4)}-${c.slice(4)}${d}`;
+  }
+}

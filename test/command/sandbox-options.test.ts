@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { writeSome } from '../support/files.ts';
+import { fixture } from '../support/sandbox.ts';
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli();
+});
+afterEach(() => cli.run(['sandbox', 'stop']));
+
+const start = (...args: string[]) => cli.run(['sandbox', 'start', '--port', '0', ...args]);
+const status = () => cli.json(['sandbox', 'status']);
+
+describe('sandbox start --fault', () => {
+  it('what goes wrong is overcome, counted down, and told of by status and the log', async () => {
+    await start('--fault', 'cut-after=1MiB,times=2', '--fault', 'status=503,path=/upload/,times=1');
+    expect((await status()).faults).toEqual([
+      'cut-after=1MiB,times=2 (2 left)',
+      'status=503,path=/upload/,times=1 (1 left)',
+    ]);
+    writeSome(`${cli.home}/a.bin`, 3 * 1024 * 1024);
+    const [record] = await cli.json(['upload', `${cli.home}/a.bin`]);
+    expect(record.verified).toBe(true);
+    expect((await status()).faults).toEqual([]);
+    const { stdout } = await cli.run(['sandbox', 'logs']);
+    expect(stdout.match(/fault cut-after=1MiB,times=2 at PATCH/g)).toHaveLength(2);
+  });
+
+  it('one that is not understood: it does not start, and what there is is told', async () => {
+    const { code, stderr } = await start('--fault', 'cut-aftr=1MiB');
+    expect(code).toBe(1);
+    expect(stderr).toContain("cause: --fault 'cut-aftr=1MiB': there is no fault 'cut-aftr'");
+    expect(stderr).toContain('there are cut-after=SIZE, silent-after=SIZE');
+    expect((await status()).running).toBe(false);
+  });
+});
+
+it('--seed fills a new one; one that has assets is left alone', async () => {
+  await start('--seed', '250');
+  expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
+  await cli.run(['sandbox', 'stop']);
+  const { code, stderr } = await start('--seed', '250');
+  expect(code).toBe(1);
+  expect(stderr).toContain('--seed fills an empty sandbox, and this one has assets already');
+  await start();
+  expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
+});
+
+it('--strict, --rate-limit, --credits and --max-upload-size reach the service', async () => {
+  const limits = ['--rate-limit', '50/10m', '--credits', '1', '--max-upload-size', '1MiB'];
+  await start('--strict', ...limits);
+  const listed = await cli.run(['api', '/assets/', '-i']);
+  expect(listed.stdout).toMatch(/^x-ratelimit-limit: 50$/m);
+  expect(listed.stdout).toMatch(/^\{"items":\[\]\}$/m);
+  writeSome(`${cli.home}/large.bin`, 1024 * 1024 + 1);
+  expect((await cli.run(['upload', `${cli.home}/large.bin`])).stderr).toContain('413');
+  const [record] = await cli.json(['upload', fixture('still.jpg')]);
+  expect(record.asset_uid).toBeTruthy();
+  expect((await cli.run(['upload', fixture('tone.mp3')])).stderr).toContain('402');
+});
+
+it('--storage bounds what all uploads take', async () => {
+  await start('--storage', '1k');
+  expect((await cli.run(['upload', fixture('still.jpg')])).stderr).toContain('507');
+});
+
+it.each([
+  [['--rate-limit', '5'], "--rate-limit does not take '5'"],
+  [['--rate-limit', '5/10x'], "--rate-limit does not take '10x'"],
+  [['--rate-limit', '5/0s'], "--rate-limit does not take '5/0s'"],
+  [['--session-lifetime', 'soon'], "--session-lifetime does not take 'soon'"],
+  [['--credits', '-1'], "--credits does not take '-1'"],
+  [['--storage', 'x'], "--storage does not take 'x'"],
+  [['--seed', '0'], "--seed does not take '0'"],
+])('%j is a usage error, before anything starts', async (args, problem) => {
+  const { code, stderr } = await start(...args);
+  expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
+  expect((await status()).running).toBe(false);
+});
+
+it('one that runs already keeps the options it was started with, and that is said', async () => {
+  await start('--credits', '7');
+  const again = await start('--credits', '9');
+  expect(again.code).toBe(0);
+  expect(again.stderr).toContain('it runs with the options it was started with');
+  expect((await start()).stderr).not.toContain('options');
+});

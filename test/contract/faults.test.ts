@@ -1,0 +1,164 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { someBytes } from '../support/files.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { rawSocket, requestHead } from '../support/raw-socket.ts';
+import { startSandbox } from '../support/sandbox.ts';
+
+/** A sandbox with faults, what it logged, and raw requests to it. */
+async function faulty(...faults: string[]) {
+  const lines: string[] = [];
+  const sandbox = await startSandbox({ faults, log: (line) => lines.push(line) });
+  onTestFinished(() => sandbox.end());
+  const http = rawHttp(() => sandbox);
+  const fired = () => lines.filter((line) => line.startsWith('fault '));
+  const active = async () =>
+    ((await (await fetch(`${sandbox.url}/health`)).json()) as { faults: unknown }).faults;
+  const session = async (size: number) => (await (await http.create(size)).json()).location;
+  const offset = async (location: string) =>
+    Number((await http.head(location)).headers.get('Upload-Offset'));
+  return { sandbox, ...http, fired, active, session, offset };
+}
+
+describe('cut-after', () => {
+  it('breaks the line at that byte, keeps those before it, so many times', async () => {
+    const { patch, session, offset, fired, active } = await faulty('cut-after=300000,times=2');
+    const bytes = someBytes(1_000_000);
+    const location = await session(bytes.length);
+    await expect(patch(location, 0, bytes)).rejects.toThrow();
+    expect(await offset(location)).toBe(300_000);
+    expect(await active()).toEqual([{ fault: 'cut-after=300000,times=2', times_left: 1 }]);
+    await expect(patch(location, 300_000, bytes.subarray(300_000))).rejects.toThrow();
+    expect(await offset(location)).toBe(600_000);
+    expect((await patch(location, 600_000, bytes.subarray(600_000))).status).toBe(204);
+    expect(fired()).toEqual(Array(2).fill(`fault cut-after=300000,times=2 at PATCH ${location}`));
+    expect(await active()).toEqual([]);
+  });
+
+  it('spares bodies that are shorter', async () => {
+    const { patch, session, fired } = await faulty('cut-after=11');
+    const answer = await patch(await session(10), 0, someBytes(10));
+    expect([answer.status, fired()]).toEqual([204, []]);
+  });
+});
+
+it('silent-after: takes so many bytes, then neither reads nor answers nor hangs up', async () => {
+  const { sandbox, session, offset, patch } = await faulty('silent-after=100KiB,times=1');
+  const bytes = someBytes(24_000_000); // more than the buffers between the two hold
+  const location = await session(bytes.length);
+  const { socket, received, closed } = await rawSocket(sandbox.url);
+  socket.write(
+    requestHead(sandbox.url, `PATCH ${location}`, {
+      Authorization: `Bearer ${sandbox.key}`,
+      'Tus-Resumable': '1.0.0',
+      'Upload-Offset': 0,
+      'Content-Type': 'application/offset+octet-stream',
+      'Content-Length': bytes.length,
+    }),
+  );
+  const isFlushed = new Promise((resolve) => socket.write(bytes, () => resolve('flushed')));
+  for (let tries = 0; tries < 200 && (await offset(location)) < 102_400; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  const soon = new Promise((resolve) => setTimeout(resolve, 500, 'open'));
+  expect(await Promise.race([isFlushed, closed, soon])).toBe('open');
+  expect([await offset(location), received()]).toEqual([102_400, '']);
+  // Who knows the offset goes on, as after any line that fell silent.
+  expect((await patch(location, 102_400, bytes.subarray(102_400))).status).toBe(204);
+});
+
+it('rate-limit: that limit, that window', async () => {
+  const { call, fired } = await faulty('rate-limit=2/10s');
+  const answers = [];
+  for (let times = 0; times < 3; times++) answers.push(await call('GET', '/assets/'));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(answers[0]?.headers.get('X-RateLimit-Limit')).toBe('2');
+  expect(Number(answers[2]?.headers.get('Retry-After'))).toBeLessThanOrEqual(10);
+  expect(fired()).toEqual(['fault rate-limit=2/10s at GET /api/external/v1/assets/']);
+});
+
+describe('status', () => {
+  it('in the form of the endpoint, where it is asked for, so many times', async () => {
+    const { call, create, fired } = await faulty(
+      'status=503,path=/upload/,times=1',
+      'status=429,method=GET,times=1',
+    );
+    const text = await create(5);
+    expect([text.status, text.headers.get('content-type')]).toEqual([
+      503,
+      expect.stringMatching(/^text\/plain/),
+    ]);
+    expect((await create(5)).status).toBe(201);
+    const json = await call('GET', '/assets/');
+    expect([json.status, json.headers.get('Retry-After')]).toEqual([429, '1']);
+    expect((await json.json()).error).toHaveProperty('message');
+    expect((await call('GET', '/assets/')).status).toBe(200);
+    expect(fired()).toHaveLength(2);
+  });
+
+  it('what is refused is not carried out; a request without a key does not even meet it', async () => {
+    const { call, create, fired } = await faulty('status=503,method=DELETE');
+    const path = `/assets/${(await (await create(5)).json()).asset_uid}/`;
+    expect((await call('DELETE', path, { key: '' })).status).toBe(401);
+    expect(fired()).toEqual([]);
+    expect((await call('DELETE', path)).status).toBe(503);
+    expect((await call('GET', path)).status).toBe(200);
+  });
+});
+
+it('latency: late, where it is asked for', async () => {
+  const { call, fired } = await faulty('latency=300ms,path=/workspaces/');
+  await call('GET', '/assets/');
+  expect(fired()).toEqual([]);
+  const startedAt = performance.now();
+  await call('GET', '/workspaces/');
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299);
+  expect(fired()).toHaveLength(1);
+});
+
+it('expire-sessions: gone at the next PATCH or HEAD, and for good', async () => {
+  const { session, patch, head, fired } = await faulty('expire-sessions,times=1');
+  const first = await session(10);
+  expect((await head(first)).status).toBe(404);
+  expect((await patch(first, 0, someBytes(10))).status).toBe(404);
+  expect((await patch(await session(10), 0, someBytes(10))).status).toBe(204);
+  expect(fired()).toEqual([`fault expire-sessions,times=1 at HEAD ${first}`]);
+});
+
+describe('the checksum', () => {
+  const last = async (...faults: string[]) => {
+    const { session, patch } = await faulty(...faults);
+    const answer = await patch(await session(10), 0, someBytes(10));
+    return [answer.status, answer.headers.get('X-Checksum-Blake3')] as const;
+  };
+
+  it('bad-checksum: one, of other bytes', async () => {
+    const [, right] = await last();
+    const [status, wrong] = await last('bad-checksum');
+    expect([status, wrong]).toEqual([204, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(wrong).not.toBe(right);
+  });
+
+  it('no-checksum: none', async () => {
+    expect(await last('no-checksum')).toEqual([204, null]);
+  });
+});
+
+it('no-head-length=off: HEAD tells the length, which the specification does not promise', async () => {
+  const length = async (...faults: string[]) => {
+    const { session, head } = await faulty(...faults);
+    return (await head(await session(10))).headers.get('Upload-Length');
+  };
+  expect(await length('no-head-length=off')).toBe('10');
+  expect(await length('no-head-length')).toBeNull();
+});
+
+it('lost-answer: carried out, and the line breaks before the answer', async () => {
+  const { call, create, fired } = await faulty('lost-answer,method=POST,path=/upload/,times=1');
+  await expect(create(5)).rejects.toThrow();
+  expect((await (await call('GET', '/assets/')).json()).items).toHaveLength(1);
+  expect(fired()).toHaveLength(1);
+  expect((await create(5)).status).toBe(201);
+});
+
+it('one that is not understood: the sandbox does not start', async () => {
+  await expect(startSandbox({ faults: ['cut-after'] })).rejects.toThrow('is not understood');
+});

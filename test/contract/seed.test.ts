@@ -1,0 +1,128 @@
+import Database from 'libsql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawHttp } from '../support/raw-http.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+const count = 2_500;
+let sandbox: TestSandbox;
+const { call, create } = rawHttp(() => sandbox);
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: count, strict: false });
+});
+afterAll(() => sandbox.end());
+
+type Item = { uid: string; name: string; created_at: string; duration: number | null };
+
+const page = async (query: string) => (await call('GET', `/assets/?${query}`)).json();
+
+/** A list, page by page. */
+async function walk(query: string): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let offset = 0; ; offset += 100) {
+    const next = await page(`limit=100&offset=${offset}&${query}`);
+    items.push(...next.items);
+    if (next.items.length < 100) return items;
+  }
+}
+
+describe('--seed', () => {
+  it('makes so many, of every kind, with words, tags, folders and dates to look for', async () => {
+    expect((await page('limit=1')).count).toBe(count);
+    for (const query of [
+      ...['type=video', 'type=audio', 'type=image', 'type=document'],
+      ...['status=ready', 'status=failed', 'search=harbour', 'tag=press', 'parent=root'],
+    ]) {
+      const found = (await page(query)).count;
+      expect([query, found > 0 && found < count]).toEqual([query, true]);
+    }
+    const twoYearsAgo = new Date(Date.now() - 732 * 86_400_000).toISOString().slice(0, 10);
+    expect((await page(`created_after=${twoYearsAgo}`)).count).toBe(count);
+    const tree = await (await call('GET', `/workspaces/${sandbox.workspace}/folders/`)).json();
+    const inside = await Promise.all(
+      tree.map(async ({ uid }: { uid: string }) => (await page(`parent=${uid}`)).count),
+    );
+    expect(Math.min(...inside)).toBeGreaterThan(0);
+  });
+
+  it('makes the same on every machine', async () => {
+    const other = await startSandbox({ seed: count, strict: false });
+    try {
+      const { call: ask } = rawHttp(() => other);
+      const theirs = await (await ask('GET', '/assets/?limit=100')).json();
+      expect(theirs.items).toEqual((await page('limit=100')).items);
+    } finally {
+      await other.end();
+    }
+  });
+
+  it('promises nothing that would play: those that are ready are blocked', async () => {
+    const [{ uid }] = (await page('status=ready&type=video&limit=1')).items;
+    const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
+    const info = await call('POST', '/playback/info/', {
+      key: '',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ asset_id: uid, playback_token }),
+    });
+    expect(await info.json()).toEqual({ type: 'video', blocked: true });
+  });
+
+  it('refuses a folder that has assets, and leaves it as it was', async () => {
+    const used = await startSandbox();
+    const { asset_uid } = await (await rawHttp(() => used).create(5)).json();
+    await used.close();
+    const again = startSandbox({ dataDir: used.dataDir, seed: 10 });
+    await expect(again).rejects.toThrow('this one has assets already');
+    const after = await startSandbox({ dataDir: used.dataDir });
+    try {
+      const { items } = await (await rawHttp(() => after).call('GET', '/assets/')).json();
+      expect(items.map(({ uid }: Item) => uid)).toEqual([asset_uid]);
+    } finally {
+      await after.end();
+    }
+  });
+
+  it.each([0, 0.5, 100_001, -1])('takes no %d', async (seed) => {
+    await expect(startSandbox({ seed })).rejects.toThrow('from 1 to 100000');
+  });
+
+  it('takes no room of the storage that uploads have', async () => {
+    const small = await startSandbox({ seed: 100, storageBytes: 10 });
+    try {
+      expect((await rawHttp(() => small).create(10)).status).toBe(201);
+    } finally {
+      await small.end();
+    }
+  });
+});
+
+describe('a long list', () => {
+  it.each([
+    ['created_at', ({ created_at }: Item) => created_at],
+    ['name', ({ name }: Item) => name],
+    ['duration', ({ duration }: Item) => duration ?? -1],
+  ])('by %s: every asset once, in order, and turned round', async (ordering, value) => {
+    const up = await walk(`ordering=${ordering}`);
+    expect(new Set(up.map(({ uid }) => uid)).size).toBe(count);
+    const values: (string | number)[] = up.map((item) => value(item));
+    expect(values.every((each, at) => at === 0 || (values[at - 1] as string) <= each)).toBe(true);
+    const down = await walk(`ordering=-${ordering}`);
+    expect(down.map(({ uid }) => uid)).toEqual(up.map(({ uid }) => uid).reverse());
+  });
+
+  it('is the newest at every request, whoever changed it', async () => {
+    const [first] = (await page('limit=1')).items;
+    const { asset_uid } = await (await create(5)).json();
+    const after = await page('limit=2');
+    expect([after.items[0].uid, after.items[1].uid, after.count]).toEqual([
+      asset_uid,
+      first.uid,
+      count + 1,
+    ]);
+    await call('DELETE', `/assets/${asset_uid}/`);
+    expect(await page('limit=1')).toMatchObject({ items: [{ uid: first.uid }], count });
+    const database = new Database(`${sandbox.dataDir}/sandbox.db`);
+    database.prepare('UPDATE assets SET name = ? WHERE uid = ?').run(' first', first.uid);
+    database.close();
+    expect((await page('limit=1&ordering=name')).items[0].uid).toBe(first.uid);
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+// What §2 and §7 name, and nothing past it.
+let sandbox: TestSandbox;
+const { call, create, head, upload } = rawHttp(() => sandbox);
+let uid: string;
+beforeAll(async () => {
+  sandbox = await startSandbox({ strict: true });
+  uid = (await upload(fixture('clip.mp4'))).uid;
+});
+afterAll(() => sandbox.end());
+
+const keysOf = async (path: string) => Object.keys(await (await call('GET', path)).json());
+
+const named = [
+  ...['uid', 'name', 'description', 'status', 'created_at', 'duration', 'thumbnail_url', 'tags'],
+].sort();
+
+it('§2 a page is `items`, a record its named fields', async () => {
+  const page = await (await call('GET', '/videos/')).json();
+  expect(Object.keys(page)).toEqual(['items']);
+  expect(Object.keys(page.items[0]).sort()).toEqual(named);
+  expect((await keysOf(`/assets/${uid}/`)).sort()).toEqual(named);
+});
+
+it('§2 a workspace is known by its uid, a folder by uid, name and children', async () => {
+  const { items } = await (await call('GET', '/workspaces/')).json();
+  expect(items.map(Object.keys)).toEqual([['uid'], ['uid']]);
+  const path = `/workspaces/${sandbox.workspace}/folders/`;
+  const make = (body: object) =>
+    call('POST', path, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const top = await (await make({ name: 'Top' })).json();
+  const below = await (await make({ name: 'Below', parent_uid: top.uid })).json();
+  expect(below).toEqual({ uid: below.uid, name: 'Below', children: [] });
+  expect(await (await call('GET', path)).json()).toEqual([
+    { uid: top.uid, name: 'Top', children: [below] },
+  ]);
+});
+
+it('§7 an error is an `error` object with a message, or text', async () => {
+  const missing = await call('GET', '/assets/00000000-0000-4000-8000-000000000000/');
+  expect(await missing.json()).toEqual({ error: { message: expect.any(String) } });
+  const invalid = await call('GET', '/assets/?limit=0');
+  expect(await invalid.json()).toEqual({ error: { message: expect.any(String) } });
+  expect((await create(5, { workspace_uid: '' })).headers.get('content-type')).toMatch(/^text/);
+});
+
+it('no header that the specification, TUS or HTTP does not name', async () => {
+  const { location } = await (await create(5)).json();
+  const answers = [await call('GET', '/assets/'), await create(5), await head(location)];
+  const names = new Set(answers.flatMap(({ headers }) => [...headers.keys()]));
+  expect([...names].sort()).toEqual(
+    [
+      ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+      ...['location', 'upload-offset', 'tus-resumable', 'cache-control'],
+      ...['connection', 'content-length', 'content-type', 'date', 'keep-alive'],
+    ].sort(),
+  );
+});
+
+it('what is played is as §2 names it', async () => {
+  const { playback_token, ...player } = await (await call('GET', `/assets/${uid}/player/`)).json();
+  expect(player).toEqual({
+    uid,
+    player_config: { auto_play: expect.any(Boolean), theme: expect.any(String) },
+    items: [{ asset: { uid, thumbnail_url: null } }],
+  });
+  const info = await call('POST', '/playback/info/', {
+    key: '',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ asset_id: uid, playback_token }),
+  });
+  expect(Object.keys(await info.json()).sort()).toEqual(
+    [
+      ...['type', 'blocked', 'hls_url', 'source_url', 'preview_sprites_url', 'chapters'],
+      'resume_position_seconds',
+    ].sort(),
+  );
+});

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'libsql';
+import { expect, it, onTestFinished } from 'vitest';
+import { b3sum, someBytes } from '../support/files.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
+const KiB = 1024;
+const chunkBytes = 512 * KiB;
+const kills = 20;
+
+/** The service in a process of its own, and the requests of one upload to it. */
+async function startService(dataDir: string) {
+  const child = spawn(process.execPath, [program, '--data', dataDir, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await gone;
+  });
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    const heard = (text: Buffer) => {
+      output += text;
+      if (output.includes('listening on')) resolve();
+    };
+    child.stdout.on('data', heard);
+    child.stderr.on('data', heard);
+    child.once('exit', () => reject(new Error(`the service did not start: ${output}`)));
+  });
+  const read = (file: string) => JSON.parse(readFileSync(join(dataDir, file), 'utf8'));
+  const { url, workspace } = read('server.json');
+  const ask = (method: string, path: string, headers: object = {}, body?: Uint8Array) =>
+    fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${read('credentials.json').keys.all}`,
+        'tus-resumable': '1.0.0',
+        ...headers,
+      },
+      ...(body && { body }),
+    });
+  return { child, gone, workspace, ask };
+}
+
+it(`the service, killed ${kills} times in an upload: no acknowledged byte is lost, nothing is repaired`, async () => {
+  const seed = Number(process.env.MEDIACTL_TEST_SEED ?? Date.now() % 1_000_000);
+  const chance = chanceFrom(seed);
+  const dataDir = temporaryFolder();
+  const bytes = someBytes(24 * KiB * KiB, String(seed));
+  const file = join(temporaryFolder(), 'bytes');
+  writeFileSync(file, bytes);
+  const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+  let location = '';
+  let assetUid = '';
+  let acknowledged = 0;
+
+  /** Chunk after chunk, until the line breaks or all is there; the checksum in the end. */
+  const transfer = async ({ ask }: Awaited<ReturnType<typeof startService>>, atMost: number) => {
+    const head = await ask('HEAD', location);
+    expect(head.status).toBe(200);
+    let offset = Number(head.headers.get('upload-offset'));
+    expect(offset).toBeGreaterThanOrEqual(acknowledged);
+    const partial = join(dataDir, 'uploads', location.split('/').at(-2) as string);
+    const kept = existsSync(partial) ? readFileSync(partial) : Buffer.alloc(0);
+    expect(kept.equals(bytes.subarray(0, offset))).toBe(true);
+    const until = Math.min(bytes.length, offset + atMost);
+    while (offset < until) {
+      const chunk = bytes.subarray(offset, Math.min(until, offset + chunkBytes));
+      const answer = await ask(
+        'PATCH',
+        location,
+        { 'upload-offset': String(offset), 'content-type': 'application/offset+octet-stream' },
+        chunk,
+      );
+      expect(answer.status).toBe(204);
+      offset = Number(answer.headers.get('upload-offset'));
+      acknowledged = offset;
+      const checksum = answer.headers.get('x-checksum-blake3');
+      if (checksum) return checksum;
+    }
+    return undefined;
+  };
+
+  try {
+    for (let kill = 0; kill <= kills; kill++) {
+      const service = await startService(dataDir);
+      if (kill === 0) {
+        const created = await service.ask('POST', '/api/external/v1/upload/', {
+          'upload-length': String(bytes.length),
+          'upload-metadata': `filename ${encoded('a.bin')},workspace_uid ${encoded(service.workspace)}`,
+        });
+        const made = (await created.json()) as { location: string; asset_uid: string };
+        location = made.location;
+        assetUid = made.asset_uid;
+      }
+      if (kill === kills) {
+        const checksum = await transfer(service, bytes.length);
+        const oracle = b3sum(file);
+        if (oracle === undefined) process.stderr.write('SKIPPED: no b3sum here to compare with\n');
+        else expect(checksum).toBe(oracle);
+        break;
+      }
+      // A twentieth of the file a run at most, so that every kill finds an upload under way.
+      const cut = new Promise((resolve) => setTimeout(resolve, chance() * 40));
+      const broken = transfer(service, bytes.length / (kills + 1)).catch((error) => {
+        if (error.message !== 'fetch failed') throw error;
+      });
+      await cut;
+      service.child.kill('SIGKILL');
+      await Promise.all([broken, service.gone]);
+    }
+    const source = join(dataDir, 'media', assetUid, 'source');
+    expect(statSync(source).size).toBe(bytes.length);
+    expect(readFileSync(source).equals(bytes)).toBe(true);
+    const database = new Database(join(dataDir, 'sandbox.db'));
+    expect(database.prepare('PRAGMA integrity_check').get()).toMatchObject({
+      integrity_check: 'ok',
+    });
+    database.close();
+  } catch (error) {
+    process.stderr.write(`to see it again: MEDIACTL_TEST_SEED=${seed}\n`);
+    throw error;
+  }
+}, 60_000);
+
+/** From 0 up to 1, the same for the same seed (mulberry32). */
+function chanceFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,51 @@
+import { Command } from '@commander-js/extra-typings';
+import { expect, it } from 'vitest';
+import { serviceArguments, serviceOptions } from '../../src/commands/sandbox/service-options.ts';
+import { readArguments } from '../../src/sandbox/arguments.ts';
+
+/** What the service is told when a person types so. */
+const told = (...typed: string[]) => {
+  const command = serviceOptions(new Command());
+  return readArguments([
+    '--data',
+    '/d',
+    ...serviceArguments(command.parse(typed, { from: 'user' }).opts()),
+  ]);
+};
+
+it('what a person types arrives in bytes and seconds', () => {
+  expect(
+    told(
+      ...['--fault', 'cut-after=20MiB,times=2', '--fault', 'lost-answer', '--strict'],
+      ...['--seed', '1000', '--rate-limit', '5/10s', '--session-lifetime', '1h30m'],
+      ...['--token-lifetime', '500ms', '--credits', '0', '--max-upload-size', '8MiB'],
+      ...['--storage', '10GB'],
+    ),
+  ).toEqual({
+    dataDir: '/d',
+    port: 4520,
+    faults: ['cut-after=20MiB,times=2', 'lost-answer'],
+    strict: true,
+    seed: 1000,
+    rateLimit: { limit: 5, windowSeconds: 10 },
+    sessionSeconds: 5400,
+    playbackSeconds: 0.5,
+    credits: 0,
+    maxUploadBytes: 8 * 1024 * 1024,
+    storageBytes: 10_000_000_000,
+  });
+  expect(told()).toEqual({ dataDir: '/d', port: 4520 });
+});
+
+it.each([
+  [['--port', 'x'], "--port takes a number, not 'x'"],
+  [['--rate-limit', '5'], "--rate-limit takes LIMIT/SECONDS, not '5'"],
+  [['--fault', 'x'], "there is no fault 'x'"],
+  [['--nonsense'], 'nonsense'],
+])('%j is refused by the program itself', (args, reason) => {
+  expect(() => readArguments(['--data', '/d', ...args])).toThrow(reason);
+});
+
+it('it needs a folder', () => {
+  expect(() => readArguments([])).toThrow('--data is required');
+});

@@ -49,7 +49,10 @@ export function createApp(service: Service): App {
     mediaRoutes,
   ])
     routes(app, service);
-  app.get('/health', (c) => c.json({ status: 'ok', pid: service.pid }));
+  app.get('/health', (c) => {
+    const { pid, tools, leftOut } = service;
+    return c.json({ status: 'ok', pid, tools, left_out: leftOut });
+  });
   app.notFound((c) => answer(c, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {
     const failure = asServiceError(error, service);

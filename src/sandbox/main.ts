@@ -2,11 +2,13 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createSandbox, type Sandbox } from './create.ts';
+import { findFfmpeg } from './media/find-ffmpeg.ts';
 import { defaults } from './options.ts';
 
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR [--port N]`. Tells where it
- * runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
+ * runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout. ffmpeg is
+ * the one that MEDIACTL_FFMPEG names, else the one on PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
@@ -24,6 +26,8 @@ async function main(): Promise<void> {
     port: Number(values.port),
     pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
+    ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
+    killGroup,
     log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),
   });
   writeCredentials(join(dataDir, 'credentials.json'), sandbox);
@@ -38,6 +42,14 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // else it is gone
+  }
 }
 
 /** Made once: keys are kept as hashes, so a lost one cannot be told again. */

@@ -16,13 +16,22 @@ export type TestSandbox = Sandbox & {
   end(): Promise<void>;
 };
 
-/** A sandbox on a free port, in a folder of its own. */
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** A sandbox on a free port, in a folder of its own; without ffmpeg unless told which. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? temporaryFolder();
   const sandbox = await createSandbox({
     port: 0,
     pid: process.pid,
     mediaWorker,
+    killGroup,
     ...options,
     dataDir,
   });

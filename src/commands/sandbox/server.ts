@@ -9,7 +9,13 @@ import { isRunning } from '../../processes.ts';
 export type Running = { pid: number; url: string; workspace: string; started_at: string };
 
 /** What it answers at /health. */
-type Health = { pid: number };
+type Health = {
+  pid: number;
+  /** Paths of what helps processing; null where it is missing. Not told by older sandboxes. */
+  tools?: { ffmpeg: string | null };
+  /** What assets go without for want of it. */
+  left_out?: string[];
+};
 
 export const dataOption = [
   '--data <dir>',

@@ -9,6 +9,10 @@ type Status = {
   pid: number | null;
   started_at: string | null;
   data: string;
+  /** Path of the ffmpeg that processing uses. */
+  ffmpeg: string | null;
+  /** What assets go without for want of it. */
+  left_out: string[];
 };
 
 export function status(command: Command, run: Run): void {
@@ -27,6 +31,8 @@ export function status(command: Command, run: Run): void {
           pid: running?.pid ?? null,
           started_at: running?.started_at ?? null,
           data: dataDir,
+          ffmpeg: running?.tools?.ffmpeg ?? null,
+          left_out: running?.left_out ?? [],
         };
         return record(found, found.url ?? '', rows);
       }),
@@ -39,4 +45,6 @@ const rows = (shown: Status): Row[] => [
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],
+  ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
+  ['left out', shown.left_out.join(', ')],
 ];

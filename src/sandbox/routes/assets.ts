@@ -3,6 +3,7 @@ import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
+import { thumbnailUrl } from './media-urls.ts';
 import {
   assetQuery,
   detail,
@@ -36,7 +37,7 @@ export function assetRoutes(app: App, service: Service): void {
         const search = query.search?.trim() || undefined;
         const within = query.parent === undefined ? undefined : withinOf(service, query.parent);
         const { items, count } = service.assets.page({ ...query, type, search, within });
-        return c.json({ items: items.map(toListItem), count }, 200);
+        return c.json({ items: items.map((asset) => toListItem(service, asset)), count }, 200);
       },
     );
 
@@ -48,7 +49,7 @@ export function assetRoutes(app: App, service: Service): void {
         request: { params: uidParameter },
         responses: { 200: json(detail, 'the asset') },
       }),
-      (c) => c.json(toDetail(find(service, c.req.valid('param').uid, videosOnly)), 200),
+      (c) => c.json(toDetail(service, find(service, c.req.valid('param').uid, videosOnly)), 200),
     );
 
     app.openapi(
@@ -65,7 +66,7 @@ export function assetRoutes(app: App, service: Service): void {
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
         service.assets.edit(uid, c.req.valid('json'), new Date(service.now()).toISOString());
-        return c.json(toDetail(find(service, uid, videosOnly)), 200);
+        return c.json(toDetail(service, find(service, uid, videosOnly)), 200);
       },
     );
 
@@ -93,7 +94,8 @@ export function assetRoutes(app: App, service: Service): void {
         responses: { 200: json(player, 'player data') },
       }),
       (c) => {
-        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        const asset = find(service, c.req.valid('param').uid, videosOnly);
+        const { uid } = asset;
         service.credits.drawDelivery();
         return c.json(
           {
@@ -103,7 +105,7 @@ export function assetRoutes(app: App, service: Service): void {
               service.now() + service.playbackLifetimeMs,
             ),
             player_config: { auto_play: false, theme: 'dark' },
-            items: [{ asset: { uid, thumbnail_url: null } }],
+            items: [{ asset: { uid, thumbnail_url: thumbnailUrl(service, asset) } }],
           },
           200,
         );
@@ -131,7 +133,7 @@ function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
   return asset;
 }
 
-const toListItem = (asset: AssetRow): z.infer<typeof listItem> => ({
+const toListItem = (service: Service, asset: AssetRow): z.infer<typeof listItem> => ({
   uid: asset.uid,
   name: asset.name,
   description: asset.description,
@@ -140,14 +142,14 @@ const toListItem = (asset: AssetRow): z.infer<typeof listItem> => ({
   created_at: asset.created_at,
   updated_at: asset.updated_at,
   duration: asset.duration,
-  thumbnail_url: null,
+  thumbnail_url: thumbnailUrl(service, asset),
   tags: JSON.parse(asset.tags),
   size: asset.size,
   parent: asset.parent_uid,
 });
 
-const toDetail = (asset: AssetRow): z.infer<typeof detail> => ({
-  ...toListItem(asset),
+const toDetail = (service: Service, asset: AssetRow): z.infer<typeof detail> => ({
+  ...toListItem(service, asset),
   workspace: asset.workspace_uid,
   filename: asset.filename,
   content_type: asset.content_type,

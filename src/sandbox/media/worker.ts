@@ -86,7 +86,8 @@ async function inspectMedia(task: Task, input: Input): Promise<Inspection> {
   const audio = tracks.filter((track) => track.isAudioTrack());
   if (!video && audio.length === 0)
     return { outcome: 'failed', reason: 'the file has neither a video nor an audio track' };
-  const duration = await input.computeDuration();
+  // Of a broadcast, the first timestamp is any time of day.
+  const duration = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp());
   // Read before the conversion, which takes the raw tags away.
   const chpl = (await input.getMetadataTags()).raw?.chpl;
   const hls = await writeHls(input, task.hlsDir);

@@ -182,13 +182,22 @@ describe.runIf(ffmpeg)('a video', () => {
   it('of a broadcast lasts as long as it lasts, whatever its clock says', async () => {
     const broadcast = await film(
       'broadcast.ts',
-      ...[...picture('320x240'), ...sound(), '-c:v', 'libx264', '-pix_fmt', 'yuv420p'],
+      ...[
+        ...picture('320x240', 6),
+        ...sound(6),
+        '-c:v',
+        'libx264',
+        '-pix_fmt',
+        'yuv420p',
+        '-c:a',
+        'aac',
+      ],
       ...['-output_ts_offset', '5000'],
     );
     const { asset, info } = await ready(broadcast);
-    expect(asset.duration).toBeCloseTo(3, 0);
+    expect(asset.duration).toBeCloseTo(6, 0);
     for (const { found } of await stepsOf(info.hls_url.url))
-      expect(found.seconds).toBeCloseTo(3, 0);
+      expect(found.seconds).toBeCloseTo(6, 0);
   });
 
   it.each([

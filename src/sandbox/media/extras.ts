@@ -56,7 +56,7 @@ export async function makeExtras(order: Order): Promise<Extras & { hasHls: boole
       (await attempt('thumbnail', 60, (shop) => makeThumbnail(shop, size))) ?? null;
     extras.sprites =
       (await attempt('preview sprites', 300, (shop) => makeSprites(shop, video))) ?? null;
-    const ladderSeconds = Math.min(3600, 60 + 6 * duration);
+    const ladderSeconds = Math.min(3600, Math.ceil(60 + 6 * duration));
     await attempt('ladder', ladderSeconds, async (shop) => {
       await makeLadder(shop, video, order.hls, hasHls && hlsIsWhole);
       extras.hasHls = true;
@@ -74,7 +74,7 @@ const attempts =
     make: (shop: Workshop) => Promise<T>,
   ): Promise<T | undefined> => {
     const seconds = limitSeconds ?? ownSeconds;
-    const timeout = AbortSignal.timeout(seconds * 1000);
+    const timeout = AbortSignal.timeout(Math.ceil(seconds * 1000));
     const either = AbortSignal.any([signal, timeout]);
     const run: Workshop['run'] = (args, cwd = folder) =>
       runFfmpeg(ffmpeg, { args, cwd, signal: either });

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { scaledEven, scaleTo, within } from './dimensions.ts';
 import { input } from './ffmpeg.ts';
-import type { Video, Workshop } from './workshop.ts';
+import { assertMade, type Video, type Workshop } from './workshop.ts';
 
 const longerSide = 160;
 const columns = 5;
@@ -19,7 +19,7 @@ export async function makeSprites(shop: Workshop, video: Video): Promise<string>
   const tile = scaledEven(within(longerSide, video), 1);
   const sheets = Math.ceil(tiles / (columns * rows));
   const filters = [
-    `fps=1/${seconds}:start_time=0`,
+    `fps=1/${seconds}:start_time=0:eof_action=pass`, // pass: one frame is enough
     scaleTo(tile),
     // What the last sheet lacks; -frames:v ends it.
     'tpad=stop_mode=clone:stop=-1',
@@ -31,6 +31,10 @@ export async function makeSprites(shop: Workshop, video: Video): Promise<string>
     ...['-map', '0:V:0', '-vf', filters, '-frames:v', String(sheets), '-q:v', '5'],
     ...['-f', 'image2', '-start_number', '0', 'sprites-%d.jpg'],
   ]);
+  await assertMade(
+    shop.folder,
+    Array.from({ length: sheets }, (_, at) => `sprites-${at}.jpg`),
+  );
   const cues = Array.from({ length: tiles }, (_, at) => {
     const place = at % (columns * rows);
     const x = (place % columns) * tile.width;

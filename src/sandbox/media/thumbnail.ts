@@ -1,8 +1,6 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Size, scaleTo, within } from './dimensions.ts';
 import { input } from './ffmpeg.ts';
-import type { Workshop } from './workshop.ts';
+import { isMade, type Workshop } from './workshop.ts';
 
 const longerSide = 640;
 const windowSeconds = 30;
@@ -24,8 +22,7 @@ export async function makeThumbnail(shop: Workshop, size: Size): Promise<string>
       ...['-map', '0:V:0', '-vf', filters.join(','), '-frames:v', '1'],
       ...['-q:v', '4', '-f', 'mjpeg', file],
     ]);
-    // Without a frame ffmpeg leaves nothing in it, and is content.
-    if ((await stat(join(shop.folder, file))).size > 0) return file;
+    if (await isMade(shop.folder, file)) return file;
   }
   throw new Error('there is no frame');
 }

@@ -1,7 +1,7 @@
 import type { Extras } from '../store/extras.ts';
 import { type Size, scaleTo, within } from './dimensions.ts';
 import { input } from './ffmpeg.ts';
-import type { Workshop } from './workshop.ts';
+import { assertMade, type Workshop } from './workshop.ts';
 
 const longerSides = [1920, 1280, 640, 320];
 /** Wide enough that a rounded corner shows. */
@@ -26,6 +26,10 @@ export async function makeVariants(shop: Workshop, size: Size): Promise<Extras['
       ...['-map', '0:v:0', '-vf', scaleTo(variant), ...frame, ...codec, variant.file],
     ]),
   ]);
+  await assertMade(
+    shop.folder,
+    variants.map(({ file }) => file),
+  );
   return variants;
 }
 

@@ -1,8 +1,9 @@
 // Bundles the sources to CommonJS: one file for the tool, one for the sandbox, one for its media
-// worker, one for what is generated. Dynamic imports become lazy requires; those of `*.lazy.ts` are
+// worker, one for what is generated; and one script for the browser, which stands in every watch
+// page. Dynamic imports become lazy requires; those of `*.lazy.ts` are
 // files of their own, so that a command does not even parse what it does not use. A lazy file may
 // import none of our classes, since it carries copies of what it imports.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -56,27 +57,39 @@ const unusedModules = {
   },
 };
 
-const options = {
+const common = {
+  outdir: 'dist',
+  bundle: true,
+  minify: true,
+  legalComments: 'none', // their licences are in THIRD-PARTY-LICENSES.txt, whole
+  metafile: true,
+  logLevel: 'warning',
+};
+
+const node = {
+  ...common,
   entryPoints: {
     ...lazyFiles,
     mediactl: 'src/main.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/worker.ts',
-    reference: 'src/reference/reference.ts',
+    generated: 'src/generated.ts',
   },
-  outdir: 'dist',
   outExtension: { '.js': '.cjs' },
-  bundle: true,
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
-  minify: true,
-  legalComments: 'none', // their licences are in THIRD-PARTY-LICENSES.txt, whole
-  metafile: true,
   external,
   plugins: [lazyParts, unusedModules],
-  logLevel: 'warning',
+};
+
+const browser = {
+  ...common,
+  entryPoints: { player: 'src/player/browser/main.ts' },
+  platform: 'browser',
+  target: ['chrome123', 'firefox120', 'safari17.5'], // those that know light-dark()
+  format: 'iife',
 };
 
 /** The licence of every package that has a file in the bundles: they ask to go with their code. */
@@ -95,9 +108,13 @@ function licences(inputs) {
     .join(`\n${'-'.repeat(78)}\n\n`);
 }
 
-if (process.argv.includes('--watch')) await (await context(options)).watch();
+const bundles = [node, browser];
+if (process.argv.includes('--watch'))
+  for (const options of bundles) await (await context(options)).watch();
 else {
   rmSync('dist', { recursive: true, force: true });
-  const { metafile } = await build(options);
-  writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(Object.keys(metafile.inputs)));
+  const built = await Promise.all(bundles.map((options) => build(options)));
+  copyFileSync('node_modules/jq-web/jq.wasm', 'dist/jq.wasm'); // where jq.lazy.cjs looks for it
+  const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(inputs));
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { generatedFiles } = createRequire(import.meta.url)('../dist/reference.cjs');
+const { generatedFiles } = createRequire(import.meta.url)('../dist/generated.cjs');
 
 const current = (path) => {
   try {

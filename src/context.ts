@@ -27,6 +27,8 @@ export type Host = {
   version: string;
   /** The built sandbox server. */
   sandboxProgram: string;
+  /** The built script of a page that plays. */
+  playerScript: string;
 };
 
 /** Who calls, and where: what flags, variables and the profile come to. */
@@ -40,6 +42,12 @@ export type Account = {
 };
 
 const callTimeoutMs = 30_000;
+const lockWaitMs = 60_000;
+
+const configDirOf = ({ environment, directories }: Host) =>
+  environment.MEDIACTL_CONFIG_DIR || directories.config;
+
+export const profilesOf = (host: Host) => new ProfileFile(configDirOf(host), host.processes);
 
 /** What a command is handed. Everything costly is made when it is first asked for. */
 export class Context {
@@ -49,17 +57,26 @@ export class Context {
   /** Where uploads under way are kept. */
   readonly stateDir: string;
   readonly configDir: string;
+  /** The whole tree of Commander's commands, for what is made from it. */
+  readonly commandTree: () => Promise<unknown>;
   /** Told of every wait; a command with a progress display listens here. */
   onNotice: ((notice: TransportNotice) => void) | undefined;
   #api: Promise<Api> | undefined;
+  #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
 
-  constructor(host: Host, settings: Settings) {
+  constructor(
+    host: Host,
+    settings: Settings,
+    profiles: ProfileFile,
+    commandTree: () => Promise<unknown>,
+  ) {
     this.host = host;
     this.settings = settings;
-    this.configDir = host.environment.MEDIACTL_CONFIG_DIR || host.directories.config;
+    this.profiles = profiles;
+    this.commandTree = commandTree;
+    this.configDir = configDirOf(host);
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
-    this.profiles = new ProfileFile(this.configDir, host.processes);
     this.terminal.redactor.add(settings.apiKey);
   }
 
@@ -100,7 +117,13 @@ export class Context {
     return new Api(this.#transport(baseUrl, apiKey), names);
   }
 
-  /** The API without a key: playback by token. */
+  /** The service without a key, for playback by token and signed media; no key need be there. */
+  mediaApi(): Promise<Api> {
+    this.#mediaApi ??= this.#baseUrl().then((baseUrl) => this.anonymousApi(baseUrl));
+    return this.#mediaApi;
+  }
+
+  /** The API of a base URL without a key. */
   anonymousApi(baseUrl: URL): Api {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
@@ -111,6 +134,29 @@ export class Context {
     return this.settings.dryRun;
   }
 
+  /** Holds a lock of this user under a name while the work goes on; others of this machine wait. */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const [{ lockWithin }, { mkdir }] = await Promise.all([
+      import('./lock.ts'),
+      import('node:fs/promises'),
+    ]);
+    await mkdir(this.stateDir, { recursive: true, mode: 0o700 });
+    const path = join(this.stateDir, `${name}.lock`);
+    const release = await lockWithin(lockWaitMs, path, this.host.processes);
+    if (!release)
+      throw new MediactlError('another mediactl process is at the same work', {
+        code: 'locked',
+        exitCode: exitCodes.unclassified,
+        reason: `it holds ${path}`,
+        hint: 'run it again once that one has ended',
+      });
+    try {
+      return await work();
+    } finally {
+      await release();
+    }
+  }
+
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {
@@ -118,10 +164,12 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.say(`debug: ${requestCount} requests${left}`);
     }
-    await api?.transport.close();
+    const media = await this.#mediaApi?.catch(() => undefined);
+    await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  async #resolveAccount(): Promise<Account> {
+  /** The profile that is asked for, or current; none where key and base URL are given without it. */
+  async #profile(): Promise<{ name: string | undefined; profile: Profile | undefined }> {
     const { settings } = this;
     const config = await this.profiles.read();
     const name =
@@ -129,8 +177,20 @@ export class Context {
     const profile = name === undefined ? undefined : config.profiles[name];
     if (settings.profile !== undefined && !profile)
       throw noSuchProfile(settings.profile, config.profiles);
+    return { name, profile };
+  }
+
+  async #baseUrl(): Promise<URL> {
+    const { settings } = this;
+    const { profile } = await this.#profile();
     if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
-    const baseUrl = parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+    return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+  }
+
+  async #resolveAccount(): Promise<Account> {
+    const { settings } = this;
+    const { name, profile } = await this.#profile();
+    const baseUrl = await this.#baseUrl();
     if (isPlaintextElsewhere(baseUrl))
       this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
     const apiKey = settings.apiKey ?? (await this.#profileKey(name, profile, baseUrl));
@@ -140,7 +200,7 @@ export class Context {
       profile: settings.apiKey ? 'environment' : (name ?? 'environment'),
       baseUrl,
       apiKey,
-      workspace: settings.workspace ?? profile?.workspace,
+      workspace: settings.workspace,
       names: profile?.names ?? {},
     };
   }

@@ -30,6 +30,26 @@ export async function tryLock(path: string, processes: Processes): Promise<Lock>
   }
 }
 
+const pauseMs = 20;
+
+/**
+ * The same, waiting for whoever has it.
+ *
+ * @returns what releases it; undefined where it was not to be had for so long
+ */
+export async function lockWithin(
+  waitMs: number,
+  path: string,
+  processes: Processes,
+): Promise<(() => Promise<void>) | undefined> {
+  for (let tries = 0; tries <= waitMs / pauseMs; tries++) {
+    const lock = await tryLock(path, processes);
+    if ('release' in lock) return lock.release;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  return undefined;
+}
+
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

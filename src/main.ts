@@ -32,6 +32,7 @@ async function main(): Promise<void> {
     directories: { config: paths.config, state: paths.data },
     version: packageJson.version,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
+    playerScript: join(__dirname, 'player.js'),
   });
 }
 

@@ -4,7 +4,6 @@ import type { Host } from './context.ts';
 import {
   asMediactlError,
   type ExitCode,
-  exitCodeMeanings,
   exitCodes,
   type MediactlError,
   usageError,
@@ -13,7 +12,7 @@ import type { GlobalOptions, Settings } from './profiles/settings.ts';
 import { showError } from './terminal/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
-type Noun = { name: string; summary: string; aliases?: string[]; load(): Promise<Define> };
+type Noun = { name: string; summary: string; isHidden?: boolean; load(): Promise<Define> };
 
 /** The command tree, noun by noun; a noun's module is loaded when it is called. */
 const nouns: Noun[] = [
@@ -24,7 +23,7 @@ const nouns: Noun[] = [
   },
   {
     name: 'assets',
-    summary: 'list and read assets of any type, wait for them',
+    summary: 'list, read, change, fetch and delete assets of any type',
     load: async () => (await import('./commands/assets/assets.ts')).assets,
   },
   {
@@ -48,6 +47,16 @@ const nouns: Noun[] = [
     load: async () => (await import('./commands/workspaces/workspaces.ts')).workspaces,
   },
   {
+    name: 'folders',
+    summary: 'see, make, rename, move and delete folders by path',
+    load: async () => (await import('./commands/folders/folders.ts')).folders,
+  },
+  {
+    name: 'embed',
+    summary: 'restrict embedding, keep the list of domains that may',
+    load: async () => (await import('./commands/embed/embed.ts')).embed,
+  },
+  {
     name: 'play',
     summary: 'resolve what to play, and check that it plays',
     load: async () => (await import('./commands/play/play.ts')).play,
@@ -58,9 +67,40 @@ const nouns: Noun[] = [
     load: async () => (await import('./commands/api/api.ts')).api,
   },
   {
+    name: 'config',
+    summary: 'see what is set, and where; keep settings in a profile',
+    load: async () => (await import('./commands/config/config.ts')).config,
+  },
+  {
+    name: 'doctor',
+    summary: 'check this machine, the account and the service; learn its names',
+    load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
+  },
+  {
     name: 'sandbox',
     summary: 'run the whole service on this machine, to try and to test with',
     load: async () => (await import('./commands/sandbox/sandbox.ts')).sandbox,
+  },
+  {
+    name: 'completion',
+    summary: 'print the completion script of a shell',
+    load: async () => (await import('./reference/verbs/completion.ts')).completion,
+  },
+  {
+    name: 'commands',
+    summary: 'list every command, as JSON too',
+    load: async () => (await import('./reference/verbs/commands.ts')).commands,
+  },
+  {
+    name: 'schema',
+    summary: 'print the JSON Schema of what mediactl prints',
+    load: async () => (await import('./reference/verbs/schema.ts')).schema,
+  },
+  {
+    name: '__complete',
+    summary: 'names for completion',
+    isHidden: true,
+    load: async () => (await import('./reference/verbs/complete.ts')).complete,
   },
 ];
 
@@ -76,7 +116,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const program = buildProgram(host, settled, (command) => {
       called = command;
     });
-    await program.parseAsync(spellHelp(argv, program).map(spellDebug), { from: 'user' });
+    await program.parseAsync((await spellHelp(argv, program)).map(spellDebug), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
@@ -87,8 +127,8 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const error =
       thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
     // Where the settings themselves are wrong, argv tells what form was wanted.
-    const output = settled.settings?.output ?? (argv.includes('--json') ? 'json' : 'human');
-    showError(host.terminal, error, output === 'json' || output === 'jsonl');
+    const format = settled.settings?.shape.format ?? (argv.includes('--json') ? 'json' : 'human');
+    showError(host.terminal, error, format === 'json' || format === 'jsonl');
     if (settled.settings?.debug)
       host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
@@ -145,12 +185,16 @@ function addNouns(program: Command, version: string): Command {
     .showSuggestionAfterError()
     .addHelpText(
       'after',
-      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes',
+      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes|environment|formatting|scripting',
     );
   for (const option of globalOptions()) program.addOption(option);
-  for (const { name, summary, load } of nouns)
+  for (const { name, summary, isHidden = false, load } of nouns)
     lazily.set(
-      program.command(name).summary(summary).description(capitalized(summary)).helpCommand(false),
+      program
+        .command(name, { hidden: isHidden })
+        .summary(summary)
+        .description(capitalized(summary))
+        .helpCommand(false),
       load,
     );
   return program;
@@ -179,19 +223,22 @@ const runner =
     for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
       chain.unshift(at.opts() as GlobalOptions);
     // Loaded by the command that runs: --version and --help pay for none of it.
-    const [{ Context }, { resolveSettings }, { present }] = await Promise.all([
+    const [{ Context, profilesOf }, { resolveSettings }, { present }] = await Promise.all([
       import('./context.ts'),
       import('./profiles/settings.ts'),
       import('./terminal/output.ts'),
     ]);
-    const settings = resolveSettings(mergedGlobals(chain), host.environment, host.cwd);
+    const profiles = profilesOf(host);
+    const { environment, cwd, version } = host;
+    const config = await profiles.read();
+    const settings = resolveSettings(mergedGlobals(chain), environment, cwd, config);
     settled.settings = settings;
     host.terminal.configure(settings);
-    const context = new Context(host, settings);
+    const context = new Context(host, settings, profiles, () => wholeTree(version));
     try {
       const outcome = await perform(context, ...input);
       const result = 'result' in outcome ? outcome.result : outcome;
-      await present(host.terminal, settings.output, result, host.clock.now());
+      await present(host.terminal, settings.shape, result, host.clock.now());
       if ('failure' in outcome && outcome.failure) throw outcome.failure;
     } finally {
       await context.close();
@@ -203,13 +250,12 @@ const spellDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
 /** `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
-function spellHelp(argv: readonly string[], program: Command): string[] {
+async function spellHelp(argv: readonly string[], program: Command): Promise<string[]> {
   if (argv[0] !== 'help') return [...argv];
-  if (argv[1] === 'exit-codes') {
-    const rows = Object.entries(exitCodeMeanings).map(
-      ([code, meaning]) => `${code.padStart(3)}  ${meaning}\n`,
-    );
-    program.configureOutput().writeOut?.(rows.join(''));
+  const { topics } = await import('./reference/topics.ts');
+  const topic = topics[argv[1] ?? ''];
+  if (topic) {
+    program.configureOutput().writeOut?.(topic.text());
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
   const [, noun] = argv;

@@ -17,6 +17,12 @@ export async function readBody(body: AsyncIterable<Buffer>, wantedBytes: number 
   return Buffer.concat(parts).subarray(0, wantedBytes);
 }
 
+/** Hands on each part of the body; nothing is kept. */
+export async function drain(body: AsyncIterable<Buffer>, sink: (part: Buffer) => Promise<void>) {
+  for await (const part of body) await sink(part);
+  return Buffer.alloc(0);
+}
+
 const tooLarge = () =>
   new MediactlError('the answer does not end', {
     code: 'unexpected_answer',

@@ -1,5 +1,7 @@
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { AssetsApi } from './assets.ts';
+import { EmbedsApi } from './embeds.ts';
+import { FoldersApi } from './folders.ts';
 import { PlaybackApi } from './playback.ts';
 import type { Transport } from './transport.ts';
 import { UploadSessionsApi } from './upload-sessions.ts';
@@ -11,6 +13,8 @@ export class Api {
   readonly assets: AssetsApi;
   readonly videos: AssetsApi;
   readonly workspaces: WorkspacesApi;
+  readonly folders: FoldersApi;
+  readonly embeds: EmbedsApi;
   readonly playback: PlaybackApi;
   readonly uploadSessions: UploadSessionsApi;
 
@@ -19,6 +23,8 @@ export class Api {
     this.assets = new AssetsApi(transport, 'assets', names);
     this.videos = new AssetsApi(transport, 'videos', names);
     this.workspaces = new WorkspacesApi(transport, names);
+    this.folders = new FoldersApi(transport, names);
+    this.embeds = new EmbedsApi(transport, names);
     this.playback = new PlaybackApi(transport);
     this.uploadSessions = new UploadSessionsApi(transport);
   }

@@ -28,6 +28,8 @@ export type ApiRequest = {
   signal?: AbortSignal;
   /** Milliseconds without a byte in either direction. */
   idleTimeoutMs?: number;
+  /** Takes the body of a 2xx answer as it comes, in place of `bytes`. Waits for each promise. */
+  sink?: (part: Uint8Array, answer: { status: number; headers: Headers }) => Promise<void>;
   /** Bytes of the answer that are wanted; the rest is not read. */
   maxBodyBytes?: number;
 };

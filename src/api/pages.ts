@@ -5,6 +5,9 @@ import type { Page } from '../wire/types.ts';
 /** §8: `limit` is 1 to 100; requests are the currency, so a full page is asked for. */
 export const maxPageSize = 100;
 
+/** How many pages may be asked for at once, where the request budget allows it. */
+export const mostPagesInFlight = 8;
+
 /** The grand total of a page envelope (A01); undefined where it carries none. */
 export function totalOf(page: Page<unknown>, names: NameOverrides): number | undefined {
   for (const name of namesFor('page_total', names)) {
@@ -33,32 +36,63 @@ export type Window = {
   offset?: number | undefined;
 };
 
+type FetchPage<T> = (limit: number, offset: number) => Promise<Page<T>>;
+
 /**
- * Yields page after page. Advances by the number of items received; stops at the total, else on a
- * short page; drops repeats by `uid`, since new items shift the offsets.
+ * Yields page after page, in order; stops at the total (A01), else on a short page; drops repeats by
+ * `uid`, since new items shift the offsets. Once the total is known, several pages are on their way
+ * at once.
+ *
+ * @param inFlight asked before each request: how many at most
  */
 export async function* pages<T>(
-  fetchPage: (limit: number, offset: number) => Promise<Page<T>>,
+  fetchPage: FetchPage<T>,
   { limit = Number.POSITIVE_INFINITY, offset = 0 }: Window,
   names: NameOverrides,
+  inFlight: () => number = () => 1,
 ): AsyncGenerator<T[]> {
   const seen = new Set<unknown>();
+  let total: number | undefined;
   let wanted = limit;
-  let at = offset;
-  while (wanted > 0) {
-    const size = Math.min(maxPageSize, wanted);
-    const page = await fetchPage(size, at);
-    const items = itemsOf<T>(page);
+  let end = offset + limit;
+
+  const fetched = async (count: number, at: number) => {
+    const page = await fetchPage(count, at);
+    total = totalOf(page, names) ?? total;
+    return page;
+  };
+  /** `count` items from `at` on, or to the end: a page that came short is asked on. */
+  const span = async (at: number, count: number) => {
+    const items = itemsOf<T>(await fetched(count, at));
+    const isShort = () => items.length < count && at + items.length < (total ?? 0);
+    for (let more = items; more.length > 0 && isShort(); items.push(...more))
+      more = itemsOf<T>(await fetched(count - items.length, at + items.length));
+    return items;
+  };
+
+  if (limit <= 0) return;
+  const first = await fetched(Math.min(maxPageSize, limit), offset);
+  let items: T[] | undefined = itemsOf<T>(first);
+  // The stride is what came, not what was asked for: a service may give less.
+  const stride = total === undefined ? maxPageSize : items.length;
+  const underway: Promise<T[]>[] = [];
+  for (let at = offset + items.length; items && items.length > 0; items = await underway.shift()) {
     // Records without a uid cannot be told apart, and are all kept.
     const fresh = items.filter((item) => uidOf(item) === undefined || !seen.has(uidOf(item)));
     for (const item of fresh) seen.add(uidOf(item));
-    if (fresh.length > 0) yield fresh;
-    at += items.length;
+    end += items.length - fresh.length;
+    if (fresh.length > 0) yield fresh.slice(0, wanted);
     wanted -= fresh.length;
-    const total = totalOf(page, names);
     // A plain array is all there is; a page of nothing new would come for ever.
-    if (Array.isArray(page) || fresh.length === 0) return;
-    if (total === undefined ? items.length < size : at >= total) return;
+    if (Array.isArray(first) || fresh.length === 0 || wanted <= 0) return;
+    if (total === undefined && items.length < stride) return;
+    const most = total === undefined ? 1 : Math.max(1, inFlight());
+    while (underway.length < most && at < Math.min(end, total ?? end)) {
+      const page = span(at, Math.min(stride, end - at));
+      page.catch(() => {}); // told when its turn comes; nobody may be left to hear it
+      underway.push(page);
+      at += stride;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { paths } from '../wire/paths.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
+import { type Downloaded, download, type Sink } from './download.ts';
 import type { ApiResponse } from './messages.ts';
 import type { Transport } from './transport.ts';
 
@@ -21,6 +22,11 @@ export class PlaybackApi {
       retry: 'reads',
       purpose: { action: 'play this asset' },
     });
+  }
+
+  /** Fetches a signed URL whole, into a sink. */
+  download(url: URL, sink: Sink): Promise<Downloaded> {
+    return download(this.#transport, url, sink);
   }
 
   /** Fetches from a signed URL, wherever it points: whole, or its first bytes. */

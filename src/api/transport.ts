@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { backoffMs, type Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
-import { flatten, readBody } from './answer.ts';
+import { drain, flatten, readBody } from './answer.ts';
 import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
 import { errorFrom, isHtml } from './error-response.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
@@ -196,10 +196,14 @@ export class Transport {
         headersTimeout: idleTimeoutMs,
         bodyTimeout: idleTimeoutMs,
       });
-      const bytes = await readBody(answer.body, call.maxBodyBytes);
+      const head = { status: answer.statusCode, headers: flatten(answer.headers) };
+      const { sink } = call;
+      const bytes =
+        sink && head.status < 300
+          ? await drain(answer.body, (part) => sink(part, head))
+          : await readBody(answer.body, call.maxBodyBytes);
       const response: ApiResponse = {
-        status: answer.statusCode,
-        headers: flatten(answer.headers),
+        ...head,
         bytes,
         receivedAt: this.clock.now(),
         get text() {

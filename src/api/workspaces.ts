@@ -1,10 +1,10 @@
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
-import type { Folder, Page, Workspace } from '../wire/types.ts';
+import type { Page, Workspace } from '../wire/types.ts';
 import { pages } from './pages.ts';
 import type { Transport } from './transport.ts';
 
-/** §4 Workspaces and the reading half of Folders. */
+/** §4 Workspaces: the list. */
 export class WorkspacesApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;
@@ -26,14 +26,5 @@ export class WorkspacesApi {
       {},
       this.#names,
     );
-  }
-
-  /** "array of folders, root folders with nested children" (§4 Folders). */
-  folders(workspace: string): Promise<Folder[]> {
-    return this.#transport.json({
-      method: 'GET',
-      url: paths.folders(workspace),
-      purpose: { action: 'read folders', scope: 'Read Assets' },
-    });
   }
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Context } from '../context.ts';
-import type { MediactlError } from '../errors.ts';
+import { type MediactlError, usageError } from '../errors.ts';
 import type { GlobalOptions } from '../profiles/settings.ts';
 import type { Result } from '../terminal/result.ts';
 
@@ -17,6 +17,29 @@ export type Run = <Input extends unknown[]>(
 
 /** A module of commands adds arguments, options, verbs and action to the command it is given. */
 export type Define = (command: Command, run: Run) => void;
+
+/** For options that may be repeated. */
+export const collect = (value: string, previous: string[]) => [...previous, value];
+
+/** `KEY=VALUE`, or with another separator. @throws MediactlError exit 2 */
+export function pair(flag: string, text: string, separator = '='): [string, string] {
+  const at = text.indexOf(separator);
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw usageError(`${flag} does not take '${text}'`, `${flag} KEY${separator}VALUE`);
+}
+
+/** `KEY=JSON`; `stringFlag` is the flag that takes strings as they are. @throws MediactlError exit 2 */
+export function jsonPair(flag: string, stringFlag: string, text: string): [string, unknown] {
+  const [key, json] = pair(flag, text);
+  try {
+    return [key, JSON.parse(json)];
+  } catch {
+    throw usageError(
+      `${flag} ${key}: not JSON: ${json}`,
+      `${stringFlag} ${text} sends it as a string`,
+    );
+  }
+}
 
 const examples = new WeakMap<object, readonly string[]>();
 
@@ -36,6 +59,10 @@ export const globalOptions = (): Option[] =>
     new Option('--base-url <url>', 'service host, such as https://media.example.com'),
     new Option('--json', 'print JSON: an array for a list, an object for a record'),
     new Option('--jsonl', 'print one JSON object a line, while pages arrive'),
+    new Option('--csv', 'print comma-separated values with a header'),
+    new Option('--tsv', 'print tab-separated values with a header'),
+    new Option('--fields <paths>', 'print these fields alone: name,player_config.theme'),
+    new Option('--jq <filter>', 'filter the JSON with jq, which is built in'),
     new Option('-q, --quiet', 'print uids only, one a line'),
     new Option('-y, --yes', 'answer yes to every question'),
     new Option('-n, --dry-run', 'print what would be sent, and change nothing'),

@@ -14,6 +14,8 @@ export type Profile = {
   keyStore: 'file' | 'keychain';
   /** Uid of the workspace that commands use. */
   workspace?: string;
+  /** What `config set` keeps for this profile: output, folder, color and others. */
+  settings?: Record<string, string>;
   /** Field names of this service, where our guess is wrong (wire/assumptions). */
   names?: NameOverrides;
 };
@@ -21,8 +23,7 @@ export type Profile = {
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
 /** Writes take milliseconds; ten seconds are many of them. */
-const lockTries = 500;
-const lockPauseMs = 20;
+const lockWaitMs = 10_000;
 
 /**
  * The config file. Read with `fs`, since every command does it and `conf` costs 88 ms to load;
@@ -84,12 +85,9 @@ export class ProfileFile {
   }
 
   async #lock(): Promise<() => Promise<void>> {
-    const { tryLock } = await import('../lock.ts');
-    for (let tries = 0; tries < lockTries; tries++) {
-      const lock = await tryLock(`${this.path}.lock`, this.#processes);
-      if ('release' in lock) return lock.release;
-      await new Promise((resolve) => setTimeout(resolve, lockPauseMs));
-    }
+    const { lockWithin } = await import('../lock.ts');
+    const release = await lockWithin(lockWaitMs, `${this.path}.lock`, this.#processes);
+    if (release) return release;
     throw this.#unusable('another mediactl process holds its lock');
   }
 

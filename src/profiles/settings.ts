@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { exitCodes, MediactlError } from '../errors.ts';
-import type { Format } from './format.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { type Format, formats, type Shape } from './format.ts';
+import type { ProfileConfig } from './profile-file.ts';
+import { findProjectFile } from './project-file.ts';
+import { type Environment, Origins, type SettingName } from './sources.ts';
 import { parseDuration } from './units.ts';
+
+export type { Environment } from './sources.ts';
 
 /** Options that every command takes, as Commander gives them. */
 export type GlobalOptions = {
@@ -11,7 +14,11 @@ export type GlobalOptions = {
   baseUrl?: string;
   json?: boolean;
   jsonl?: boolean;
+  csv?: boolean;
+  tsv?: boolean;
   quiet?: boolean;
+  fields?: string;
+  jq?: string;
   yes?: boolean;
   dryRun?: boolean;
   input?: boolean;
@@ -21,20 +28,7 @@ export type GlobalOptions = {
   debug?: boolean | string;
 };
 
-export type Environment = Record<string, string | undefined>;
-
-/** What `.mediactl.json` may name. Never a base URL or a key: a cloned repository must not steal keys. */
-type ProjectFile = {
-  path: string;
-  profile?: string;
-  workspace?: string;
-  folder?: string;
-  output?: string;
-};
-
-const projectKeys = new Set(['profile', 'workspace', 'folder', 'output']);
-
-/** Flag > MEDIACTL_* variable > .mediactl.json > (profile) > default. */
+/** What flags, variables, the project file and the profile come to. */
 export type Settings = {
   profile?: string | undefined;
   workspace?: string | undefined;
@@ -44,7 +38,7 @@ export type Settings = {
   folder?: string | undefined;
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
-  output: Format;
+  shape: Shape;
   yes: boolean;
   dryRun: boolean;
   input: boolean;
@@ -53,123 +47,102 @@ export type Settings = {
   requestTimeoutMs: number | undefined;
   maxWaitMs: number;
   debug: false | 'on' | 'http';
+  /** Which source each came from, for `config ls --show-origin`. */
+  origins: Origins;
 };
 
+/** @throws MediactlError exit 2 where a value is not one that the setting takes */
 export function resolveSettings(
   options: GlobalOptions,
   environment: Environment,
   cwd: string,
+  config: ProfileConfig,
 ): Settings {
-  const project = findProjectFile(cwd);
-  const variable = (name: string) => environment[`MEDIACTL_${name}`] || undefined;
-  const requestTimeout = options.requestTimeout ?? variable('REQUEST_TIMEOUT');
-  const apiKey = variable('API_KEY');
-  const baseUrl = options.baseUrl ?? variable('BASE_URL');
+  const origins = new Origins(flagsOf(options), environment, findProjectFile(cwd));
+  const value = (name: SettingName) => origins.of(name).value;
+  const apiKey = value('api_key');
+  const baseUrl = value('base_url');
+  const { value: asked, origin } = origins.of('profile');
   // Key and base URL are a whole account: what a repository calls its profile need not be here.
-  const projectProfile = apiKey && baseUrl ? undefined : project?.profile;
+  const isWhole = apiKey !== undefined && baseUrl !== undefined;
+  const profile = isWhole && origin.endsWith('.mediactl.json') ? undefined : asked;
+  const acting = profile ?? (isWhole ? undefined : config.current);
+  const kept = acting === undefined ? undefined : config.profiles[acting];
+  origins.useProfile(acting, kept && { workspace: kept.workspace, ...kept.settings });
+  const requestTimeout = value('request_timeout');
   return {
-    profile: options.profile ?? variable('PROFILE') ?? projectProfile,
-    folder: variable('FOLDER') ?? project?.folder,
+    profile,
+    folder: value('folder'),
     workspaceAsked: options.workspace !== undefined,
-    workspace: options.workspace ?? variable('WORKSPACE') ?? project?.workspace,
+    workspace: value('workspace'),
     baseUrl,
     apiKey,
-    output: outputFormat(options, variable('OUTPUT') ?? project?.output),
-    yes: options.yes ?? isSet(variable('YES')),
-    dryRun: options.dryRun ?? false,
-    input: options.input !== false && !isSet(variable('NO_INPUT')),
-    color: oneOf(
-      '--color',
-      ['auto', 'always', 'never'],
-      options.color ?? variable('COLOR'),
-      'auto',
-    ),
+    shape: shapeOf(value),
+    yes: isSet(value('yes')),
+    dryRun: isSet(value('dry_run')),
+    input: !isSet(value('no_input')),
+    color: oneOf('--color', ['auto', 'always', 'never'], value('color') as string),
     requestTimeoutMs: requestTimeout
       ? parseDuration('--request-timeout', requestTimeout)
       : undefined,
-    maxWaitMs: parseDuration('--max-wait', options.maxWait ?? variable('MAX_WAIT') ?? '1h'),
-    debug: debugLevel(options.debug ?? variable('DEBUG')),
+    maxWaitMs: parseDuration('--max-wait', value('max_wait') as string),
+    debug: debugLevel(value('debug')),
+    origins,
   };
 }
 
-function outputFormat(options: GlobalOptions, fallback: string | undefined): Format {
-  const asked = (['json', 'jsonl', 'quiet'] as const).filter((format) => options[format]);
-  if (asked.length > 1)
-    throw new MediactlError(`--${asked[0]} and --${asked[1]} exclude each other`, {
-      code: 'usage',
-      exitCode: exitCodes.usage,
-      hint: 'give one of them',
-    });
-  return (
-    asked[0] ?? oneOf('MEDIACTL_OUTPUT', ['human', 'json', 'jsonl', 'quiet'], fallback, 'human')
-  );
+/** Commander's options under the names of the settings. */
+function flagsOf(options: GlobalOptions): Partial<Record<SettingName, string | undefined>> {
+  const on = (flag: boolean | undefined) => (flag ? '1' : undefined);
+  return {
+    profile: options.profile,
+    base_url: options.baseUrl,
+    workspace: options.workspace,
+    output: formatAsked(options),
+    fields: options.fields,
+    jq: options.jq,
+    yes: on(options.yes),
+    dry_run: on(options.dryRun),
+    no_input: on(options.input === false),
+    color: options.color,
+    request_timeout: options.requestTimeout,
+    max_wait: options.maxWait,
+    debug: options.debug === true ? '1' : options.debug || undefined,
+  };
 }
 
-function debugLevel(value: boolean | string | undefined): Settings['debug'] {
-  if (value === undefined || value === false || value === '0') return false;
+function formatAsked(options: GlobalOptions): Format | undefined {
+  const [asked, other] = formats.filter((format) => format !== 'human' && options[format]);
+  if (other) throw exclusive(`--${asked}`, `--${other}`);
+  return asked;
+}
+
+const exclusive = (one: string, other: string) =>
+  usageError(`${one} and ${other} exclude each other`, 'give one of them');
+
+function shapeOf(value: (name: SettingName) => string | undefined): Shape {
+  const format = oneOf('MEDIACTL_OUTPUT', formats, value('output') as string);
+  const [jq, fields] = [value('jq'), value('fields')];
+  if (jq !== undefined && format !== 'human' && !format.startsWith('json'))
+    throw exclusive('--jq', `--${format}`);
+  const paths = fields?.split(',').map((path) => path.trim());
+  if (paths?.includes('')) throw usageError(`--fields does not take '${fields}'`, 'name,status');
+  return { format, fields: paths, jq };
+}
+
+function debugLevel(value: string | undefined): Settings['debug'] {
+  if (value === undefined || value === '0') return false;
   return value === 'http' ? 'http' : 'on';
 }
 
 const isSet = (value: string | undefined) => value !== undefined && value !== '0';
 
 /** A value from a fixed set, or a usage error that lists the set. */
-function oneOf<T extends string>(
-  name: string,
-  allowed: readonly T[],
-  value: string | undefined,
-  fallback: T,
-): T {
-  if (value === undefined) return fallback;
+export function oneOf<T extends string>(name: string, allowed: readonly T[], value: string): T {
   if ((allowed as readonly string[]).includes(value)) return value as T;
   throw new MediactlError(`${name} does not take '${value}'`, {
     code: 'usage',
     exitCode: exitCodes.usage,
     hint: `one of ${allowed.join(', ')}`,
   });
-}
-
-/**
- * `.mediactl.json` of this folder or the nearest one above it. Read without a promise, as the
- * profiles are: node:fs/promises alone costs every command 2 ms.
- */
-function findProjectFile(cwd: string): ProjectFile | undefined {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, '.mediactl.json');
-    const text = readIfThere(path);
-    if (text !== undefined) return parseProjectFile(path, text);
-    if (dirname(folder) === folder) return undefined;
-  }
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (['ENOENT', 'EACCES', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return undefined;
-    throw error;
-  }
-}
-
-function parseProjectFile(path: string, text: string): ProjectFile {
-  const unusable = (reason: string) =>
-    new MediactlError(`cannot use ${path}`, {
-      code: 'project_file',
-      exitCode: exitCodes.usage,
-      reason,
-      hint: `it is a JSON object with any of ${[...projectKeys].join(', ')}`,
-    });
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw unusable((error as Error).message);
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw unusable('it is not an object');
-  for (const [key, value] of Object.entries(parsed)) {
-    if (!projectKeys.has(key)) throw unusable(`it may not set ${key}`);
-    if (typeof value !== 'string') throw unusable(`${key} is not a string`);
-  }
-  return { ...parsed, path };
 }

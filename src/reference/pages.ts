@@ -58,7 +58,9 @@ const optionTable = (options: readonly OptionNode[]) =>
     ['option', ''],
     options.map(({ flags, description, defaultValue }) => [
       `\`${flags}\``,
-      defaultValue === undefined ? description : `${description} (default: \`${defaultValue}\`)`,
+      defaultValue === null || defaultValue === ''
+        ? description
+        : `${description} (default: \`${defaultValue}\`)`,
     ]),
   );
 

@@ -1,6 +1,9 @@
 import type { Command, Option } from '@commander-js/extra-typings';
 import { examplesOf } from '../commands/command.ts';
 
+/** What a shell may ask `mediactl __complete` for, or its own files. */
+export type Values = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
+
 /** A command as plain data: what documentation and completions are made of. */
 export type CommandNode = {
   /** `mediactl assets ls` */
@@ -8,22 +11,30 @@ export type CommandNode = {
   aliases: readonly string[];
   summary: string;
   description: string;
-  /** `<id...>` */
-  arguments: readonly { term: string; description: string }[];
+  arguments: readonly ArgumentNode[];
   options: readonly OptionNode[];
   examples: readonly string[];
   children: readonly CommandNode[];
 };
 
+type ArgumentNode = {
+  /** `<id...>` */
+  term: string;
+  description: string;
+  values: Values | null;
+  isVariadic: boolean;
+};
+
 export type OptionNode = {
   /** `-r, --recursive` */
   flags: string;
-  short: string | undefined;
-  long: string | undefined;
+  short: string | null;
+  long: string | null;
   takesValue: boolean;
   choices: readonly string[];
+  values: Values | null;
   description: string;
-  defaultValue: string | undefined;
+  defaultValue: string | null;
   isGlobal: boolean;
 };
 
@@ -39,28 +50,61 @@ export function describe(command: Command, parents: readonly string[] = []): Com
       return {
         term: argument.required ? `<${name}>` : `[${name}]`,
         description: argument.description,
+        values: valuesOf(argument.name(), path),
+        isVariadic: argument.variadic,
       };
     }),
     options: (command.options as readonly Option[])
       .filter(({ hidden }) => !hidden)
-      .map(describeOption),
+      .map((option) => describeOption(option, path)),
     examples: examplesOf(command),
-    children: (command.commands as unknown as Command[]).map((child) => describe(child, path)),
+    children: (command.commands as unknown as (Command & { _hidden?: boolean })[])
+      .filter((child) => !child._hidden)
+      .map((child) => describe(child, path)),
   };
 }
 
-const describeOption = (option: Option): OptionNode => ({
-  flags: option.flags,
-  short: option.short,
-  long: option.long,
-  takesValue: option.required || option.optional,
-  choices: option.argChoices ?? [],
-  description: option.description,
-  defaultValue:
-    typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : undefined,
-  isGlobal: option.helpGroupHeading === 'Global options:',
-});
+function describeOption(option: Option, path: readonly string[]): OptionNode {
+  const takesValue = option.required || option.optional;
+  const [, name = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? [];
+  return {
+    flags: option.flags,
+    short: option.short ?? null,
+    long: option.long ?? null,
+    takesValue,
+    choices: option.argChoices ?? [],
+    values: takesValue ? valuesOf(name, path, option.long) : null,
+    description: option.description,
+    defaultValue:
+      typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : null,
+    isGlobal: option.helpGroupHeading === 'Global options:',
+  };
+}
+
+/** By the word in its usage: `<folder>` is a folder wherever it stands. */
+const byName: Record<string, Values> = {
+  workspace: 'workspaces',
+  folder: 'folders',
+  parent: 'folders',
+  id: 'assets',
+  session: 'uploads',
+  path: 'files',
+  file: 'files',
+  dir: 'files',
+};
+
+function valuesOf(name: string, path: readonly string[], long?: string): Values | null {
+  const verb = path.slice(1).join(' ');
+  if (long === '--profile' || (/^auth (switch|rename|logout)$/.test(verb) && name !== 'new'))
+    return 'profiles';
+  // A path of the API or of a folder yet to be is no file.
+  if (name === 'path' && verb !== 'upload') return verb === 'folders create' ? 'folders' : null;
+  return byName[name] ?? null;
+}
 
 /** Every command that does something, in the tree's order. */
 export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
+
+/** A command and all below it. */
+export const every = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(every)];

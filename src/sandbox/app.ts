@@ -9,6 +9,7 @@ import { folderRoutes } from './routes/folders.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { playbackRoutes } from './routes/playback.ts';
 import { uploadPath, uploadRoutes } from './routes/uploads.ts';
+import { watchRoutes } from './routes/watch.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
@@ -47,6 +48,7 @@ export function createApp(service: Service): App {
     folderRoutes,
     embedRoutes,
     mediaRoutes,
+    watchRoutes,
   ])
     routes(app, service);
   app.get('/health', (c) => {

@@ -85,6 +85,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
     credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
+    player: options.player ?? defaults.player,
+    playerScript: options.playerScript,
     transaction: (work) => store.transaction(work),
   };
   const server = createServer(getRequestListener(createApp(service).fetch));

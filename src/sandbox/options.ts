@@ -1,3 +1,9 @@
+/** How players look and begin: `player_config` (§2 Player data). */
+export type PlayerOptions = { autoPlay: boolean; theme: Theme };
+
+export const themes = ['light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
 /** How a sandbox runs. Everything has a default but the folder. */
 export type SandboxOptions = {
   /** Where everything is kept; made if missing. */
@@ -26,6 +32,9 @@ export type SandboxOptions = {
   ffmpegSeconds?: number | undefined;
   /** Ends a process and every one it started, by the id of the first; it may be gone. */
   killGroup(leader: number): void;
+  /** The built script of the watch page: its text. */
+  playerScript: string;
+  player?: PlayerOptions;
   /** One line an event. */
   log?: (line: string) => void;
 };
@@ -35,4 +44,5 @@ export const defaults = {
   rateLimit: { limit: 1000, windowSeconds: 3600 },
   sessionSeconds: 24 * 3600,
   playbackSeconds: 4 * 3600,
+  player: { autoPlay: false, theme: 'dark' },
 } as const;

@@ -1,5 +1,6 @@
 import type { Credits } from './credits.ts';
 import type { Files } from './files.ts';
+import type { PlayerOptions } from './options.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { Signer } from './signing.ts';
 import type { Assets } from './store/assets.ts';
@@ -29,6 +30,8 @@ export type Service = {
   /** Bytes that all assets may take together. */
   storageBytes: number;
   credits: Credits;
+  player: PlayerOptions;
+  playerScript: string;
   now(): number;
   /** Milliseconds. */
   sessionLifetimeMs: number;

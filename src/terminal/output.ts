@@ -1,12 +1,14 @@
-import type { Format } from '../profiles/format.ts';
-import { printable, printableJson, printableLines } from './printable.ts';
-import type { Dress, Result, Row } from './result.ts';
+import type { Shape } from '../profiles/format.ts';
+import { withFields } from './fields.ts';
+import { filtered, json, line, writeArray, writeRows } from './machine.ts';
+import { printable, printableLines } from './printable.ts';
+import type { Dress, ListResult, RecordResult, Result, Row } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Result to stdout, in the format asked for. */
+/** Result to stdout, in the shape asked for. */
 export async function present(
   terminal: Terminal,
-  format: Format,
+  shape: Shape,
   result: Result,
   now: number,
 ): Promise<void> {
@@ -17,21 +19,42 @@ export async function present(
     now,
   };
   if (result.kind === 'nothing') return;
-  if (result.kind === 'raw')
+  if (result.kind === 'raw' && shape.jq === undefined)
     return terminal.write(
       `${dress.isTerminal ? printableLines(result.text) : result.text}`.replace(/\n?$/, '\n'),
     );
-  if (result.kind === 'text') {
-    const machine = format === 'json' || format === 'jsonl';
-    return terminal.write(`${machine ? JSON.stringify(result.text) : result.text}\n`);
+  const shaped = shape.fields ? withFields(result, shape.fields, terminal) : result;
+  if (shape.jq !== undefined) return filtered(terminal, shape.jq, shape.format, shaped);
+  if (shaped.kind === 'raw' || shaped.kind === 'text') {
+    const machine = shape.format === 'json' || shape.format === 'jsonl';
+    return terminal.write(`${machine ? JSON.stringify(shaped.text) : shaped.text}\n`);
   }
-  if (result.kind === 'record') {
-    if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
-    if (format === 'jsonl') return terminal.write(`${line(result.record, dress)}\n`);
-    if (format === 'json') return terminal.write(`${json(result.record, dress)}\n`);
-    const view = result.view(dress);
-    return terminal.write(typeof view === 'string' ? view : await detailOf(view, dress));
-  }
+  if (shape.format === 'csv' || shape.format === 'tsv')
+    return writeRows(terminal, shape, shaped, dress);
+  return shaped.kind === 'record'
+    ? writeRecord(terminal, shape, shaped, dress)
+    : writeList(terminal, shape, shaped, dress);
+}
+
+async function writeRecord(
+  terminal: Terminal,
+  { format }: Shape,
+  result: RecordResult,
+  dress: Dress,
+): Promise<void> {
+  if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
+  if (format === 'jsonl') return terminal.write(`${line(result.record, dress)}\n`);
+  if (format === 'json') return terminal.write(`${json(result.record, dress)}\n`);
+  const view = result.view(dress);
+  return terminal.write(typeof view === 'string' ? view : await detailOf(view, dress));
+}
+
+async function writeList(
+  terminal: Terminal,
+  { format }: Shape,
+  result: ListResult,
+  dress: Dress,
+): Promise<void> {
   if (format === 'json' || (format === 'human' && result.alwaysJson))
     return writeArray(terminal, result.pages, dress);
   if (format === 'human' && dress.isTerminal) return writeTable(terminal, result, dress);
@@ -55,35 +78,7 @@ async function detailOf(rows: readonly Row[], dress: Dress): Promise<string> {
   return detail(shown, dress);
 }
 
-const json = (value: unknown, dress: Dress) =>
-  dress.isTerminal ? printableJson(JSON.stringify(value, null, 2)) : JSON.stringify(value);
-
-/** One record a line, whoever reads it. */
-const line = (value: unknown, dress: Dress) =>
-  dress.isTerminal ? printableJson(JSON.stringify(value)) : JSON.stringify(value);
-
-/** One JSON array, written while pages arrive. */
-async function writeArray(
-  terminal: Terminal,
-  pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
-  dress: Dress,
-): Promise<void> {
-  let before = '[';
-  for await (const page of pages) {
-    const items = page.map((item) => indent(json(item, dress))).join(',\n');
-    if (items) await terminal.write(`${before}\n${items}`);
-    if (items) before = ',';
-  }
-  await terminal.write(before === '[' ? '[]\n' : '\n]\n');
-}
-
-const indent = (text: string) => text.replace(/^/gm, '  ');
-
-async function writeTable(
-  terminal: Terminal,
-  result: Extract<Result, { kind: 'list' }>,
-  dress: Dress,
-): Promise<void> {
+async function writeTable(terminal: Terminal, result: ListResult, dress: Dress): Promise<void> {
   const rows: string[][] = [];
   for await (const page of result.pages)
     for (const item of page) rows.push(result.columns.map((column) => column.value(item, dress)));

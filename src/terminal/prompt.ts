@@ -65,9 +65,9 @@ export async function confirm(
   if (!/^y(es)?$/i.test(answer.trim())) throw declined();
 }
 
-/** Everything on stdin as text, for `--with-key` and `-`. */
-export async function readStdin(terminal: Terminal): Promise<string> {
+/** Everything on stdin, for `--with-key` and `-`. */
+export async function readStdin(terminal: Terminal): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of terminal.stdin) parts.push(Buffer.from(part));
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts);
 }

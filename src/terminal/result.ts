@@ -32,6 +32,11 @@ export type Result =
   | { kind: 'raw'; text: string }
   | { kind: 'nothing' };
 
+/** What there is to print. */
+export type Shown = Exclude<Result, { kind: 'nothing' }>;
+export type ListResult = Extract<Result, { kind: 'list' }>;
+export type RecordResult = Extract<Result, { kind: 'record' }>;
+
 type WithUid = { uid: string };
 
 /** Pages of anything; `id` is what --quiet prints. */

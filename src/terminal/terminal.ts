@@ -87,7 +87,7 @@ export class Terminal {
   }
 
   /** The one place that writes results. Waits while the pipe is full; throws once it is closed. */
-  async write(text: string): Promise<void> {
+  async write(text: string | Uint8Array): Promise<void> {
     await new Promise<void>((resolve) => this.stdout.write(text, () => resolve()));
     const error = this.#stdoutError;
     if (error?.code === 'EPIPE' || error?.code === 'ERR_STREAM_DESTROYED') throw new OutputClosed();

@@ -81,6 +81,7 @@ export const assumptions = [
     topic: 'fields that PATCH accepts',
     assumed: '`name`, `description`, `tags` (slugs)',
     tolerated: 'anything given by name',
+    names: { asset_tags: ['tags'] },
   },
   {
     id: 'A09',
@@ -174,6 +175,8 @@ const guessed = Object.assign(
   {},
   ...assumptions.flatMap((row) => ('names' in row ? [row.names] : [])),
 ) as Record<NameKey, readonly string[]>;
+
+export const nameKeys = Object.keys(guessed) as NameKey[];
 
 /** The names to try for a key, best first: the override alone where there is one. */
 export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {

@@ -15,5 +15,11 @@ export const paths = {
   upload: () => at('/upload/'),
   workspaces: () => at('/workspaces/'),
   folders: (workspace: string) => at(`/workspaces/${id(workspace)}/folders/`),
+  folder: (workspace: string, uid: string) =>
+    at(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
+  embedSettings: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-settings/`),
+  embedDomains: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-domains/`),
+  /** Not in the specification; services of its kind describe themselves there. */
+  description: () => at('/openapi.json'),
   playbackInfo: () => at('/playback/info/'),
 };

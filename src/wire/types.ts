@@ -58,7 +58,11 @@ export type PlaybackInfo = Unshown & {
   subtitle_tracks?: unknown[];
   waveform_url?: string | SignedUrl | null;
   /** Image (A15). */
-  variants?: (Unshown & { url?: string | SignedUrl; width?: number; height?: number })[];
+  variants?: (Unshown & {
+    url?: string | SignedUrl;
+    width?: number | null;
+    height?: number | null;
+  })[];
   /** Document. */
   url?: string | null;
   thumbnails?: unknown[];
@@ -71,6 +75,9 @@ export type Workspace = Unshown & { uid: string; name?: string; is_primary?: boo
 
 /** §2 Folder; its fields are assumptions A02 and A03. */
 export type Folder = Unshown & { uid: string; name?: string; children?: Folder[] };
+
+/** §2 Embed settings; the names of the restriction and the allow-list are A05 and A06. */
+export type EmbedRecord = Unshown;
 
 /** §2 Upload session: the answer of POST /upload/. */
 export type UploadSession = Unshown & {

@@ -33,8 +33,38 @@ const calls: Record<string, string[]> = {
   'workspaces ls': ['workspaces', 'ls'],
   'workspaces get': ['workspaces', 'get', 'Main'],
   'workspaces use': ['workspaces', 'use', 'Main'],
-  play: ['play', uid],
+  play: ['play', uid, '--open'],
   api: ['api', '/assets/x/', '-X', 'DELETE'],
+  'assets update': ['assets', 'update', uid, '--name', 'x'],
+  'assets rm': ['assets', 'rm', uid],
+  'assets thumb': ['assets', 'thumb', uid],
+  'assets download': ['assets', 'download', uid],
+  'videos update': ['videos', 'update', '--status', 'ready', '--name', 'x'],
+  'videos rm': ['videos', 'rm', '--status', 'ready'],
+  'videos thumb': ['videos', 'thumb', uid],
+  'videos download': ['videos', 'download', uid],
+  'folders tree': ['folders', 'tree'],
+  'folders ls': ['folders', 'ls'],
+  'folders create': ['folders', 'create', '-p', '/Main/below/it'],
+  'folders rename': ['folders', 'rename', '/Main', 'x'],
+  'folders mv': ['folders', 'mv', '/Main', '/'],
+  'folders rm': ['folders', 'rm', '/Main'],
+  'embed show': ['embed', 'show'],
+  'embed enable': ['embed', 'enable'],
+  'embed disable': ['embed', 'disable'],
+  'embed domains ls': ['embed', 'domains', 'ls'],
+  'embed domains add': ['embed', 'domains', 'add', 'a.example'],
+  'embed domains rm': ['embed', 'domains', 'rm', 'old.example'],
+  'embed domains sync': ['embed', 'domains', 'sync', '-f', '-', '--prune'],
+  'config ls': ['config', 'ls'],
+  'config get': ['config', 'get', 'output'],
+  'config set': ['config', 'set', 'output', 'json'],
+  'config unset': ['config', 'unset', 'output'],
+  'config path': ['config', 'path'],
+  doctor: ['doctor', '--learn'],
+  completion: ['completion', 'bash'],
+  commands: ['commands'],
+  schema: ['schema', 'upload'],
   'sandbox start': ['sandbox', 'start', '--port', '0'],
   'sandbox stop': ['sandbox', 'stop'],
   'sandbox status': ['sandbox', 'status'],
@@ -44,6 +74,16 @@ const calls: Record<string, string[]> = {
 
 const tree = describeTree(await wholeTree('0.0.0'));
 const names = leaves(tree).map(({ path }) => path.replace('mediactl ', ''));
+
+/** A service's own words for the field that holds a domain. */
+const domain = { type: 'object', properties: { host: { type: 'string' } } };
+const description = {
+  paths: {
+    '/workspaces/{uid}/embed-domains/': {
+      post: { requestBody: { content: { 'application/json': { schema: domain } } } },
+    },
+  },
+};
 
 /** Every file below a folder, with its content. */
 const contents = (folder: string) =>
@@ -62,7 +102,11 @@ it.each(names)('%s -n changes nothing here and writes nothing there', async (nam
     if (!harmless) writes.push(`${request.method} ${path}`);
     if (path.includes('/player/')) return answer(response, 200, { uid, playback_token: 'a.token' });
     if (path.includes('/info/')) return answer(response, 200, { type: 'document', url: service });
-    if (path.includes(uid)) return answer(response, 200, { uid, status: 'ready' });
+    if (path.includes('/folders/')) return answer(response, 200, [{ uid, name: 'Main' }]);
+    if (path.includes('/embed-')) return answer(response, 200, { on: true, list: ['old.example'] });
+    if (path.includes('/openapi')) return answer(response, 200, description);
+    if (path.includes(uid))
+      return answer(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
     answer(response, 200, { items: [{ uid, name: 'Main' }], count: 1 });
   });
   const cli = new Cli();
@@ -79,7 +123,7 @@ it.each(names)('%s -n changes nothing here and writes nothing there', async (nam
   cpSync(cli.home, folder, { recursive: true });
   const args = calls[name];
   expect(args, `${name} is called by this test`).toBeDefined();
-  const { code } = await cli.run([...(args as string[]), '-n'], { stdin: 'a-new-key' });
+  const { code } = await cli.run([...(args as string[]), '-n'], { stdin: 'a-new-key.example' });
   expect(name === 'sandbox logs' ? 3 : 0).toBe(code);
   expect(contents(cli.home)).toEqual(contents(folder));
   expect(writes).toEqual([]);

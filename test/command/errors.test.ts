@@ -157,7 +157,7 @@ describe('bad input', () => {
       2,
       [
         'error: no workspace',
-        '  cause: an upload needs one, and neither a flag, a variable nor the profile names it',
+        '  cause: neither a flag, a variable nor the profile names one',
         '  try:   mediactl workspaces use NAME, or give --workspace',
       ],
       { environment: { MEDIACTL_WORKSPACE: undefined } },
@@ -351,7 +351,7 @@ describe('the key appears in no output', () => {
 it('a noun without a verb shows its help on stderr, and ends 2', async () => {
   const { code, stdout, stderr } = await cli.run(['assets']);
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(/^Usage: mediactl assets .*\n\nList and read assets/);
+  expect(stderr).toMatch(/^Usage: mediactl assets .*\n\nList, change/);
   expect(stderr).not.toContain('error:');
 });
 

@@ -44,6 +44,16 @@ it('kill -9 of the service needs no repair', async () => {
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
 });
 
+it('players begin and look as it was started', async () => {
+  await start('--auto-play', '--theme', 'light');
+  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  const { player_config } = await cli.json(['assets', 'player', '@last']);
+  expect(player_config).toEqual({ auto_play: true, theme: 'light' });
+  expect((await cli.run(['sandbox', 'start', '--theme', 'light'])).code).toBe(0);
+  const other = await cli.run(['sandbox', 'start', '--theme', 'dark']);
+  expect([other.code, other.stderr.includes('the sandbox runs already')]).toEqual([2, true]);
+});
+
 it('status tells whether it runs', async () => {
   expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: false, url: null });
   const { url } = await start();

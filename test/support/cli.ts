@@ -17,6 +17,11 @@ class Buffered extends Writable {
     this.columns = columns;
   }
 
+  /** What a spinner does to its line; what it writes is what is looked at. */
+  clearLine(): void {}
+  cursorTo(): void {}
+  moveCursor(): void {}
+
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
     done();
@@ -71,6 +76,7 @@ export class Cli {
       directories: { config: `${this.home}/config`, state: `${this.home}/state` },
       version: '0.0.0-test',
       sandboxProgram: fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url)),
+      playerScript: fileURLToPath(new URL('../../dist/player.js', import.meta.url)),
     });
     return { code, stdout: stdout.text, stderr: stderr.text };
   }

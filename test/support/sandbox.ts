@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create.ts';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
@@ -5,6 +6,7 @@ import { temporaryFolder } from './temporary.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+export const playerScript = readFileSync(`${root}dist/player.js`, 'utf8');
 const mediaWorker = `${root}dist/media-worker.cjs`;
 export const fixture = (name: string) => `${root}test/fixtures/${name}`;
 
@@ -32,6 +34,7 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     pid: process.pid,
     mediaWorker,
     killGroup,
+    playerScript,
     ...options,
     dataDir,
   });

@@ -105,3 +105,36 @@ it('Upload-Metadata: key and base64 of UTF-8, absent keys left out', () => {
     'filename w7wubXA0,workspace_uid dw==',
   );
 });
+
+/** Answers of `size` items at most, the later ones first, and how many were under way at once. */
+async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
+  let underway = 0;
+  let most = 0;
+  const offsets: number[] = [];
+  const fetchPage = async (limit: number, offset: number) => {
+    offsets.push(offset);
+    most = Math.max(most, ++underway);
+    await new Promise((resolve) => setTimeout(resolve, offset === 0 ? 0 : 30 - offset / 100));
+    underway--;
+    const count = Math.max(0, Math.min(limit, gives, size - offset));
+    const items = Array.from({ length: count }, (_, n) => ({ uid: String(offset + n) }));
+    return { items, count: size };
+  };
+  const found: string[] = [];
+  for await (const page of pages<Item>(fetchPage, {}, {}, () => inFlight))
+    found.push(...page.map(({ uid }) => uid));
+  return { most, offsets, found };
+}
+
+it('once the total is known, pages are asked for at once and come in order', async () => {
+  const { most, offsets, found } = await atOnce(2000);
+  expect(most).toBe(8);
+  expect(offsets).toEqual(Array.from({ length: 20 }, (_, n) => n * 100));
+  expect(found).toEqual(Array.from({ length: 2000 }, (_, n) => String(n)));
+});
+
+it('a service that gives less than asked for is followed at its own pace', async () => {
+  const { offsets, found } = await atOnce(100, { gives: 30 });
+  expect(offsets).toEqual([0, 30, 60, 90]);
+  expect(found).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
+});

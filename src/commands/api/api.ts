@@ -1,15 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import type { ApiRequest } from '../../api/messages.ts';
 import { pages } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
-import { readStdin } from '../../terminal/prompt.ts';
 import { text } from '../../terminal/result.ts';
 import { apiPrefix } from '../../wire/paths.ts';
-import { type Define, example } from '../command.ts';
-
-const collect = (value: string, previous: string[]) => [...previous, value];
+import { collect, type Define, example, jsonPair, pair } from '../command.ts';
+import { readInput } from '../input.ts';
 
 export const api: Define = (command, run) => {
   example(
@@ -89,15 +86,8 @@ function withSlash(error: unknown, path: string): unknown {
 function bodyFields(raw: readonly string[], typed: readonly string[]) {
   if (raw.length + typed.length === 0) return undefined;
   const pairs = [
-    ...raw.map((pair) => split('-f', pair, '=')),
-    ...typed.map((pair) => {
-      const [key, json] = split('-F', pair, '=');
-      try {
-        return [key, JSON.parse(json)] as const;
-      } catch {
-        throw usageError(`-F ${key}: not JSON: ${json}`, `-f ${pair} sends it as a string`);
-      }
-    }),
+    ...raw.map((each) => pair('-f', each)),
+    ...typed.map((each) => jsonPair('-F', '-f', each)),
   ];
   return Object.fromEntries(pairs) as Record<string, unknown>;
 }
@@ -105,26 +95,15 @@ function bodyFields(raw: readonly string[], typed: readonly string[]) {
 const headersOf = (headers: readonly string[]) =>
   Object.fromEntries(
     headers.map((header) => {
-      const [name, value] = split('-H', header, ':');
+      const [name, value] = pair('-H', header, ':');
       if (name.trim().toLowerCase() === 'authorization')
         throw usageError('-H does not take a key', 'mediactl auth login, or MEDIACTL_API_KEY');
       return [name.trim().toLowerCase(), value.trim()];
     }),
   );
 
-function split(flag: string, pair: string, separator: string): [string, string] {
-  const at = pair.indexOf(separator);
-  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-  throw usageError(`${flag} does not take '${pair}'`, `${flag} KEY${separator}VALUE`);
-}
-
-async function inputBody({ terminal }: Context, input: string): Promise<ApiRequest['body']> {
-  const bytes =
-    input === '-'
-      ? Buffer.from(await readStdin(terminal))
-      : await readFile(input).catch((error) => {
-          throw usageError(`cannot read ${input}`, 'check the path', error.message);
-        });
+async function inputBody(context: Context, input: string): Promise<ApiRequest['body']> {
+  const bytes = await readInput(context, input);
   return { lengthBytes: bytes.length, open: () => bytes };
 }
 

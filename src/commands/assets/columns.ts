@@ -33,7 +33,7 @@ export const assetColumns: Column<Asset>[] = [
 ];
 
 /** The fields one looks for first; then whatever else the service sent. */
-function assetRows(asset: Asset, dress: Dress): Row[] {
+export function assetRows(asset: Asset, dress: Dress): Row[] {
   const {
     uid,
     name,

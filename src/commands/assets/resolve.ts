@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { AssetsApi } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { readStdin } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
+import { readInputText } from '../input.ts';
 import { isUid, onlyOne } from '../names.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
@@ -38,7 +38,7 @@ export async function assetUids(
 ): Promise<string[]> {
   const uids: string[] = [];
   for (const id of ids) {
-    const given = id === '-' ? idsIn(await readStdin(context.terminal)) : [id];
+    const given = id === '-' ? idsIn(await readInputText(context, '-')) : [id];
     for (const each of given) uids.push(await assetUid(context, collection, each));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');

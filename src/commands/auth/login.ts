@@ -107,7 +107,9 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
       'mediactl auth login --with-key < key.txt',
       'stdin is no terminal, or input is off',
     );
-  const typed = fromStdin ? await readStdin(terminal) : await askSecret(terminal, 'API key');
+  const typed = fromStdin
+    ? (await readStdin(terminal)).toString('utf8')
+    : await askSecret(terminal, 'API key');
   const key = typed.trim();
   assertKey(key);
   return key;

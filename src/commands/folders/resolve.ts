@@ -1,38 +1,49 @@
+import type { FolderTree, Placed } from '../../api/folder-tree.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
-import { type NameOverrides, namesFor } from '../../wire/assumptions.ts';
-import type { Folder } from '../../wire/types.ts';
-import { isUid, onlyOne } from '../names.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { isUid } from '../names.ts';
 import { workspaceUid } from '../workspaces/resolve.ts';
 
-const nameOf = (folder: Folder, names: NameOverrides) =>
-  namesFor('folder_name', names).map((key) => folder[key])[0];
+export const folderHelp = 'uid, or path such as /Campaigns/2026';
 
-const childrenOf = (folder: Folder, names: NameOverrides): Folder[] => {
-  const lists = namesFor('folder_children', names).map((key) => folder[key]);
-  return (lists.find(Array.isArray) as Folder[] | undefined) ?? [];
-};
+/** The workspace's folders, and the workspace they are in. */
+export async function readTree(context: Context): Promise<{ workspace: string; tree: FolderTree }> {
+  const workspace = await workspaceUid(context);
+  return { workspace, tree: await (await context.api()).folders.tree(workspace) };
+}
 
-/** A folder by uid, or by its path from the top of the workspace: `/Campaigns/2026`. */
+/** The folder that a person named by uid or path, or an error that says how far the path leads. */
+export function placedAt(tree: FolderTree, uidOrPath: string): Placed {
+  const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
+  if (byUid) return byUid;
+  const [first, ...others] = tree.at(uidOrPath);
+  if (others.length > 0)
+    throw usageError(
+      `${others.length + 1} folders are at ${uidOrPath}`,
+      'give the uid of one of them',
+      [first as Placed, ...others].map(({ folder }) => folder.uid).join(', '),
+    );
+  return first ?? missing(tree, uidOrPath);
+}
+
+function missing(tree: FolderTree, uidOrPath: string): never {
+  const parts = uidOrPath.split('/').filter(Boolean);
+  const known = parts.findIndex((_, n) => tree.at(parts.slice(0, n + 1).join('/')).length === 0);
+  const above = parts.slice(0, known).join('/');
+  throw new MediactlError(`no folder ${uidOrPath}`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    reason: isUid(uidOrPath)
+      ? 'no folder of this workspace has that uid'
+      : `there is no ${parts[known]} in ${above ? `/${above}` : 'the top level'}`,
+    hint: 'mediactl folders tree; names count upper and lower case',
+  });
+}
+
+/** A folder by uid, taken as it is, or by its path. */
 export async function folderUid(context: Context, uidOrPath: string): Promise<string> {
-  if (isUid(uidOrPath)) return uidOrPath;
-  const { names } = await context.account();
-  const api = await context.api();
-  let level = await api.workspaces.folders(await workspaceUid(context));
-  let found: Folder | undefined;
-  for (const part of uidOrPath.split('/').filter(Boolean)) {
-    const named = level.filter((folder) => nameOf(folder, names) === part);
-    if (named.length === 0)
-      throw new MediactlError(`no folder ${uidOrPath}`, {
-        code: 'not_found',
-        exitCode: exitCodes.notFound,
-        reason: `there is no ${part} in ${found ? nameOf(found, names) : 'the top level'}`,
-        hint: 'check the path; names count upper and lower case',
-      });
-    found = onlyOne('folder', part, named);
-    level = childrenOf(found, names);
-  }
-  return (found as Folder).uid;
+  if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
+  return placedAt((await readTree(context)).tree, uidOrPath).folder.uid;
 }
 
 /** §4: "a parent folder uid in the primary workspace, or the literal root for top level". */

@@ -1,13 +1,18 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { record, text } from '../../terminal/result.ts';
-import type { PlaybackInfo } from '../../wire/types.ts';
+import { nothing, record, text } from '../../terminal/result.ts';
 import { assetUid, idHelp } from '../assets/resolve.ts';
 import { type Define, example } from '../command.ts';
 import { checkPlayback } from './check.ts';
-import { type Playable, playables } from './playables.ts';
+import { openWithDefault, openWithPlayer } from './open.ts';
+import { nearest, type Playable, parseSize, playables } from './playables.ts';
+import { assertNotBlocked, nothingToPlay, type Playback, resolvePlayback } from './resolve.ts';
+import { playWithToken } from './token.ts';
 import { checkRows, playbackRows } from './views.ts';
+import { openAsPage } from './web.ts';
+
+const ways = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
 
 export const play: Define = (command, run) => {
   example(
@@ -15,48 +20,82 @@ export const play: Define = (command, run) => {
     'mediactl play @last',
     'mediactl play @last --url',
     'mediactl play @last --check',
+    'mediactl play @last --player mpv',
+    'mediactl play --asset UID --token-file token.txt --url',
   );
   command
     .summary('resolve what to play, and check that it plays')
     .description(
-      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback. Ends 12 where playback is blocked.',
+      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback; an image in the size asked for. Ends 12 where playback is blocked.',
     )
-    .argument('<id>', idHelp)
+    .argument('[id]', idHelp)
     .option('--url', 'print the URL alone')
     .option('--info', 'print the playback info as the service sent it')
     .option('--check', 'follow it to the first bytes of media, and say which link broke')
+    .option('--open', 'open it with what this machine opens such URLs with')
+    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or any command')
+    .option('--web', 'open a page of this machine that plays it, chapters and all')
     .addOption(
       new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const),
     )
+    .option('--size <pixels>', 'the image nearest to this size, such as 640x360')
+    .option('--asset <uid>', 'play with a playback token, without an API key')
+    .option('--token-file <file>', 'where that token is; - for stdin')
     .action(
-      run(async (context, id, { url, info: wholeInfo, check, source }) => {
-        if ([url, wholeInfo, check].filter(Boolean).length > 1)
-          throw usageError('--url, --info and --check exclude each other');
-        const uid = await assetUid(context, 'assets', id);
-        const info = await resolvePlayback(context, uid);
-        if (wholeInfo) return { kind: 'raw', text: JSON.stringify(info, null, 2) };
-        if (info.blocked) throw blocked(uid);
-        const found = playables(info);
-        const chosen = source ? found.filter(({ kind }) => kind === source) : found;
+      run(async (context, id, options) => {
+        const [way, other] = ways.filter((each) => options[each] !== undefined);
+        if (other) throw usageError(`--${way} and --${other} exclude each other`);
+        const size = options.size === undefined ? undefined : parseSize(options.size);
+        const { uid, ...playback } = await playbackOf(context, id, options);
+        const { info } = playback;
+        if (way === 'info')
+          return record(info, uid, (shown) => `${JSON.stringify(shown, null, 2)}\n`);
+        assertNotBlocked(uid, info);
+        const found = playables(info).filter(
+          ({ kind }) => options.source === undefined || kind === options.source,
+        );
+        const chosen = size
+          ? nearest(
+              found.filter(({ kind }) => kind === 'image'),
+              size,
+            )
+          : found;
         const [best] = chosen;
-        if (!best) throw nothingToPlay(uid, info, source);
-        if (url) return text(best.url.href);
-        if (!check) return record(info, uid, (shown, dress) => playbackRows(shown, found, dress));
-        return checked(context, uid, best);
+        if (!best) throw nothingToPlay(uid, info, size ? 'image' : options.source);
+        if (way === 'url') return text(best.url.href);
+        if (way === 'check') return checked(context, uid, best);
+        if (way === undefined)
+          return record(info, uid, (shown, dress) => playbackRows(shown, chosen, dress));
+        if (context.onlyPretends(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
+        const resumeSeconds = info.resume_position_seconds ?? 0;
+        if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
+        else if (options.player === undefined) await openWithDefault(best.url);
+        else await openWithPlayer(context, options.player, best.url, resumeSeconds);
+        return nothing;
       }),
     );
 };
 
-/** Player data give a token, the token gives playback info (§4, §5.6). */
-async function resolvePlayback(context: Context, uid: string): Promise<PlaybackInfo> {
-  const { assets, playback } = await context.api();
-  const { playback_token } = await assets.player(uid);
-  context.terminal.redactor.add(playback_token);
-  return playback.info(uid, playback_token);
+type From = { asset?: string | undefined; tokenFile?: string | undefined };
+
+/** By id with the account's key, or by a token that somebody got from a player endpoint. */
+async function playbackOf(
+  context: Context,
+  id: string | undefined,
+  { asset, tokenFile }: From,
+): Promise<Playback & { uid: string }> {
+  if ((asset === undefined) !== (tokenFile === undefined))
+    throw usageError('--asset and --token-file go together');
+  if ((asset === undefined) === (id === undefined))
+    throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
+  if (asset !== undefined && tokenFile !== undefined)
+    return { uid: asset, info: await playWithToken(context, asset, tokenFile) };
+  const uid = await assetUid(context, 'assets', id as string);
+  return { uid, ...(await resolvePlayback(context, uid)) };
 }
 
 async function checked(context: Context, uid: string, playable: Playable) {
-  const { playback } = await context.api();
+  const { playback } = await context.mediaApi();
   const report = { asset_uid: uid, ...(await checkPlayback(playback, playable)) };
   const broken = report.links.find(({ ok }) => !ok);
   return {
@@ -72,19 +111,3 @@ async function checked(context: Context, uid: string, playable: Playable) {
       }),
   };
 }
-
-const blocked = (uid: string) =>
-  new MediactlError(`playback of asset ${uid} is blocked`, {
-    code: 'blocked',
-    exitCode: exitCodes.unplayable,
-    reason: 'the service says that nothing is to be played',
-    hint: `mediactl play ${uid} --info`,
-  });
-
-const nothingToPlay = (uid: string, info: PlaybackInfo, source: string | undefined) =>
-  new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
-    code: 'nothing_to_play',
-    exitCode: exitCodes.unplayable,
-    reason: `the playback info of type ${info.type} names none`,
-    hint: `mediactl play ${uid} --info, and mediactl assets wait ${uid} if it is not ready`,
-  });

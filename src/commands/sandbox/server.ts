@@ -6,7 +6,16 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isRunning } from '../../processes.ts';
 
 /** What a running sandbox tells of itself in its data folder. */
-export type Running = { pid: number; url: string; workspace: string; started_at: string };
+export type Running = {
+  pid: number;
+  url: string;
+  workspace: string;
+  started_at: string;
+  player: Player;
+};
+
+/** How its players look and begin. */
+export type Player = { autoPlay: boolean; theme: 'light' | 'dark' };
 
 /** What it answers at /health. */
 type Health = {
@@ -75,16 +84,21 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
   }
 }
 
-export type Launch = { dataDir: string; port: string | undefined };
+export type Launch = { dataDir: string; port: string | undefined; player: Partial<Player> };
 
 /** Starts the server's process; detached, with its output in the log, unless in the foreground. */
 export async function launch(
   { host }: Context,
-  { dataDir, port }: Launch,
+  { dataDir, port, player }: Launch,
   foreground: boolean,
 ): Promise<ChildProcess> {
   const log = await openLog(dataDir, foreground);
-  const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port])];
+  const args = [
+    ...['--data', dataDir],
+    ...(port === undefined ? [] : ['--port', port]),
+    ...(player.autoPlay ? ['--auto-play'] : []),
+    ...(player.theme === undefined ? [] : ['--theme', player.theme]),
+  ];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
     detached: !foreground,
     // In the foreground its log goes to stderr: stdout carries results.

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
@@ -11,6 +11,7 @@ import {
   dataOption,
   findRunning,
   launch,
+  type Player,
   type Running,
   readKeys,
   untilRunning,
@@ -31,6 +32,10 @@ export function start(command: Command, run: Run): void {
     )
     .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
     .option(...dataOption)
+    .option('--auto-play', 'players begin by themselves')
+    .addOption(
+      new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark'] as const),
+    )
     .option('--foreground', 'stay in this terminal, and log to it')
     .action(
       run(async (context, options) => {
@@ -45,12 +50,22 @@ export function start(command: Command, run: Run): void {
             `the sandbox runs already, at ${already.url}`,
             'mediactl sandbox stop, then start it with that port',
           );
-        if (already && !options.foreground) {
+        const { autoPlay, theme, foreground = false } = options;
+        if (already && differs(already.player, { autoPlay, theme }))
+          throw usageError(
+            `the sandbox runs already, at ${already.url}`,
+            'mediactl sandbox stop, then start it with --auto-play and --theme as you want them',
+          );
+        if (already && !foreground) {
           await keepProfile(context, dataDir, already);
           context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
           return view(already, dataDir);
         }
-        const child = await launch(context, { dataDir, port }, options.foreground ?? false);
+        const child = await launch(
+          context,
+          { dataDir, port, player: { autoPlay, theme } },
+          foreground,
+        );
         const running = await untilRunning(context, child, dataDir);
         const isCurrent = await keepProfile(context, dataDir, running);
         const use = isCurrent ? '' : ` --profile ${profileName}`;
@@ -62,12 +77,16 @@ export function start(command: Command, run: Run): void {
             `  mediactl play @last --check${use}`,
           ].join('\n'),
         );
-        if (!options.foreground) return view(running, dataDir);
+        if (!foreground) return view(running, dataDir);
         await stayWith(context, child);
         return nothing;
       }),
     );
 }
+
+const differs = (player: Player, asked: Partial<Player>) =>
+  (asked.autoPlay !== undefined && asked.autoPlay !== player.autoPlay) ||
+  (asked.theme !== undefined && asked.theme !== player.theme);
 
 /** In the foreground: until it ends, or the person ends it. */
 async function stayWith(

@@ -77,7 +77,8 @@ export async function uploadAll(
   const failures = fates.flatMap(({ error }) => error ?? []);
   const [failure] = failures;
   // For people, the error of a single file says it all; machines get their array in any case.
-  const shown = jobs.length === 1 && failure && context.settings.output === 'human' ? [] : fates;
+  const shown =
+    jobs.length === 1 && failure && context.settings.shape.format === 'human' ? [] : fates;
   const records = shown.map((fate) => terminal.redactor.redactRecord(recordOf(fate)));
   const result = listBy(({ asset_uid, path }) => asset_uid ?? path, records, uploadColumns, '');
   if (!failure || jobs.length === 1 || signal.aborted) return { result, failure: failures.at(-1) };

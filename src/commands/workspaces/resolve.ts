@@ -27,7 +27,7 @@ export async function workspaceUid(context: Context): Promise<string> {
     throw usageError(
       'no workspace',
       'mediactl workspaces use NAME, or give --workspace',
-      'an upload needs one, and neither a flag, a variable nor the profile names it',
+      'neither a flag, a variable nor the profile names one',
     );
   if (isUid(workspace)) return workspace;
   return (await resolveWorkspace(await context.api(), workspace)).uid;

@@ -4,6 +4,7 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { thumbnailUrl } from './media-urls.ts';
+import { playerConfig } from './playback.ts';
 import {
   assetQuery,
   detail,
@@ -104,7 +105,7 @@ export function assetRoutes(app: App, service: Service): void {
               uid,
               service.now() + service.playbackLifetimeMs,
             ),
-            player_config: { auto_play: false, theme: 'dark' },
+            player_config: playerConfig(service),
             items: [{ asset: { uid, thumbnail_url: thumbnailUrl(service, asset) } }],
           },
           200,

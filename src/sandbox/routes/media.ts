@@ -3,12 +3,23 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
+import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 
 /** Signed media: source files, playlists and segments. A changed or expired URL gets 403. */
 export function mediaRoutes(app: App, service: Service): void {
+  // The signature is all that a player needs, wherever its page is from.
+  app.use(
+    '/media/*',
+    cors({
+      origin: '*',
+      allowMethods: ['GET', 'HEAD'],
+      allowHeaders: ['Range'],
+      exposeHeaders: ['Accept-Ranges', 'Content-Length', 'Content-Range'],
+    }),
+  );
   app.get('/media/:uid/source', (c) => {
     const asset = servable(c, service);
     return file(
@@ -48,7 +59,7 @@ export function mediaRoutes(app: App, service: Service): void {
 }
 
 function servable(c: Context, { signer, assets, now }: Service) {
-  c.header('Access-Control-Allow-Origin', '*');
+  c.header('X-Content-Type-Options', 'nosniff');
   c.header('Cache-Control', 'private, max-age=3600');
   const { expires = '', signature = '' } = c.req.query();
   if (!signer.pathIsValid(c.req.path, expires, signature, now()))

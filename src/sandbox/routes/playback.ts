@@ -1,4 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { cors } from 'hono/cors';
+import { mayCall } from '../embedding.ts';
 import { type App, apiPrefix } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
@@ -7,12 +9,16 @@ import { parseExtras } from '../store/extras.ts';
 import { signedUrl } from './media-urls.ts';
 import { json, playbackInfo } from './schemas.ts';
 
+const path = `${apiPrefix}/playback/info/` as const;
+
 /** §4 Playback info: no API key, "authenticated by the playback token". */
 export function playbackRoutes(app: App, service: Service): void {
+  // Browsers call it from pages of any site, with the token alone.
+  app.use(path, cors({ origin: '*', allowMethods: ['POST'], allowHeaders: ['Content-Type'] }));
   app.openapi(
     createRoute({
       method: 'post',
-      path: `${apiPrefix}/playback/info/`,
+      path,
       request: {
         body: {
           ...json(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
@@ -23,18 +29,32 @@ export function playbackRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { asset_id, playback_token } = c.req.valid('json');
-      const uid = service.signer.readToken(playback_token, service.now());
-      if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
-      if (uid !== asset_id.toLowerCase())
-        throw new ServiceError(403, 'this playback token is for another asset');
-      const asset = service.assets.find(uid);
-      if (!asset) throw new ServiceError(404, `no asset ${uid}`);
-      return c.json(infoOf(asset, service), 200);
+      const asset = playableAsset(service, asset_id, playback_token);
+      const info = infoOf(asset, service);
+      const isRefused = !mayCall(c, service.embeds.of(asset.workspace_uid));
+      return c.json(isRefused ? { type: info.type, blocked: true } : info, 200);
     },
   );
 }
 
-function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
+/** What a player starts from (§2 Player data). */
+export const playerConfig = ({ player }: Service) => ({
+  auto_play: player.autoPlay,
+  theme: player.theme,
+});
+
+/** The asset that a token opens. @throws 401, 403, 404 */
+export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
+  const uid = service.signer.readToken(token, service.now());
+  if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
+  if (uid !== assetUid.toLowerCase())
+    throw new ServiceError(403, 'this playback token is for another asset');
+  const asset = service.assets.find(uid);
+  if (!asset) throw new ServiceError(404, `no asset ${uid}`);
+  return asset;
+}
+
+export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
   const signed = (file: string) => signedUrl(service, asset, file);
   const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
   const { type } = asset;
@@ -51,7 +71,7 @@ function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo>
       source_url: signed('source'),
       preview_sprites_url: extra(sprites),
       chapters,
-      resume_position_seconds: null,
+      resume_position_seconds: asset.resume_position_seconds,
     };
   if (type === 'audio')
     return {
@@ -59,7 +79,7 @@ function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo>
       blocked,
       source: signed('source'),
       chapters,
-      resume_position_seconds: null,
+      resume_position_seconds: asset.resume_position_seconds,
       subtitle_tracks: [],
       waveform_url: extra(waveform),
     };

@@ -21,6 +21,7 @@ export type AssetRow = {
   extras: string;
   tags: string;
   parent_uid: string | null;
+  resume_position_seconds: number | null;
   created_at: string;
   updated_at: string;
 };
@@ -150,6 +151,11 @@ export class Assets {
       now,
       uid,
     );
+  }
+
+  /** Where playback goes on; null begins anew. Watching is no change of the asset. */
+  setResumePosition(uid: string, seconds: number | null): void {
+    this.#store.run('UPDATE assets SET resume_position_seconds = ? WHERE uid = ?', seconds, uid);
   }
 
   setProcessed(uid: string, found: Processed, now: string): void {

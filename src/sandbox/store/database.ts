@@ -107,5 +107,6 @@ CREATE TABLE folders (
 );
 CREATE INDEX folders_parent ON folders (parent_uid);
 CREATE INDEX assets_parent ON assets (parent_uid);`,
+  'ALTER TABLE assets ADD COLUMN resume_position_seconds REAL;',
   `ALTER TABLE assets ADD COLUMN extras TEXT NOT NULL DEFAULT '{}';`,
 ] as const;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Store, Value } from './database.ts';
+import type { Store } from './database.ts';
 
 export type FolderRow = {
   uid: string;

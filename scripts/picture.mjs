@@ -1,0 +1,134 @@
+// Draws docs/images/watch-page.png: the watch page in Debian's chromium, playing a clip that ffmpeg
+// makes for it. `npm run picture`. Sandbox and clip are gone afterwards.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const picture = 'docs/images/watch-page.png';
+const folder = mkdtempSync(join(tmpdir(), 'mediactl-picture-'));
+
+const title = 'Tide at the old harbour';
+const seconds = 48;
+/** Where a chapter starts, in seconds, and its title. */
+const chapters = [
+  [0, 'Low water'],
+  [9, 'The first boats'],
+  [21, 'Flood'],
+  [33, 'Slack'],
+  [41, 'Ebb'],
+];
+
+const [width, height, framesPerSecond, loopSeconds] = [1280, 720, 12, 4];
+
+/** A boat on flat waves before a low sun: the colour of a pixel, `turn` of the loop from 0 to 1. */
+function colourAt(x, y, turn) {
+  const wave = (level, size, length, turns) =>
+    level + size * Math.sin(2 * Math.PI * (x / length + turns * turn));
+  const [boatX, boatY] = [470, 470 + 10 * Math.sin(2 * Math.PI * (470 / 640 + turn))];
+  const [right, up] = [x - boatX, boatY - y];
+  if (y > wave(610, 12, 426.7, -1)) return [10, 38, 71];
+  if (y > wave(540, 10, 512, 2)) return [17, 66, 104];
+  const isHull = up > -30 && up < 8 && Math.abs(right) < 92 + up;
+  if (isHull) return [120, 34, 38];
+  const isSail =
+    up > 14 &&
+    up < 210 &&
+    ((right > 4 && right < (210 - up) / 2.2) || (right < -4 && -right < (190 - up) / 3.6));
+  if (isSail) return [250, 243, 228];
+  if (Math.abs(right) < 3 && up > 0 && up < 222) return [70, 40, 40];
+  if (y > wave(470, 10, 640, 1)) return [31, 101, 140];
+  const fromSun = Math.hypot(x - 880, y - 400);
+  if (fromSun < 110) return [255, 214, 138];
+  return [
+    [244, 162, 97],
+    [231, 111, 81],
+    [181, 78, 92],
+    [107, 62, 104],
+    [52, 47, 92],
+  ][Math.min(4, Math.floor(Math.max(0, fromSun - 110) / 170))];
+}
+
+function drawLoop() {
+  const frames = framesPerSecond * loopSeconds;
+  const pixels = Buffer.alloc(frames * width * height * 3);
+  let at = 0;
+  for (let frame = 0; frame < frames; frame++)
+    for (let y = 0; y < height; y++)
+      for (let x = 0; x < width; x++)
+        for (const part of colourAt(x, y, frame / frames)) pixels[at++] = part;
+  return pixels;
+}
+
+function makeClip() {
+  const chapterFile = join(folder, 'chapters.txt');
+  const entries = chapters.map(([start, name], at) => {
+    const [end] = chapters[at + 1] ?? [seconds];
+    return `[CHAPTER]\nTIMEBASE=1/1\nSTART=${start}\nEND=${end}\ntitle=${name}\n`;
+  });
+  writeFileSync(chapterFile, `;FFMETADATA1\n${entries.join('')}`);
+  const clip = join(folder, 'clip.mp4');
+  const rawVideo = ['-f', 'rawvideo', '-pix_fmt', 'rgb24', '-s', `${width}x${height}`];
+  const [frames, loops] = [framesPerSecond * loopSeconds, seconds / loopSeconds - 1];
+  execFileSync(
+    'ffmpeg',
+    [
+      ...['-v', 'error', ...rawVideo, '-r', String(framesPerSecond), '-i', '-'],
+      ...['-f', 'lavfi', '-i', `sine=frequency=220:duration=${seconds}`, '-i', chapterFile],
+      ...['-map', '0', '-map', '1', '-map_chapters', '2', '-vf', `loop=${loops}:${frames}`],
+      ...['-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-g', '24'],
+      ...['-c:a', 'aac', clip],
+    ],
+    { input: drawLoop() },
+  );
+  return clip;
+}
+
+const { MEDIACTL_API_KEY, MEDIACTL_BASE_URL, MEDIACTL_PROFILE, ...inherited } = process.env;
+const env = {
+  ...inherited,
+  MEDIACTL_CONFIG_DIR: join(folder, 'config'),
+  MEDIACTL_STATE_DIR: join(folder, 'state'),
+  MEDIACTL_KEY_STORE: 'file',
+};
+
+const mediactl = (...args) =>
+  execFileSync(process.execPath, ['bin/mediactl.js', ...args], {
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+
+async function draw(watchUrl) {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  try {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 600 } });
+    await page.goto(watchUrl);
+    await page.getByRole('button', { name: 'Flood' }).click();
+    await page.waitForFunction(() => document.querySelector('video').currentTime > 23);
+    await page.locator('video').hover({ position: { x: 300, y: 300 } }); // shows its controls
+    await page.waitForTimeout(700); // they fade in
+    await page.screenshot({ path: picture });
+  } finally {
+    await browser.close();
+  }
+}
+
+try {
+  const { url } = JSON.parse(mediactl('sandbox', 'start', '--port', '0', '--json'));
+  const [{ asset_uid }] = JSON.parse(
+    mediactl('upload', makeClip(), '--name', title, '--wait', '--json'),
+  );
+  const { playback_token } = JSON.parse(
+    mediactl('assets', 'player', asset_uid, '--reveal', '--json'),
+  );
+  await draw(`${url}/watch/${asset_uid}?token=${playback_token}`);
+  process.stdout.write(`${picture}, ${statSync(picture).size} bytes\n`);
+} finally {
+  mediactl('sandbox', 'stop');
+  rmSync(folder, { recursive: true, force: true });
+}

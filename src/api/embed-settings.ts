@@ -1,0 +1,72 @@
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import type { EmbedRecord } from '../wire/types.ts';
+
+/** The embed settings of a workspace, read under whatever names this service uses (A05 to A07). */
+export class EmbedSettings {
+  /** As the service sent it. */
+  readonly record: EmbedRecord;
+  readonly #names: NameOverrides;
+
+  constructor(record: EmbedRecord, names: NameOverrides) {
+    this.record = record;
+    this.#names = names;
+  }
+
+  /** @throws MediactlError exit 2 where the record leaves open which field is meant */
+  get enabled(): boolean {
+    return this.record[this.enabledField] === true;
+  }
+
+  /** In lower case. @throws MediactlError exit 2 where the record leaves open which field is meant */
+  get domains(): string[] {
+    return this.#entries.map((entry) => this.#domainOf(entry));
+  }
+
+  /** A05: an override, the only boolean of the record, or a name that is known. */
+  get enabledField(): string {
+    return this.#field('embed_enabled', 'boolean', (value) => typeof value === 'boolean');
+  }
+
+  /** A07: the name that the list's own entries use, else the first guess. */
+  get domainField(): string {
+    const names = namesFor('embed_domain', this.#names);
+    const seen = names.find((name) =>
+      this.#entries.some((entry) => typeof entry === 'object' && entry !== null && name in entry),
+    );
+    return seen ?? (names[0] as string);
+  }
+
+  /** A06: an override, the only array of the record, or a name that is known. */
+  get #entries(): unknown[] {
+    return this.record[this.#field('embed_domains', 'array', Array.isArray)] as unknown[];
+  }
+
+  #field(key: NameKey, kind: string, fits: (value: unknown) => boolean): string {
+    const fields = Object.keys(this.record).filter((field) => fits(this.record[field]));
+    const known = namesFor(key, this.#names).filter((name) => fields.includes(name));
+    const [only] = fields.length === 1 && !this.#names[key] ? fields : known;
+    if (only !== undefined) return only;
+    throw usageError(
+      'the embed settings leave open which field is meant',
+      `mediactl config set names.${key} NAME${fields.length > 0 ? `, with one of ${fields.join(', ')}` : ''}`,
+      fields.length > 0
+        ? `each of ${fields.join(', ')} is of type ${kind}`
+        : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
+    );
+  }
+
+  /** A06: strings or objects. */
+  #domainOf(entry: unknown): string {
+    if (typeof entry === 'string') return entry.toLowerCase();
+    const record = (entry ?? {}) as Record<string, unknown>;
+    const name = namesFor('embed_domain', this.#names).find((each) => each in record);
+    if (name !== undefined) return String(record[name]).toLowerCase();
+    throw new MediactlError('the allow-list holds something that is no domain', {
+      code: 'unexpected_answer',
+      exitCode: exitCodes.usage,
+      reason: JSON.stringify(entry),
+      hint: 'mediactl config set names.embed_domain NAME',
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import type { NameKey, NameOverrides } from '../wire/assumptions.ts';
+import { paths } from '../wire/paths.ts';
+import type { EmbedRecord } from '../wire/types.ts';
+import { EmbedSettings } from './embed-settings.ts';
+import type { ApiRequest } from './messages.ts';
+import type { Transport } from './transport.ts';
+import { assertTaken } from './writes.ts';
+
+/** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */
+export type DomainMethod = 'POST' | 'DELETE';
+
+/** §4 Workspaces: embed settings. The record is read first: its names are the names written. */
+export class EmbedsApi {
+  readonly #transport: Transport;
+  readonly #names: NameOverrides;
+
+  constructor(transport: Transport, names: NameOverrides) {
+    this.#transport = transport;
+    this.#names = names;
+  }
+
+  async settings(workspace: string): Promise<EmbedSettings> {
+    const record = await this.#transport.json<EmbedRecord>({
+      method: 'GET',
+      url: paths.embedSettings(workspace),
+      purpose: { action: 'read embed settings', scope: 'Read Assets' },
+    });
+    return new EmbedSettings(record, this.#names);
+  }
+
+  restricting(workspace: string, before: EmbedSettings, enabled: boolean): ApiRequest {
+    return {
+      method: 'PATCH',
+      url: paths.embedSettings(workspace),
+      json: { [before.enabledField]: enabled },
+      purpose: { action: 'change embed settings', scope: 'Write Assets' },
+    };
+  }
+
+  /** @throws MediactlError `write_ignored` where the restriction stayed as it was */
+  async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
+    await this.#transport.send(this.restricting(workspace, before, enabled));
+    const after = await this.settings(workspace);
+    assertTaken({ enabled }, { enabled: after.enabled }, settings, hintFor('embed_enabled'));
+    return after;
+  }
+
+  /** Both methods take the domain in the body. */
+  changingDomain(
+    method: DomainMethod,
+    workspace: string,
+    before: EmbedSettings,
+    domain: string,
+  ): ApiRequest {
+    return {
+      method,
+      url: paths.embedDomains(workspace),
+      json: { [before.domainField]: domain },
+      purpose: { action: 'change the embed allow-list', scope: 'Write Assets' },
+    };
+  }
+
+  async changeDomain(
+    method: DomainMethod,
+    workspace: string,
+    before: EmbedSettings,
+    domain: string,
+  ): Promise<void> {
+    await this.#transport.send(this.changingDomain(method, workspace, before, domain));
+  }
+
+  /**
+   * Reads again after writes.
+   *
+   * @throws MediactlError `write_ignored` where a domain is not there that should be, or still is
+   */
+  async check(workspace: string, added: readonly string[], removed: readonly string[]) {
+    const after = await this.settings(workspace);
+    const kept = after.domains.filter((domain) => !removed.includes(domain));
+    const domains = [...new Set([...kept, ...added])];
+    assertTaken({ domains }, { domains: after.domains }, settings, hintFor('embed_domain'));
+    return after;
+  }
+}
+
+const settings = 'the embed settings';
+
+const hintFor = (key: NameKey) =>
+  `if this service calls it otherwise: mediactl config set names.${key} NAME`;

@@ -1,0 +1,119 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { NameOverrides } from '../wire/assumptions.ts';
+import { paths } from '../wire/paths.ts';
+import type { Folder } from '../wire/types.ts';
+import { FolderTree, type Placed } from './folder-tree.ts';
+import type { ApiRequest } from './messages.ts';
+import type { Transport } from './transport.ts';
+import { assertTaken, type Fields } from './writes.ts';
+
+/** What to make of a folder; the parent is a uid, null for the top level. */
+export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
+
+/** A folder as the tree shows it after a write. */
+export type Changed = { placed: Placed; tree: FolderTree };
+
+const nameHint = (field: string) =>
+  `if this service calls it otherwise: mediactl config set names.${field} NAME`;
+
+/** §4 Folders. A tree is read first: the names seen in it are the names written (A02). */
+export class FoldersApi {
+  readonly #transport: Transport;
+  readonly #names: NameOverrides;
+
+  constructor(transport: Transport, names: NameOverrides) {
+    this.#transport = transport;
+    this.#names = names;
+  }
+
+  async tree(workspace: string): Promise<FolderTree> {
+    const folders = await this.#transport.json<Folder[] | { items: Folder[] }>({
+      method: 'GET',
+      url: paths.folders(workspace),
+      purpose: { action: 'read folders', scope: 'Read Assets' },
+    });
+    // "array of folders" (§4); an envelope around it is understood
+    const list = Array.isArray(folders) ? folders : folders.items;
+    if (Array.isArray(list)) return new FolderTree(list, this.#names);
+    throw new MediactlError('the answer is not a list of folders', {
+      code: 'unexpected_answer',
+      exitCode: exitCodes.unreachable,
+      reason: 'it is neither an array nor has `items`',
+      hint: 'check the base URL: mediactl auth status',
+    });
+  }
+
+  creating(workspace: string, tree: FolderTree, change: FolderChange): ApiRequest {
+    return {
+      method: 'POST',
+      url: paths.folders(workspace),
+      // At the top level no parent is named: "folder name and optional parent" (§4).
+      json: this.#body(tree, { ...change, parent: change.parent ?? undefined }),
+      purpose: { action: 'create folders', scope: 'Write Assets' },
+    };
+  }
+
+  /** @throws MediactlError `write_ignored` where the folder came to be under another name or parent */
+  async create(workspace: string, tree: FolderTree, change: FolderChange): Promise<Changed> {
+    const made = await this.#transport.json<Folder>(this.creating(workspace, tree, change));
+    return this.#looked(workspace, made.uid, { parent: null, ...change });
+  }
+
+  changing(workspace: string, uid: string, tree: FolderTree, change: FolderChange): ApiRequest {
+    return {
+      method: 'PATCH',
+      url: paths.folder(workspace, uid),
+      json: this.#body(tree, change),
+      purpose: { action: 'change folders', scope: 'Write Assets' },
+    };
+  }
+
+  /** @throws MediactlError `write_ignored` where name or parent stayed as it was */
+  async change(
+    workspace: string,
+    uid: string,
+    tree: FolderTree,
+    change: FolderChange,
+  ): Promise<Changed> {
+    await this.#transport.send(this.changing(workspace, uid, tree, change));
+    return this.#looked(workspace, uid, change);
+  }
+
+  deleting(workspace: string, uid: string): ApiRequest {
+    return {
+      method: 'DELETE',
+      url: paths.folder(workspace, uid),
+      purpose: { action: 'delete folders', scope: 'Delete Assets' },
+    };
+  }
+
+  /** "responses: not shown" (§4): any 2xx is success (A04). */
+  async delete(workspace: string, uid: string): Promise<void> {
+    await this.#transport.send(this.deleting(workspace, uid));
+  }
+
+  #body(tree: FolderTree, { name, parent }: FolderChange): Fields {
+    return {
+      ...(name !== undefined && { [tree.nameField]: name }),
+      ...(parent !== undefined && { [tree.parentField]: parent }),
+    };
+  }
+
+  /** Where the tree shows the folder is the truth; its own record need not name its parent. */
+  async #looked(workspace: string, uid: string, asked: FolderChange): Promise<Changed> {
+    const tree = await this.tree(workspace);
+    const placed = tree.find(uid);
+    const shown = placed && { uid, name: placed.name, parent: placed.parent?.folder.uid ?? null };
+    const { name, parent } = asked;
+    assertTaken(
+      { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
+      shown ?? { uid },
+      'the folder',
+      [
+        ...(name !== undefined && name !== shown?.name ? [nameHint('folder_name')] : []),
+        ...(parent !== undefined && parent !== shown?.parent ? [nameHint('folder_parent')] : []),
+      ].join('; '),
+    );
+    return { placed: placed as Placed, tree };
+  }
+}

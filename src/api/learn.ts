@@ -1,0 +1,125 @@
+import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import { apiPrefix } from '../wire/paths.ts';
+
+/** An object of an OpenAPI 3 document, or of the JSON Schemas in it. */
+type Node = { [name: string]: unknown };
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * What a service's own description (OpenAPI 3) tells of the names that the specification does not
+ * show. Only what it tells without doubt: a field of the one type that fits.
+ */
+export function namesIn(document: unknown): NameOverrides {
+  const description = new Description(document);
+  const folders = '/workspaces/{}/folders/';
+  const settings = '/workspaces/{}/embed-settings/';
+  const newFolder = description.body('post', folders);
+  const folder = description.answer('get', folders);
+  const embed = description.answer('get', settings);
+  const found: Record<NameKey, string | undefined> = {
+    page_total: description.only('page_total', description.answer('get', '/assets/'), 'integer'),
+    folder_name: description.only('folder_name', newFolder, 'string', (name) =>
+      /name|title/.test(name),
+    ),
+    folder_parent: description.only('folder_parent', newFolder, 'string', (name) =>
+      /parent/.test(name),
+    ),
+    folder_children: description.only('folder_children', folder, 'array'),
+    embed_enabled: description.only(
+      'embed_enabled',
+      description.body('patch', settings),
+      'boolean',
+    ),
+    embed_domains: description.only('embed_domains', embed, 'array'),
+    embed_domain: description.only(
+      'embed_domain',
+      description.body('post', '/workspaces/{}/embed-domains/'),
+      'string',
+    ),
+    asset_tags: description.only(
+      'asset_tags',
+      description.body('patch', '/assets/{}/'),
+      'array',
+      (name) => /tag/.test(name),
+    ),
+  };
+  return Object.fromEntries(
+    Object.entries(found).filter(([, name]) => name !== undefined),
+  ) as NameOverrides;
+}
+
+class Description {
+  readonly #document: Node;
+
+  constructor(document: unknown) {
+    this.#document = isNode(document) ? document : {};
+  }
+
+  /** Properties of the JSON body that an operation takes. */
+  body(method: string, path: string): Node {
+    return this.#properties(this.#jsonOf(this.#operation(method, path).requestBody));
+  }
+
+  /** Properties of the JSON that it answers with; of its items, where that is an array. */
+  answer(method: string, path: string): Node {
+    const responses = this.#resolved(this.#operation(method, path).responses);
+    const success = Object.keys(responses).find((status) => /^2/.test(status)) ?? '';
+    return this.#properties(this.#jsonOf(responses[success]));
+  }
+
+  /** The only property of a type, or the one of them that is among our guesses. */
+  only(key: NameKey, properties: Node, type: string, fits = (_name: string) => true) {
+    const names = Object.keys(properties).filter(
+      (name) => name !== 'items' && fits(name) && this.#isOfType(properties[name], type),
+    );
+    const guess = namesFor(key).find((name) => names.includes(name));
+    return names.length === 1 ? names[0] : guess;
+  }
+
+  /** Paths are compared without their prefix and the names of their parameters. */
+  #operation(method: string, path: string): Node {
+    const paths = this.#resolved(this.#document.paths);
+    const same = Object.keys(paths).find(
+      (each) => each.replace(apiPrefix, '').replace(/\{[^}]*\}/g, '{}') === path,
+    );
+    return this.#resolved(this.#resolved(paths[same ?? ''])[method]);
+  }
+
+  #jsonOf(holder: unknown): Node {
+    const content = this.#resolved(this.#resolved(holder).content);
+    return this.#resolved(this.#resolved(content['application/json']).schema);
+  }
+
+  #properties(schema: Node): Node {
+    const items = this.#resolved(schema.items);
+    if (Object.keys(items).length > 0) return this.#properties(items);
+    const parts = [schema.allOf, schema.anyOf, schema.oneOf].flatMap((list) =>
+      Array.isArray(list) ? list.map((each) => this.#properties(this.#resolved(each))) : [],
+    );
+    return Object.assign({}, ...parts, this.#resolved(schema.properties));
+  }
+
+  #isOfType(value: unknown, type: string): boolean {
+    const schema = this.#resolved(value);
+    const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].filter(Array.isArray).flat();
+    return (
+      [schema.type].flat().includes(type) || alternatives.some((each) => this.#isOfType(each, type))
+    );
+  }
+
+  /** Follows `$ref` within the document; anything that is no object is an empty one. */
+  #resolved(value: unknown): Node {
+    let node = isNode(value) ? value : {};
+    for (let hops = 0; typeof node.$ref === 'string' && hops < 10; hops++) {
+      const steps = node.$ref.replace(/^#\//, '').split('/');
+      const target = steps.reduce<unknown>(
+        (at, step) => (isNode(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : {}),
+        this.#document,
+      );
+      node = isNode(target) ? target : {};
+    }
+    return node;
+  }
+}

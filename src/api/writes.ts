@@ -1,0 +1,49 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+
+/** What a body asks for, by field. */
+export type Fields = Record<string, unknown>;
+
+/**
+ * Checks a write. A service may answer 200 and pass over a field whose name it does not know, so
+ * what it shows afterwards is compared with what was asked for.
+ *
+ * @param noun "a folder": what was written
+ * @param hint how to find or set the right name
+ * @throws MediactlError `write_ignored` naming the fields that were passed over
+ */
+export function assertTaken(asked: Fields, shown: Fields, noun: string, hint: string): void {
+  const ignored = Object.keys(asked).filter((field) => !isTaken(asked[field], shown[field]));
+  if (ignored.length === 0) return;
+  throw new MediactlError(`the service passed over ${ignored.join(', ')} of ${noun}`, {
+    code: 'write_ignored',
+    exitCode: exitCodes.rejected,
+    reason: ignored
+      .map((field) =>
+        field in shown
+          ? `${field} is ${brief(shown[field])}, not ${brief(asked[field])}`
+          : `its record shows no ${field}`,
+      )
+      .join('; '),
+    hint,
+    details: { ignored, uid: shown.uid ?? null },
+  });
+}
+
+/** Whether a record shows a value, whatever form it gave it: trimmed, sorted, or as an object. */
+function isTaken(asked: unknown, shown: unknown): boolean {
+  if (asked === null || asked === '') return (shown ?? '') === '';
+  if (Array.isArray(asked) && Array.isArray(shown))
+    return (
+      asked.every((each) => shown.some((other) => isTaken(each, other))) &&
+      shown.every((other) => asked.some((each) => isTaken(each, other)))
+    );
+  if (typeof asked === 'string' && typeof shown === 'object' && shown !== null)
+    return Object.values(shown).some((value) => value === asked); // a tag or parent as an object
+  if (typeof asked === 'string' && typeof shown === 'string') return asked.trim() === shown.trim();
+  return JSON.stringify(asked) === JSON.stringify(shown);
+}
+
+function brief(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

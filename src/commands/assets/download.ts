@@ -1,0 +1,41 @@
+import type { Command } from '@commander-js/extra-typings';
+import { nothing } from '../../terminal/result.ts';
+import type { Collection } from '../../wire/paths.ts';
+import { example, type Run } from '../command.ts';
+import { type Playable, playables } from '../play/playables.ts';
+import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../play/resolve.ts';
+import { assetUid, idHelp } from './resolve.ts';
+import { fileNameFor, save } from './save.ts';
+
+/** What is a file, whole: no playlist, no page of somebody else. */
+const files: readonly Playable['kind'][] = ['file', 'image', 'document'];
+
+export function download(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} download @last`,
+    `mediactl ${collection} download @last -o master.mp4 --yes`,
+  );
+  command
+    .summary('download the file of an asset')
+    .description(
+      'Downloads the source of a video or audio, the largest variant of an image, or a document. A broken line is taken up where it broke; a file that is there is replaced with --yes only.',
+    )
+    .argument('<id>', idHelp)
+    .option('-o, --output <file>', 'where to; - for stdout (the asset’s name by default)')
+    .action(
+      run(async (context, id, { output }) => {
+        const api = await context.api();
+        const uid = await assetUid(context, collection, id);
+        const { name } = await api[collection].get(uid);
+        const { info } = await resolvePlayback(context, uid);
+        assertNotBlocked(uid, info);
+        const [source] = playables(info).filter(({ kind }) => files.includes(kind));
+        if (!source) throw nothingToPlay(uid, info, 'file');
+        const path = output ?? fileNameFor(name, uid, null);
+        if (context.onlyPretends(`save ${source.url.origin}${source.url.pathname} as ${path}`))
+          return nothing;
+        return save(context, uid, source.url, path);
+      }),
+    );
+}

@@ -1,0 +1,88 @@
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  type ErrorRecord,
+  exitCodes,
+  MediactlError,
+  someFailed,
+} from '../../errors.ts';
+import { cell, printable } from '../../terminal/printable.ts';
+import { type Column, list } from '../../terminal/result.ts';
+import type { Target } from './targets.ts';
+
+/** How many writes are on their way at once. */
+const writesInFlight = 4;
+
+/** A key that may not do it to one may not do it to the others. */
+const hopeless = new Set<number>([
+  exitCodes.unauthenticated,
+  exitCodes.forbidden,
+  exitCodes.rateLimited,
+  exitCodes.interrupted,
+  exitCodes.terminated,
+]);
+
+type Outcome = { uid: string; name: string | null; error: MediactlError | undefined };
+
+/** Writes to each, a few at once; what fails for one does not stop the others, unless it must. */
+export async function eachOf(
+  { signal }: Context,
+  targets: readonly Target[],
+  write: (target: Target) => Promise<{ name?: string | undefined }>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  let stop: MediactlError | undefined;
+  let next = 0;
+  const work = async () => {
+    for (let at = next++; at < targets.length; at = next++) {
+      const target = targets[at] as Target;
+      if (signal.aborted) stop ??= asMediactlError(signal.reason);
+      outcomes[at] = stop
+        ? { ...target, error: notTried(stop) }
+        : await write(target).then(
+            ({ name }) => ({ ...target, name: name ?? target.name, error: undefined }),
+            (thrown) => ({ ...target, error: asMediactlError(thrown) }),
+          );
+      const { error } = outcomes[at] as Outcome;
+      if (error && hopeless.has(error.exitCode)) stop ??= error;
+    }
+  };
+  await Promise.all(Array.from({ length: writesInFlight }, work));
+  return outcomes;
+}
+
+const notTried = (cause: MediactlError) =>
+  new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
+
+/** What the machine formats print of each. */
+type WriteRecord = {
+  uid: string;
+  name: string | null;
+  done: boolean;
+  error: ErrorRecord | null;
+};
+
+/** The result, a row each, and where some failed the error that names them. */
+export function outcomeOf(outcomes: readonly Outcome[], done: string, noun: string) {
+  const records = outcomes.map(({ uid, name, error }) => ({
+    ...{ uid, name, done: error === undefined },
+    error: error?.toJSON() ?? null,
+  }));
+  const columns: Column<WriteRecord>[] = [
+    { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
+    { header: 'NAME', value: ({ name }) => cell(name) },
+    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${cell(error.message)}` : done) },
+  ];
+  const failures = outcomes.flatMap(({ uid, error }) =>
+    error ? [new MediactlError(`${uid}: ${error.message}`, error.explanation)] : [],
+  );
+  return {
+    result: list([records], columns, `no ${noun}`),
+    failure:
+      outcomes.length === 1
+        ? outcomes[0]?.error
+        : failures.length > 0
+          ? someFailed(`${failures.length} of ${outcomes.length} ${noun} failed`, failures)
+          : undefined,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Command, OptionValues } from '@commander-js/extra-typings';
+import type { AssetFilters } from '../../api/assets.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { parseDay } from '../../profiles/units.ts';
+import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
+import type { Collection } from '../../wire/paths.ts';
+import { folderParent } from '../folders/resolve.ts';
+
+/** §4 Filters and ordering, as options. */
+export type FilterOptions = {
+  search?: string | undefined;
+  status?: string | undefined;
+  tag?: string | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  type?: string | undefined;
+  folder?: string | undefined;
+  sort?: string | undefined;
+};
+
+export const dateHelp = 'DATE is YYYY-MM-DD, today, or an age such as 7d or 2w.';
+
+/** The filters of a list, but for the tag: `update` sets tags under that name. */
+export function withFilters<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+  collection: Collection,
+) {
+  const filtered = command
+    .option('--search <text>', 'words in name and description')
+    .option('--status <status>', `processing status, such as ${assetStatuses.join(', ')}`)
+    .option('--created-after <date>', 'created on or after')
+    .option('--created-before <date>', 'created on or before');
+  // "Assets list only: `type` … and `parent`" (§4)
+  const withAssetFilters = () =>
+    filtered
+      .option('--type <type>', assetTypes.join(', '))
+      .option('--folder <folder>', 'folder, by uid or path; / for the top level');
+  return collection === 'assets'
+    ? withAssetFilters()
+    : (filtered as unknown as ReturnType<typeof withAssetFilters>);
+}
+
+const sortFields = ['created_at', 'name', 'duration'];
+export const sortHelp = `${sortFields.join(', ')}; -FIELD turns it round`;
+
+/** The query for what was typed: dates in days, a folder by its uid. */
+export async function filtersOf(context: Context, options: FilterOptions): Promise<AssetFilters> {
+  const now = context.clock.now();
+  const { createdAfter, createdBefore, folder, sort } = options;
+  if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
+    throw usageError(
+      `--sort does not take '${sort}'`,
+      `${sortFields.join(', ')}, or one with - before it`,
+    );
+  return {
+    search: options.search,
+    status: options.status,
+    tag: options.tag,
+    created_after: createdAfter && parseDay('--created-after', createdAfter, now),
+    created_before: createdBefore && parseDay('--created-before', createdBefore, now),
+    ordering: sort,
+    type: options.type,
+    parent: folder && (await folderParent(context, folder)),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Command } from '@commander-js/extra-typings';
+import { parseCount } from '../../profiles/units.ts';
+import type { Collection } from '../../wire/paths.ts';
+import { example, type Run } from '../command.ts';
+import { planned } from '../planned.ts';
+import { eachOf, outcomeOf } from './each.ts';
+import { dateHelp, filtersOf, withFilters } from './filters.ts';
+import { idHelp } from './resolve.ts';
+import { agree, targetsOf } from './targets.ts';
+
+export function remove(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} rm @last`,
+    `mediactl ${collection} rm --tag rushes --created-before 90d --max-delete 500 --yes`,
+    `mediactl ${collection} rm --search test --dry-run`,
+  );
+  const described = command
+    .alias('delete')
+    .summary(`move ${collection} to the trash`)
+    .description(
+      `Moves ${collection} to the trash: those given, or all that the filters match. The API cannot restore them. ${dateHelp}`,
+    )
+    .argument('[id...]', `${idHelp}; - for stdin`);
+  withFilters(described, collection)
+    .option('--tag <slug>', 'tag')
+    .option('--max-delete <number>', 'how many the filters may match at most', '100')
+    .action(
+      run(async (context, ids, options) => {
+        const most = parseCount('--max-delete', options.maxDelete, 1);
+        const filters = await filtersOf(context, options);
+        const { targets, byFilter } = await targetsOf(context, collection, ids, filters);
+        const { [collection]: assets } = await context.api();
+        if (context.settings.dryRun)
+          return planned(
+            context,
+            targets.map(({ uid }) => assets.deleting(uid)),
+          );
+        const deed = (what: string) => `move ${what} to the trash`;
+        await agree(context, targets, {
+          deed,
+          noun: collection,
+          flag: '--max-delete',
+          most,
+          byFilter,
+        });
+        const outcomes = await eachOf(context, targets, async ({ uid }) => {
+          await assets.delete(uid);
+          return {};
+        });
+        const gone = outcomes.filter(({ error }) => !error).length;
+        if (gone > 0)
+          context.terminal.say(
+            `${gone} moved to the trash; the API cannot restore ${gone === 1 ? 'it' : 'them'}`,
+          );
+        return outcomeOf(outcomes, 'moved to the trash', collection);
+      }),
+    );
+}

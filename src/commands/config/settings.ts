@@ -1,0 +1,50 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { type SettingName, sources } from '../../profiles/sources.ts';
+import { masked } from '../../terminal/redaction.ts';
+import { nameKeys, namesFor } from '../../wire/assumptions.ts';
+
+/** One line of `config ls`. */
+export type Setting = { key: string; value: string | null; origin: string };
+
+/** The profile in use: what is asked for, else the current one. */
+export async function profileInUse({ profiles, settings }: Context) {
+  const config = await profiles.read();
+  const name = settings.profile ?? config.current;
+  return { name, profile: name === undefined ? undefined : config.profiles[name] };
+}
+
+/** Every setting with where it came from; keys are masked. */
+export async function everySetting(context: Context): Promise<Setting[]> {
+  const { name, profile } = await profileInUse(context);
+  const kept = `profile ${name}`;
+  const settings = (Object.keys(sources) as SettingName[]).map((key): Setting => {
+    const { value, origin } = context.settings.origins.of(key);
+    if (key === 'api_key') {
+      if (value !== undefined) return { key, value: masked(value), origin };
+      const where = profile?.keyStore === 'keychain' ? '(in the keychain)' : '(in the config file)';
+      return { key, value: profile ? where : null, origin: profile ? kept : '' };
+    }
+    if (value === undefined && key === 'base_url' && profile)
+      return { key, value: profile.baseUrl, origin: kept };
+    if (value === undefined && key === 'profile' && name !== undefined)
+      return { key, value: name, origin: 'current profile' };
+    return { key, value: value ?? null, origin };
+  });
+  const names = nameKeys.map((key): Setting => {
+    const value = profile?.names?.[key];
+    return {
+      key: `names.${key}`,
+      value: value ?? namesFor(key).join(', '),
+      origin: value === undefined ? 'assumed' : kept,
+    };
+  });
+  return [...settings, ...names];
+}
+
+/** @throws MediactlError exit 2 where no setting is called so */
+export async function settingOf(context: Context, key: string): Promise<Setting> {
+  const found = (await everySetting(context)).find((setting) => setting.key === key);
+  if (found) return found;
+  throw usageError(`no setting is called ${key}`, 'mediactl config ls');
+}

@@ -1,0 +1,109 @@
+import { mkdir, stat } from 'node:fs/promises';
+import type { Context } from '../../context.ts';
+import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
+import { when } from '../../terminal/printable.ts';
+import { isCorrupt } from '../../upload/journal.ts';
+import { paths } from '../../wire/paths.ts';
+import { resolveWorkspace } from '../workspaces/resolve.ts';
+
+/** A check tells what it found, or throws what is wrong. */
+type Check = (context: Context) => Promise<string>;
+
+const widestSkewMs = 5 * 60_000;
+
+const failure = (problem: string, code: string, hint: string, reason?: string) =>
+  new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
+
+/** In the order in which one depends on another. */
+export const checks: Record<string, Check> = {
+  version: async ({ host }) => `mediactl ${host.version}`,
+
+  'config file': async ({ profiles }) => {
+    const found = await stat(profiles.path).catch(() => undefined);
+    if (!found) return `none yet, would be ${profiles.path}`;
+    const { profiles: all } = await profiles.read();
+    if ((found.mode & 0o077) !== 0)
+      throw failure(
+        'others may read the config file',
+        'config_mode',
+        `chmod 600 '${profiles.path}'`,
+        `its mode is ${(found.mode & 0o777).toString(8)}, and it may hold keys`,
+      );
+    return `${profiles.path}, ${Object.keys(all).length} profiles`;
+  },
+
+  'state folder': async ({ stateDir }) => {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+      throw failure(
+        'the state folder cannot be written',
+        'state_folder',
+        'set MEDIACTL_STATE_DIR',
+        error.message,
+      );
+    });
+    return stateDir;
+  },
+
+  account: async (context) => {
+    const { profile, baseUrl } = await context.account();
+    return `profile ${profile} at ${baseUrl.origin}`;
+  },
+
+  service: async (context) => {
+    const { transport } = await context.api();
+    const startedAt = context.clock.now();
+    const response = await transport.send({
+      method: 'GET',
+      url: paths.collection('assets'),
+      query: { limit: 1 },
+      purpose: { action: 'read assets', scope: 'Read Assets' },
+    });
+    const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;
+    if (Math.abs(skewMs) > widestSkewMs)
+      throw failure(
+        `the clocks differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
+        'clock_skew',
+        'set the clock of this machine: expiry times would be told wrong',
+      );
+    return `accepts the key, answers within ${context.clock.now() - startedAt} ms`;
+  },
+
+  'rate limit': async (context) => {
+    const { rateLimit } = (await context.api()).transport;
+    if (!rateLimit) return 'not told by the service';
+    const resets = when(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
+    return `${rateLimit.remaining} of ${rateLimit.limit} requests left, resets ${resets}`;
+  },
+
+  workspace: async (context) => {
+    const { workspace } = await context.account();
+    if (!workspace) return 'none chosen: mediactl workspaces use NAME';
+    const { name, uid } = await resolveWorkspace(await context.api(), workspace);
+    return `${name ?? ''} ${uid}`.trim();
+  },
+
+  names: async (context) => {
+    const { names } = await context.account();
+    const set = Object.entries(names).map(([key, name]) => `${key}=${name}`);
+    return set.length > 0 ? set.join(', ') : 'as assumed: mediactl doctor --learn asks the service';
+  },
+
+  uploads: async (context) => {
+    const entries = await (await context.journal()).list();
+    const corrupt = entries.filter(isCorrupt).length;
+    if (corrupt > 0)
+      throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
+    return entries.length === 0
+      ? 'none unfinished'
+      : `${entries.length} unfinished: mediactl uploads ls`;
+  },
+};
+
+/** These ask nothing that an earlier failure has answered. */
+export const needsService = new Set(['rate limit', 'workspace']);
+
+export const run = (check: Check, context: Context) =>
+  check(context).then(
+    (found) => ({ found, error: undefined }),
+    (thrown) => ({ found: undefined, error: asMediactlError(thrown) }),
+  );

@@ -1,0 +1,25 @@
+import type { EmbedSettings } from '../../api/embed-settings.ts';
+import type { Context } from '../../context.ts';
+import { cell, printable } from '../../terminal/printable.ts';
+import { type Result, type Row, record } from '../../terminal/result.ts';
+import { workspaceUid } from '../workspaces/resolve.ts';
+
+/** The workspace and its embed settings, as they are now. */
+export async function readSettings(context: Context) {
+  const workspace = await workspaceUid(context);
+  const { embeds } = await context.api();
+  return { workspace, embeds, settings: await embeds.settings(workspace) };
+}
+
+/** The record as the service sent it; for people, in words. */
+export const settingsRecord = (workspace: string, settings: EmbedSettings): Result =>
+  record(settings.record, workspace, (): Row[] => [
+    ['workspace', printable(workspace)],
+    [
+      'restriction',
+      settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
+    ],
+    ...(settings.domains.length === 0
+      ? [['domains', 'none'] satisfies Row]
+      : settings.domains.map((domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)])),
+  ]);

@@ -1,0 +1,26 @@
+import type { Placed } from '../../api/folder-tree.ts';
+import { cell, printable } from '../../terminal/printable.ts';
+import type { Column, Row } from '../../terminal/result.ts';
+import type { Folder } from '../../wire/types.ts';
+
+/** What the machine formats print: the service's record, and the path to it. */
+export type FolderRecord = Folder & { path: string };
+
+/** A folder without those below it: they have rows of their own. */
+export function folderRecord({ folder, children, path }: Placed): FolderRecord {
+  const below = children.map((child) => child.folder);
+  const own = Object.entries(folder).filter(
+    ([, value]) => !(Array.isArray(value) && value.every((each) => below.includes(each))),
+  );
+  return { ...(Object.fromEntries(own) as Folder), path };
+}
+
+export const folderColumns: Column<FolderRecord>[] = [
+  { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
+  { header: 'PATH', value: ({ path }) => printable(path) },
+];
+
+export const folderRows = ({ path, ...folder }: FolderRecord): Row[] => [
+  ['path', printable(path)],
+  ...Object.entries(folder).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
+];

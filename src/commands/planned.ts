@@ -1,0 +1,26 @@
+import type { ApiRequest } from '../api/messages.ts';
+import type { Context } from '../context.ts';
+import { cell, printable } from '../terminal/printable.ts';
+import { listBy, type Result } from '../terminal/result.ts';
+
+/** --dry-run: the requests that would be sent, and none is. */
+export async function planned(context: Context, requests: readonly ApiRequest[]): Promise<Result> {
+  const { baseUrl } = await context.account();
+  context.terminal.say(
+    `dry run: would send ${requests.length} request${requests.length === 1 ? '' : 's'}`,
+  );
+  return listBy(
+    ({ url }) => url,
+    requests.map(({ method, url, json }) => ({
+      method,
+      url: new URL(url, baseUrl).href,
+      body: json ?? null,
+    })),
+    [
+      { header: 'METHOD', value: ({ method }) => method, whole: true },
+      { header: 'URL', value: ({ url }) => printable(url), whole: true },
+      { header: 'BODY', value: ({ body }) => cell(body) },
+    ],
+    '',
+  );
+}

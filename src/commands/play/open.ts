@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+
+/** How each player begins at a second of the media. Others are given the URL alone. */
+const startAt: Record<string, (seconds: number) => string[]> = {
+  mpv: (seconds) => [`--start=${seconds}`],
+  vlc: (seconds) => [`--start-time=${seconds}`],
+  iina: (seconds) => [`--mpv-start=${seconds}`],
+  ffplay: (seconds) => ['-ss', String(seconds)],
+};
+
+/** Runs a player until it ends. The URL is an argument of its own: no shell reads it. */
+export async function openWithPlayer(
+  { terminal, signal }: Context,
+  command: string,
+  url: URL,
+  resumeSeconds: number,
+): Promise<void> {
+  const [program = '', ...given] = command.split(/\s+/).filter(Boolean);
+  if (program === '') throw usageError('--player does not take an empty command', '--player mpv');
+  const name = program.replace(/^.*[/\\]/, '');
+  const begin = resumeSeconds > 0 ? (startAt[name]?.(resumeSeconds) ?? []) : [];
+  const child = spawn(program, [...given, ...begin, url.href], {
+    // What it prints is no result of ours.
+    stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
+  });
+  const stop = () => child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const [code] = await once(child, 'exit');
+    if (code !== 0 && !signal.aborted) throw playerFailed(program, `exit code ${code}`);
+    signal.throwIfAborted();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw usageError(`no player ${program}`, 'install it, or play with another: --open, --web');
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Hands it to the desktop; what opens it goes on after this process. */
+export async function openWithDefault(target: URL): Promise<void> {
+  const { open } = await import('./open.lazy.ts');
+  const child = await open(target.href);
+  const [code] = await Promise.race([
+    once(child, 'exit'),
+    new Promise<[number]>((resolve) => setTimeout(() => resolve([0]), 1000).unref()),
+  ]).catch((error: NodeJS.ErrnoException) => {
+    throw playerFailed('the default application', error.message);
+  });
+  if (code) throw playerFailed('the default application', `exit code ${code}`);
+}
+
+const playerFailed = (player: string, reason: string) =>
+  new MediactlError(`${player} did not play it`, {
+    code: 'player_failed',
+    exitCode: exitCodes.unclassified,
+    reason,
+    hint: 'mediactl play ID --check tells whether it can be played',
+  });

@@ -1,0 +1,33 @@
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import type { PlaybackInfo, PlayerData } from '../../wire/types.ts';
+
+/** An asset's playback info, and the player data it was got with where a key was used. */
+export type Playback = { info: PlaybackInfo; player?: PlayerData };
+
+/** Player data give a token, the token gives playback info (§4, §5.6). */
+export async function resolvePlayback(context: Context, uid: string): Promise<Playback> {
+  const { assets, playback } = await context.api();
+  const player = await assets.player(uid);
+  context.terminal.redactor.add(player.playback_token);
+  return { player, info: await playback.info(uid, player.playback_token) };
+}
+
+/** @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
+export function assertNotBlocked(uid: string, info: PlaybackInfo): void {
+  if (!info.blocked) return;
+  throw new MediactlError(`playback of asset ${uid} is blocked`, {
+    code: 'blocked',
+    exitCode: exitCodes.unplayable,
+    reason: 'the service says that nothing is to be played',
+    hint: `mediactl play ${uid} --info`,
+  });
+}
+
+export const nothingToPlay = (uid: string, info: PlaybackInfo, source?: string) =>
+  new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
+    code: 'nothing_to_play',
+    exitCode: exitCodes.unplayable,
+    reason: `the playback info of type ${info.type} names none`,
+    hint: `mediactl play ${uid} --info, and mediactl assets wait ${uid} if it is not ready`,
+  });

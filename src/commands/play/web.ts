@@ -1,0 +1,36 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Context } from '../../context.ts';
+import { watchPage } from '../../player/page.ts';
+import type { Asset } from '../../wire/types.ts';
+import { openWithDefault } from './open.ts';
+import type { Playback } from './resolve.ts';
+
+/**
+ * Writes a page that plays the asset, and opens it in the browser. It is a file of this user alone
+ * (0600), since it holds the signed URLs; it works until they expire.
+ */
+export async function openAsPage(
+  context: Context,
+  uid: string,
+  { info, player }: Playback,
+): Promise<string> {
+  // A token alone tells nothing of the asset but how it plays.
+  const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
+  const { html } = watchPage({
+    title: asset.name ?? uid,
+    info,
+    config: player?.player_config,
+    poster: asset.thumbnail_url,
+    contentType: typeof asset.content_type === 'string' ? asset.content_type : undefined,
+    script: await readFile(context.host.playerScript, 'utf8'),
+  });
+  const folder = join(context.stateDir, 'watch');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `${encodeURIComponent(uid)}.html`);
+  await writeFile(`${path}.part`, html, { mode: 0o600 });
+  await rename(`${path}.part`, path);
+  await openWithDefault(pathToFileURL(path));
+  return path;
+}

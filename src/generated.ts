@@ -1,0 +1,18 @@
+import { wholeTree } from './program.ts';
+import { manPage } from './reference/man.ts';
+import { assumptionsPage, commandsPage } from './reference/pages.ts';
+import { shells } from './reference/shells/shells.ts';
+import { describe } from './reference/tree.ts';
+
+/** Everything that is generated, by its path in the repository. */
+export async function generatedFiles(): Promise<Record<string, string>> {
+  const tree = describe(await wholeTree('0.0.0'));
+  return {
+    'docs/commands.md': commandsPage(tree),
+    'docs/assumptions.md': assumptionsPage(),
+    'man/mediactl.1': manPage(tree),
+    ...Object.fromEntries(
+      Object.values(shells).map(({ file, script }) => [`completions/${file}`, script(tree)]),
+    ),
+  };
+}

@@ -1,0 +1,38 @@
+import { type Setup, setupId } from '../setup.ts';
+import { Chapters } from './chapters.ts';
+import { showDocument } from './document.ts';
+import { Playback } from './playback.ts';
+import { reportPosition } from './position.ts';
+import { tell } from './telling.ts';
+
+/** What runs in the page: it brings to life what the markup has laid out. */
+function main(): void {
+  const setup = JSON.parse(document.getElementById(setupId)?.textContent ?? '') as Setup;
+  const media = document.querySelector<HTMLMediaElement>('video, audio');
+  if (media) {
+    const playback = new Playback(media, setup);
+    new Chapters(media, (seconds) => playback.goTo(seconds));
+    if (setup.position) reportPosition(media, setup.position);
+    playback.begin();
+  }
+  if (setup.document) showDocument(setup.document);
+  watchPictures();
+}
+
+/** A waveform that is no image is left out; a picture that is the asset itself is missed. */
+function watchPictures(): void {
+  const whenBroken = (image: HTMLImageElement, then: () => void) => {
+    if (image.complete && image.naturalWidth === 0) then();
+    else image.addEventListener('error', then, { once: true });
+  };
+  for (const image of document.querySelectorAll<HTMLImageElement>('img')) {
+    const isAsset = image.classList.contains('picture') && image.alt !== '';
+    whenBroken(image, () =>
+      isAsset
+        ? tell('The picture cannot be loaded. Its link may have expired: ask for a new one.')
+        : image.remove(),
+    );
+  }
+}
+
+main();

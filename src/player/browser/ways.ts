@@ -1,0 +1,68 @@
+import Hls from 'hls.js/light';
+import type { MediaUrl } from '../media-url.ts';
+import type { Setup } from '../setup.ts';
+
+/** What is known of a way that does not work. */
+export type Failure = { status?: number | undefined };
+
+/** One way to get an asset into a media element. */
+export type Way = {
+  from: MediaUrl;
+  /** Attaches it. @returns what takes it away again */
+  attach(media: HTMLMediaElement, startAt: number, fail: (failure: Failure) => void): () => void;
+};
+
+const hlsType = 'application/vnd.apple.mpegurl';
+
+/**
+ * What may work here, best first. Safari's own HLS is the best there is for it. Chromium says "maybe"
+ * since 141 and fails at streams that hls.js plays, so its own comes after.
+ */
+export function waysOf(media: HTMLMediaElement, { hls, file }: Setup): Way[] {
+  const ways: Way[] = [];
+  if (hls) {
+    if (Hls.isSupported()) ways.push(throughHlsJs(hls));
+    if (media.canPlayType(hlsType)) {
+      const isSafari = 'ManagedMediaSource' in window;
+      if (isSafari) ways.unshift(byItself(hls));
+      else ways.push(byItself(hls));
+    }
+  }
+  if (file) ways.push(byItself(file));
+  return ways;
+}
+
+/** The browser alone. It tells that it failed, and hardly why. */
+const byItself = (from: MediaUrl): Way => ({
+  from,
+  attach: (media, _startAt, fail) => {
+    const failed = () => fail({});
+    media.addEventListener('error', failed);
+    media.src = from.url;
+    return () => {
+      media.removeEventListener('error', failed);
+      media.removeAttribute('src');
+      media.load();
+    };
+  },
+});
+
+const throughHlsJs = (from: MediaUrl): Way => ({
+  from,
+  attach: (media, startAt, fail) => {
+    const hls = new Hls({ enableWorker: false, startPosition: startAt });
+    let recoveries = 0;
+    hls.on(Hls.Events.MANIFEST_PARSED, (_, { audioTracks }) => {
+      // The light build plays no sound that has a playlist of its own.
+      if (audioTracks.some(({ url }) => url)) fail({});
+    });
+    hls.on(Hls.Events.ERROR, (_, { fatal, type, response }) => {
+      if (!fatal) return;
+      if (type === Hls.ErrorTypes.MEDIA_ERROR && recoveries++ === 0) hls.recoverMediaError();
+      else fail({ status: response?.code || undefined });
+    });
+    hls.loadSource(from.url);
+    hls.attachMedia(media);
+    return () => hls.destroy();
+  },
+});

@@ -1,0 +1,86 @@
+import type { PlaybackInfo, PlayerData } from '../wire/types.ts';
+import { type Html, html, inline, json } from './html.ts';
+import { mediaUrl } from './media-url.ts';
+import { policyOf } from './policy.ts';
+import { type PositionReport, type Setup, setupId } from './setup.ts';
+import { style } from './style.ts';
+import { type View, viewOf } from './views.ts';
+
+export type WatchPageInput = {
+  title: string;
+  /** The answer of POST /playback/info/ (§2). */
+  info: PlaybackInfo;
+  /** Of the player data (§2): `auto_play` and `theme` are honoured. */
+  config?: PlayerData['player_config'] | undefined;
+  /** Absolute URL of a thumbnail. */
+  poster?: string | null | undefined;
+  /** Of the asset, where it is known: which documents a browser can show. */
+  contentType?: string | null | undefined;
+  /** The built dist/player.js. */
+  script: string;
+  /** Where to report the position; nowhere where the service has no such place. */
+  position?: PositionReport | undefined;
+};
+
+/** A document, and its Content-Security-Policy, which stands in it and may go as a header too. */
+export type Page = { html: string; contentSecurityPolicy: string };
+
+/** One document that plays an asset; beside it, only the media URLs of `info` are loaded. */
+export function watchPage(input: WatchPageInput): Page {
+  const { title, info, config, position } = input;
+  const view = viewOf({
+    title,
+    info,
+    poster: mediaUrl(input.poster),
+    contentType: input.contentType ?? undefined,
+  });
+  const setup: Setup = {
+    autoPlay: config?.auto_play === true,
+    resumeAt: 0,
+    position,
+    ...view.setup,
+  };
+  return documentOf(title, config?.theme, view, { setup, script: inline(input.script) });
+}
+
+/** A page of words alone: why there is nothing to watch. */
+export const noticePage = (title: string, text: string, theme?: string): Page =>
+  documentOf(title, theme, { body: html`<p class="message">${text}</p>` });
+
+type Live = { setup: Setup; script: Html };
+
+function documentOf(title: string, theme: string | undefined, view: View, live?: Live): Page {
+  const contentSecurityPolicy = policyOf({
+    ...view.loads,
+    style,
+    script: live?.script,
+    tellsItself: live?.setup.position !== undefined,
+  });
+  const { markup } = html`<!doctype html>
+<html lang="en"${theme === undefined ? undefined : html` data-theme="${theme}"`}>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="strict-origin">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p id="problem" role="alert" hidden></p>
+${view.body}
+<p id="note" role="status"></p>
+</main>
+${
+  live &&
+  html`<script type="application/json" id="${setupId}">${json(live.setup)}</script>
+<script>${live.script}</script>`
+}
+</body>
+</html>
+`;
+  return { html: markup, contentSecurityPolicy };
+}

@@ -1,0 +1,18 @@
+import type { MediaUrl } from './media-url.ts';
+
+/** What a page hands to the script in it, as JSON in an element of this id. */
+export const setupId = 'player-setup';
+
+export type Setup = {
+  hls?: MediaUrl | undefined;
+  file?: MediaUrl | undefined;
+  /** To be shown in a frame where the browser can. */
+  document?: (MediaUrl & { contentType: string; title: string }) | undefined;
+  autoPlay: boolean;
+  /** Seconds. */
+  resumeAt: number;
+  position?: PositionReport | undefined;
+};
+
+/** Where the page tells how far somebody is, and the playback token that lets it. */
+export type PositionReport = { url: string; playbackToken: string };

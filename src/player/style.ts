@@ -1,0 +1,80 @@
+import { inline } from './html.ts';
+
+/** The looks of every page. The theme is the page's `color-scheme`; without one, the reader's. */
+export const style = inline(`
+:root {
+  color-scheme: light dark;
+  --ground: light-dark(#f6f6f4, #131417);
+  --panel: light-dark(#ffffff, #1c1e22);
+  --line: light-dark(#d9d9d4, #33363d);
+  --text: light-dark(#1b1c1e, #ececea);
+  --quiet: light-dark(#5c5f66, #a2a6ae);
+  --accent: light-dark(#0b5cad, #7db8ff);
+  --chosen: light-dark(#e4eefa, #22334a);
+  --alarm: light-dark(#a1180d, #ffb0a6);
+}
+:root[data-theme='light'] { color-scheme: light; }
+:root[data-theme='dark'] { color-scheme: dark; }
+* { box-sizing: border-box; }
+[hidden] { display: none !important; }
+body {
+  margin: 0;
+  background: var(--ground);
+  color: var(--text);
+  font: 1rem/1.5 system-ui, sans-serif;
+}
+main { max-width: 72rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
+h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.3; overflow-wrap: anywhere; }
+.stage { display: grid; gap: 1rem; align-items: start; }
+video, .frame {
+  display: block;
+  width: 100%;
+  aspect-ratio: 16 / 9;
+  border: 0;
+  border-radius: 0.5rem;
+  background: #000;
+}
+video { max-height: 80vh; }
+audio { display: block; width: 100%; }
+img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
+.picture { max-height: 80vh; width: auto; }
+.waveform { width: 100%; margin-bottom: 0.5rem; }
+.page { height: 80vh; aspect-ratio: auto; background: #fff; border: 1px solid var(--line); }
+.thumbnails { display: flex; flex-wrap: wrap; gap: 0.75rem; padding: 0; margin: 1rem 0; list-style: none; }
+.thumbnails img { max-height: 12rem; border: 1px solid var(--line); }
+nav { background: var(--panel); border: 1px solid var(--line); border-radius: 0.5rem; padding: 0.75rem; }
+h2 { margin: 0 0 0.5rem 0.5rem; font-size: 0.8rem; color: var(--quiet); font-weight: 600; }
+nav ol { margin: 0; padding: 0; list-style: none; max-height: 60vh; overflow-y: auto; }
+nav button {
+  display: flex;
+  gap: 0.75rem;
+  width: 100%;
+  padding: 0.6rem 0.5rem;
+  border: 0;
+  border-radius: 0.35rem;
+  background: none;
+  color: inherit;
+  font: inherit;
+  text-align: left;
+  overflow-wrap: anywhere;
+  cursor: pointer;
+}
+nav button:hover, nav button[aria-current] { background: var(--chosen); }
+nav time { color: var(--quiet); font-variant-numeric: tabular-nums; }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+nav button:focus-visible { outline-offset: -3px; }
+a { color: var(--accent); }
+.message, [role='alert'] {
+  margin: 0 0 1rem;
+  padding: 0.75rem 1rem;
+  border: 1px solid var(--line);
+  border-left: 4px solid var(--quiet);
+  border-radius: 0.35rem;
+  background: var(--panel);
+}
+[role='alert'] { border-left-color: var(--alarm); }
+[role='status'] { color: var(--quiet); font-size: 0.875rem; }
+@media (min-width: 56rem) {
+  .stage:has(nav) { grid-template-columns: minmax(0, 1fr) 17rem; }
+}
+`);

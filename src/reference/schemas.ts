@@ -1,0 +1,150 @@
+const nullable = (type: string) => ({ type: [type, 'null'] });
+const uid = { type: 'string', format: 'uuid' };
+
+/** What stands on stderr with --json, and beside each item that failed. */
+const errorRecord = {
+  type: 'object',
+  required: [
+    'code',
+    'message',
+    'cause',
+    'hint',
+    'status',
+    'exit_code',
+    'retryable',
+    'retry_after',
+    'details',
+  ],
+  additionalProperties: false,
+  properties: {
+    code: { type: 'string', pattern: '^[a-z_0-9]+$', description: 'stable, for scripts' },
+    message: { type: 'string' },
+    cause: nullable('string'),
+    hint: { ...nullable('string'), description: 'what to do next' },
+    status: { ...nullable('integer'), description: 'HTTP status, where an answer is the cause' },
+    exit_code: { type: 'integer', minimum: 1, maximum: 143 },
+    retryable: { type: 'boolean' },
+    retry_after: { ...nullable('integer'), description: 'seconds' },
+    details: {},
+  },
+} as const;
+
+const errorOrNull = { anyOf: [errorRecord, { type: 'null' }] };
+
+/** A record whose every field is there, in whatever command prints it. */
+const closed = (properties: Record<string, unknown>) => ({
+  type: 'object',
+  required: Object.keys(properties),
+  additionalProperties: false,
+  properties,
+});
+
+const arrayOf = (items: unknown) => ({ type: 'array', items });
+
+const uploadRecord = closed({
+  path: { type: 'string' },
+  asset_uid: nullable('string'),
+  session_uid: nullable('string'),
+  name: nullable('string'),
+  size_bytes: nullable('integer'),
+  bytes_sent: { ...nullable('integer'), description: 'in this run' },
+  resumed_from: { ...nullable('integer'), description: 'offset in bytes; 0 for a new upload' },
+  requests: nullable('integer'),
+  duration_ms: nullable('integer'),
+  blake3: { ...nullable('string'), pattern: '^[0-9a-f]{64}$' },
+  verified: { ...nullable('boolean'), description: 'null where the service named no checksum' },
+  status: { ...nullable('string'), description: 'of the asset, with --wait' },
+  error: errorOrNull,
+});
+
+const written = closed({
+  uid,
+  name: nullable('string'),
+  done: { type: 'boolean' },
+  error: errorOrNull,
+});
+
+const link = closed({
+  link: { enum: ['master playlist', 'media playlist', 'init segment', 'first segment', 'file'] },
+  url: { type: 'string' },
+  ok: { type: 'boolean' },
+  status: nullable('integer'),
+  content_type: nullable('string'),
+  bytes: nullable('integer'),
+  problem: nullable('string'),
+});
+
+const command = closed({
+  path: { type: 'string' },
+  aliases: arrayOf({ type: 'string' }),
+  summary: { type: 'string' },
+  description: { type: 'string' },
+  arguments: arrayOf(
+    closed({
+      term: { type: 'string' },
+      description: { type: 'string' },
+      values: nullable('string'),
+      isVariadic: { type: 'boolean' },
+    }),
+  ),
+  options: arrayOf(
+    closed({
+      flags: { type: 'string' },
+      short: nullable('string'),
+      long: nullable('string'),
+      takesValue: { type: 'boolean' },
+      choices: arrayOf({ type: 'string' }),
+      values: nullable('string'),
+      description: { type: 'string' },
+      defaultValue: nullable('string'),
+      isGlobal: { type: 'boolean' },
+    }),
+  ),
+  examples: arrayOf({ type: 'string' }),
+  children: arrayOf({ $ref: '#/$defs/command' }),
+});
+
+/** JSON Schemas (2020-12) of what mediactl makes itself; records of the service are the service's. */
+export const schemas: Record<string, { summary: string; schema: object }> = {
+  upload: { summary: 'upload, uploads resume', schema: arrayOf(uploadRecord) },
+  error: { summary: 'the line on stderr with --json', schema: closed({ error: errorRecord }) },
+  commands: {
+    summary: 'commands --json',
+    schema: { $ref: '#/$defs/command', $defs: { command } },
+  },
+  written: { summary: 'assets rm; assets update of several', schema: arrayOf(written) },
+  domains: {
+    summary: 'embed domains add, rm, sync',
+    schema: arrayOf(
+      closed({
+        domain: { type: 'string' },
+        change: { enum: ['added', 'removed', null] },
+        error: errorOrNull,
+      }),
+    ),
+  },
+  check: {
+    summary: 'play --check',
+    schema: closed({
+      asset_uid: uid,
+      kind: { enum: ['hls', 'file', 'image', 'document', 'embed'] },
+      plays: { type: 'boolean' },
+      links: arrayOf(link),
+    }),
+  },
+  plan: {
+    summary: 'what --dry-run prints',
+    schema: arrayOf(
+      closed({ method: { type: 'string' }, url: { type: 'string', format: 'uri' }, body: {} }),
+    ),
+  },
+};
+
+export const schemaOf = (name: string) => {
+  const { summary, schema } = schemas[name] as (typeof schemas)[string];
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: `mediactl ${name}: ${summary}`,
+    ...schema,
+  };
+};

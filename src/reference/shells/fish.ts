@@ -1,0 +1,86 @@
+import type { CommandNode } from '../tree.ts';
+import { header, type Place, placesOf, spellings, valuedOptions, type Word } from './model.ts';
+
+const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+/** Pairs of word and description, as printf takes them. */
+const pairs = (words: readonly Word[]) =>
+  words.flatMap(({ word, description }) => [quoted(word), quoted(description)]).join(' ');
+
+function place({ path, verbs, flags, values, isVariadic }: Place): string {
+  const lines = [`        case ${quoted(path)}`];
+  if (flags.length > 0) lines.push(`            set flags ${pairs(flags)}`);
+  if (verbs.length > 0) lines.push(`            set verbs ${pairs(verbs)}`);
+  if (values.length > 0) lines.push(`            set values ${values.map(quoted).join(' ')}`);
+  if (isVariadic) lines.push('            set more 1');
+  return `${lines.join('\n')}\n`;
+}
+
+/** One function tells every candidate; fish itself keeps those that begin as typed. */
+export const fishCompletion = (tree: CommandNode) => `# ${header}
+function __mediactl_names
+    switch "$argv[1]"
+        case files
+            __fish_complete_path (commandline -ct)
+        case '?*'
+            mediactl __complete $argv[1] 2>/dev/null </dev/null
+    end
+end
+function __mediactl_complete
+    set -l typed (commandline -opc)
+    set -l current (commandline -ct)
+    set -l place ''
+    set -l skip ''
+    set -l at 1
+    set -l more ''
+    set -l verbs
+    set -l flags
+    set -l values
+    for word in $typed[2..]
+        if test -n "$skip"
+            set skip ''
+            continue
+        end
+        switch $word
+            case ${valuedOptions(tree).flatMap(spellings).join(' ')}
+                set skip $word
+            case '-*'
+            case '*'
+                switch (string trim -- "$place $word")
+${placesOf(tree)
+  .filter(({ path }) => path !== '')
+  .map(
+    ({ path, aliases }) =>
+      `                    case ${[path, ...aliases].map(quoted).join(' ')}\n                        set place ${quoted(path)}\n`,
+  )
+  .join('')}                    case '*'
+                        set at (math $at + 1)
+                end
+        end
+    end
+    switch "$skip"
+        case ''
+${valuedOptions(tree)
+  .filter(({ choices, values }) => choices.length > 0 || values !== null)
+  .map((option) => {
+    const { choices, values } = option;
+    const complete =
+      choices.length > 0 ? `printf '%s\\n' ${choices.join(' ')}` : `__mediactl_names ${values}`;
+    return `        case ${spellings(option).join(' ')}\n            ${complete}\n            return\n`;
+  })
+  .join('')}        case '*'
+            return
+    end
+    switch "$place"
+${placesOf(tree).map(place).join('')}    end
+    if string match -q -- '-*' $current
+        test -n "$flags"; and printf '%s\\t%s\\n' $flags
+    else if test -n "$verbs"
+        printf '%s\\t%s\\n' $verbs
+    else
+        test -n "$more" -a "$at" -gt (count $values); and set at (count $values)
+        test "$at" -le (count $values); and __mediactl_names "$values[$at]"
+    end
+end
+complete -c mediactl -f -a '(__mediactl_complete)'
+`;

@@ -1,0 +1,67 @@
+import type { CommandNode } from '../tree.ts';
+import { header, type Place, placesOf, spellings, valuedOptions, type Word } from './model.ts';
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const list = (texts: readonly string[]) => `@(${texts.map(quoted).join(', ')})`;
+
+const pairs = (words: readonly Word[]) =>
+  `@(${words.map(({ word, description }) => `,@(${quoted(word)}, ${quoted(description)})`).join('; ')})`;
+
+const place = ({ path, verbs, flags, values, isVariadic }: Place) =>
+  `        ${quoted(path)} { $verbs = ${pairs(verbs)}; $flags = ${pairs(flags)}; $values = ${list(values)}; $more = ${isVariadic ? '$true' : '$false'} }\n`;
+
+export const powershellCompletion = (tree: CommandNode) => `# ${header}
+Register-ArgumentCompleter -Native -CommandName mediactl -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $typed = @($commandAst.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursorPosition -or ($_.Extent.EndOffset -eq $cursorPosition -and $wordToComplete -eq '') } | ForEach-Object { $_.Extent.Text })
+    $place = ''; $skip = ''; $at = 0; $more = $false; $verbs = @(); $flags = @(); $values = @()
+    $valued = ${list(valuedOptions(tree).flatMap(spellings))}
+    foreach ($word in ($typed | Select-Object -Skip 1)) {
+        if ($skip -ne '') { $skip = ''; continue }
+        if ($valued -ccontains $word) { $skip = $word; continue }
+        if ($word.StartsWith('-')) { continue }
+        switch -CaseSensitive ("$place $word".Trim()) {
+${placesOf(tree)
+  .filter(({ path }) => path !== '')
+  .map(
+    ({ path, aliases }) =>
+      `            { ${list([path, ...aliases])} -ccontains $_ } { $place = ${quoted(path)}; break }\n`,
+  )
+  .join('')}            default { $at++ }
+        }
+    }
+    function Complete-Names($kind) {
+        if ($kind -eq 'files') { return $null }
+        if ($kind -eq '') { return }
+        mediactl __complete $kind 2>$null | ForEach-Object { ,@(($_ -split "\`t")[0], ($_ -split "\`t")[-1]) }
+    }
+    $found = @()
+    if ($skip -ne '') {
+        switch -CaseSensitive ($skip) {
+${valuedOptions(tree)
+  .filter(({ choices, values }) => choices.length > 0 || (values !== null && values !== 'files'))
+  .map((option) => {
+    const { choices, values } = option;
+    const complete =
+      choices.length > 0
+        ? `$found = ${pairs(choices.map((word) => ({ word, description: word })))}`
+        : `$found = @(Complete-Names ${quoted(values as string)})`;
+    return `            { ${list(spellings(option))} -ccontains $_ } { ${complete} }\n`;
+  })
+  .join('')}        }
+    } else {
+        switch -CaseSensitive ($place) {
+${placesOf(tree).map(place).join('')}        }
+        if ($wordToComplete.StartsWith('-')) { $found = $flags }
+        elseif ($verbs.Count -gt 0) { $found = $verbs }
+        else {
+            if ($more -and $at -ge $values.Count) { $at = $values.Count - 1 }
+            if ($at -lt $values.Count) { $found = @(Complete-Names $values[$at]) }
+        }
+    }
+    $found | Where-Object { $_ -and $_[0].StartsWith($wordToComplete) } | ForEach-Object {
+        $text = if ($_[0] -match "[^\\w./:@+-]") { "'" + $_[0].Replace("'", "''") + "'" } else { $_[0] }
+        [System.Management.Automation.CompletionResult]::new($text, $_[0], 'ParameterValue', $(if ($_[1]) { $_[1] } else { $_[0] }))
+    }
+}
+`;

@@ -1,0 +1,24 @@
+import { Argument, type Command } from '@commander-js/extra-typings';
+import { type Define, example } from '../../commands/command.ts';
+import { shells } from '../shells/shells.ts';
+import { describe } from '../tree.ts';
+
+export const completion: Define = (command, run) => {
+  example(
+    command,
+    'source <(mediactl completion bash)',
+    'mediactl completion zsh > ~/.zfunc/_mediactl',
+    'mediactl completion fish > ~/.config/fish/completions/mediactl.fish',
+  );
+  command
+    .description(
+      'Prints the script that makes a shell complete commands, options, and the names of profiles, workspaces, folders and assets. For PowerShell: mediactl completion powershell | Out-String | Invoke-Expression.',
+    )
+    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
+    .action(
+      run(async (context, shell) => {
+        const tree = describe((await context.commandTree()) as Command);
+        return { kind: 'raw', text: shells[shell]?.script(tree) ?? '' } as const;
+      }),
+    );
+};

@@ -1,0 +1,91 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { noticePage, type Page, watchPage } from '../../player/page.ts';
+import { frameAncestors, mayEmbed } from '../embedding.ts';
+import type { App } from '../http.ts';
+import { resumeFrom } from '../media/resume.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import { infoOf, playableAsset, playerConfig } from './playback.ts';
+import { uidParameter } from './schemas.ts';
+
+/** The watch page of an asset, opened by a playback token, and where it tells its position. */
+export function watchRoutes(app: App, service: Service): void {
+  app.get('/watch/:uid', (c) => {
+    try {
+      return watched(c, service);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      // A person reads it, perhaps in a frame: so anybody may take in the refusal.
+      const notice = noticePage('Nothing to watch here', inWords(error), service.player.theme);
+      return sent(c, notice, { status: error.status });
+    }
+  });
+
+  app.use('/watch/*', bodyLimit({ maxSize: maxReportBytes, onError: tooLarge }));
+  app.openapi(
+    createRoute({
+      hide: true, // no part of the API
+      method: 'post',
+      path: '/watch/{uid}/position',
+      request: {
+        params: uidParameter,
+        body: { content: { 'application/json': { schema: reported } }, required: true },
+      },
+      responses: { 204: { description: 'kept' } },
+    }),
+    (c) => {
+      const { playback_token, position_seconds } = c.req.valid('json');
+      const asset = playableAsset(service, c.req.valid('param').uid, playback_token);
+      if (asset.type !== 'video' && asset.type !== 'audio')
+        throw new ServiceError(422, `this asset has no position: it is of type ${asset.type}`);
+      service.assets.setResumePosition(asset.uid, resumeFrom(position_seconds, asset.duration));
+      return c.body(null, 204);
+    },
+  );
+}
+
+/** A token and a number. */
+const maxReportBytes = 4096;
+const tooLarge = () => {
+  throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);
+};
+
+const reported = z.strictObject({
+  playback_token: z.string(),
+  position_seconds: z.number().min(0),
+});
+
+function watched(c: Context, service: Service): Response {
+  const token = c.req.query('token');
+  if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
+  const asset = playableAsset(service, c.req.param('uid') as string, token);
+  const settings = service.embeds.of(asset.workspace_uid);
+  if (!mayEmbed(c, settings))
+    throw new ServiceError(403, 'this player may not be embedded on that site');
+  const page = watchPage({
+    title: asset.name,
+    info: infoOf(asset, service),
+    config: playerConfig(service),
+    contentType: asset.content_type,
+    script: service.playerScript,
+    position: { url: `/watch/${asset.uid}/position`, playbackToken: token },
+  });
+  return sent(c, page, { ancestors: frameAncestors(settings) });
+}
+
+type Sending = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
+
+function sent(c: Context, page: Page, { status = 200, ancestors }: Sending): Response {
+  const policies = [page.contentSecurityPolicy, ancestors].filter(Boolean);
+  c.header('Content-Security-Policy', policies.join('; '));
+  c.header('Cache-Control', 'no-store');
+  c.header('X-Content-Type-Options', 'nosniff');
+  return c.html(page.html, status);
+}
+
+const inWords = ({ message, status }: ServiceError) =>
+  `${message.charAt(0).toUpperCase()}${message.slice(1)} (${status}).${
+    status === 401 ? ' Ask whoever gave you the link for a new one.' : ''
+  }`;

@@ -1,0 +1,4 @@
+declare module 'jq-web' {
+  const jq: Promise<unknown>;
+  export default jq;
+}

@@ -1,0 +1,85 @@
+import { usageError } from '../errors.ts';
+import type { Format, Shape } from '../profiles/format.ts';
+import { printableJson, printableLines } from './printable.ts';
+import type { Dress, ListResult, RecordResult, Shown } from './result.ts';
+import type { Terminal } from './terminal.ts';
+
+export const json = (value: unknown, dress: Dress) =>
+  dress.isTerminal ? printableJson(JSON.stringify(value, null, 2)) : JSON.stringify(value);
+
+/** One record a line, whoever reads it. */
+export const line = (value: unknown, dress: Dress) =>
+  dress.isTerminal ? printableJson(JSON.stringify(value)) : JSON.stringify(value);
+
+/** One JSON array, written while pages arrive. */
+export async function writeArray(
+  terminal: Terminal,
+  pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
+  dress: Dress,
+): Promise<void> {
+  let before = '[';
+  for await (const page of pages) {
+    const items = page.map((item) => indent(json(item, dress))).join(',\n');
+    if (items) await terminal.write(`${before}\n${items}`);
+    if (items) before = ',';
+  }
+  await terminal.write(before === '[' ? '[]\n' : '\n]\n');
+}
+
+const indent = (text: string) => text.replace(/^/gm, '  ');
+
+/** Everything as the one value that --json would print. */
+async function wholeOf(result: Exclude<Shown, { kind: 'raw' }>): Promise<unknown> {
+  if (result.kind === 'record') return result.record;
+  if (result.kind === 'text') return result.text;
+  const all: unknown[] = [];
+  for await (const page of result.pages) all.push(...page);
+  return all;
+}
+
+/** --jq: over the whole value; with --jsonl, over each record as it comes. */
+export async function filtered(
+  terminal: Terminal,
+  filter: string,
+  format: Format,
+  result: Shown,
+): Promise<void> {
+  const { runJq } = await import('./jq.lazy.ts');
+  const write = async (value: string) => {
+    const outcome = await runJq(value, filter);
+    if ('problem' in outcome)
+      throw usageError(
+        '--jq: the filter does not fit',
+        'https://jqlang.org/manual',
+        outcome.problem.replace(/\s*\n\s*/g, '; '),
+      );
+    const { text } = outcome;
+    if (text !== '')
+      await terminal.write(
+        `${terminal.stdout.isTTY ? printableLines(text) : text}`.replace(/\n?$/, '\n'),
+      );
+  };
+  if (result.kind === 'raw') return write(result.text);
+  if (format !== 'jsonl' || result.kind !== 'list')
+    return write(JSON.stringify(await wholeOf(result)));
+  for await (const page of result.pages) for (const item of page) await write(JSON.stringify(item));
+}
+
+/** --csv, --tsv: a header, then a row a record; all fields that any record has, or those asked for. */
+export async function writeRows(
+  terminal: Terminal,
+  { format, fields }: Shape,
+  result: ListResult | RecordResult,
+  dress: Dress,
+): Promise<void> {
+  const { csvLines, tsvLines } = await import('./csv.lazy.ts');
+  const value = await wholeOf(result);
+  const records = (Array.isArray(value) ? value : [value]) as object[];
+  const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
+  if (header.length === 0) return; // nothing is there, and nothing says what would be
+  const rows = records.map((record) =>
+    header.map((field) => (record as Record<string, unknown>)[field]),
+  );
+  const text = (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
+  await terminal.write(dress.isTerminal ? printableLines(text) : text);
+}

@@ -1,0 +1,259 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+let cli: Cli;
+const { create } = rawHttp(() => sandbox);
+const account = () => ({
+  MEDIACTL_API_KEY: sandbox.key,
+  MEDIACTL_BASE_URL: sandbox.url,
+  MEDIACTL_WORKSPACE: sandbox.workspace,
+});
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+});
+afterAll(() => sandbox.end());
+beforeEach(() => {
+  cli = new Cli(account());
+});
+
+/** Assets without bytes, quickly made; each test has a word of its own to find its own by. */
+const make = async (count: number, word: string) => {
+  const made = Array.from({ length: count }, async (_, n) => {
+    const response = await create(5, { asset_name: `${word} ${n}` });
+    return (await response.json()).asset_uid as string;
+  });
+  return Promise.all(made);
+};
+const count = async (word: string) => cli.json(['assets', 'ls', '--search', word, '--count']);
+
+describe('assets rm', () => {
+  it('asks, names what would go, and takes no for an answer', async () => {
+    await make(2, 'asked');
+    const options: CliOptions = { tty: true, stdin: 'n\n' };
+    const { code, stderr } = await cli.run(['assets', 'rm', '--search', 'asked'], options);
+    expect(code).toBe(130);
+    expect(stderr).toContain('Move 2 assets to the trash? [y/N]');
+    expect(stderr).toContain('asked 0');
+    expect(await count('asked')).toBe(2);
+  });
+
+  it('where nobody can be asked: exit 2 without --yes, and nothing is gone', async () => {
+    const [uid] = await make(1, 'unasked');
+    const { code, stderr } = await cli.run(['assets', 'rm', uid as string]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('--yes');
+    expect((await cli.run(['assets', 'rm', uid as string, '--yes'])).code).toBe(0);
+    expect(await count('unasked')).toBe(0);
+  });
+
+  it('more than --max-delete: --yes is not enough; the number typed is', async () => {
+    await make(4, 'bulky');
+    const args = ['assets', 'rm', '--search', 'bulky', '--max-delete', '3'];
+    const refused = await cli.run([...args, '--yes']);
+    expect([refused.code, refused.stdout]).toEqual([2, '']);
+    expect(refused.stderr).toContain('4 assets match, more than --max-delete 3');
+    expect((await cli.run(args, { tty: true, stdin: '3\n' })).code).toBe(2);
+    expect(await count('bulky')).toBe(4);
+    expect((await cli.run(args, { tty: true, stdin: '4\n' })).code).toBe(0);
+    expect(await count('bulky')).toBe(0);
+  });
+
+  it('neither ids nor filters: exit 2; everything would match', async () => {
+    expect((await cli.run(['assets', 'rm', '--yes'])).code).toBe(2);
+    expect((await cli.run(['assets', 'rm', 'x', '--search', 'y', '--yes'])).code).toBe(2);
+  });
+
+  it('some fail: each is named, the others are gone, exit 11', async () => {
+    const [first, second] = await make(2, 'partly');
+    const nobody = '00000000-0000-4000-8000-000000000000';
+    const { code, stdout, stderr } = await cli.run(['assets', 'rm', '-', '--yes', '--json'], {
+      stdin: `${first}\n${nobody}\n${second}\n`,
+    });
+    expect(code).toBe(11);
+    expect(
+      JSON.parse(stdout).map(({ uid, done }: { uid: string; done: boolean }) => [uid, done]),
+    ).toEqual([
+      [first, true],
+      [nobody, false],
+      [second, true],
+    ]);
+    const [, line] = stderr.trimEnd().split('\n');
+    const { error } = JSON.parse(line as string);
+    expect([error.exit_code, error.details.length]).toEqual([11, 1]);
+    expect(error.cause).toContain(nobody);
+    expect(await count('partly')).toBe(0);
+  });
+
+  it('a key that may not: one 403 and no more, the rest is not tried', async () => {
+    const uids = await make(20, 'kept');
+    const key = sandbox.createKey('read', ['Read Assets']);
+    const { code, stdout, stderr } = await cli.run(
+      ['assets', 'rm', ...uids, '--yes', '--json', '--debug'],
+      { environment: { MEDIACTL_API_KEY: key } },
+    );
+    expect(code).toBe(11);
+    const tried = JSON.parse(stdout).filter(
+      ({ error }: { error: { message: string } }) => error.message !== 'not tried',
+    );
+    expect(tried.length).toBeLessThanOrEqual(4);
+    expect(stderr).toContain('lacks the \\"Delete Assets\\" scope');
+    expect(await count('kept')).toBe(20);
+  });
+
+  it('by filter, pages deep: all that matched and nothing else', async () => {
+    await make(130, 'deep');
+    await make(1, 'other');
+    const { code } = await cli.run([
+      'assets',
+      'rm',
+      '--search',
+      'deep',
+      '--max-delete',
+      '200',
+      '-y',
+    ]);
+    expect(code).toBe(0);
+    expect([await count('deep'), await count('other')]).toEqual([0, 1]);
+  });
+});
+
+describe('assets update', () => {
+  it('shows the record as it is then', async () => {
+    const [uid] = await make(1, 'updating');
+    const args = ['assets', 'update', uid as string, '--name', 'After', '--description', 'words'];
+    expect(await cli.json([...args, '--tag', 'sea'])).toMatchObject({
+      ...{ uid, name: 'After', description: 'words', tags: ['sea'] },
+    });
+    expect((await cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual([]);
+  });
+
+  it('by filter: asks for more than --max-update, and touches only what matches', async () => {
+    await make(3, 'relabel');
+    await make(1, 'bystander');
+    const args = ['assets', 'update', '--search', 'relabel', '--tag', 'new', '--yes'];
+    expect((await cli.run([...args, '--max-update', '2'])).code).toBe(2);
+    expect(await cli.json(args)).toHaveLength(3);
+    expect(await cli.json(['assets', 'ls', '--tag', 'new', '--count'])).toBe(3);
+  });
+
+  it.each([
+    [[], 'nothing says what to change'],
+    [['--name', 'x', '--body', '-'], '--body and other fields exclude each other'],
+    [['--set', 'novalue'], "--set does not take 'novalue'"],
+    [['--set-json', 'a={'], '--set-json a: not JSON: {'],
+    [['--tag', 'a', '--no-tags'], '--tag and --no-tags exclude each other'],
+  ])('%j: exit 2', async (args, problem) => {
+    const id = '00000000-0000-4000-8000-000000000000';
+    const { code, stderr } = await cli.run(['assets', 'update', id, ...args], { stdin: '{}' });
+    expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
+  });
+});
+
+describe('assets download', () => {
+  it('gives back the bytes that were uploaded, 0600 and whole', async () => {
+    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    const path = join(cli.home, 'back.mp4');
+    const saved = await cli.json(['assets', 'download', '@last', '-o', path]);
+    expect(saved).toMatchObject({ path, size_bytes: statSync(fixture('clip.mp4')).size });
+    expect(readFileSync(path).equals(readFileSync(fixture('clip.mp4')))).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('a file that is there is replaced with --yes only', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(cli.home, 'there.jpg');
+    writeFileSync(path, 'mine');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
+    expect(readFileSync(path, 'utf8')).toBe('mine');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
+    expect(readFileSync(path).equals(readFileSync(fixture('still.jpg')))).toBe(true);
+  });
+
+  /** Media that break off after so many bytes, each time, and honour ranges or do not. */
+  const breaking = (bytes: Buffer, { ranges = true, changes = false } = {}) => {
+    const asked: (string | undefined)[] = [];
+    const url = listen((request, response) => {
+      const { range } = request.headers;
+      if (!request.url?.startsWith('/media'))
+        return answer(response, 200, {
+          ...{ uid: 'x', name: 'film', playback_token: 'a.token', type: 'video' },
+          source_url: { url: `http://${request.headers.host}/media` },
+        });
+      asked.push(range);
+      const start = ranges ? Number(/\d+/.exec(range ?? '0')?.[0]) : 0;
+      const from = changes && range ? start + 1 : start;
+      response.writeHead(ranges && range ? 206 : 200, {
+        'content-length': bytes.length - from,
+        ...(ranges &&
+          range && { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` }),
+      });
+      const isLast = asked.length > 2;
+      response.write(bytes.subarray(from, isLast ? undefined : from + 30_000), () =>
+        isLast ? response.end() : setTimeout(() => response.destroy(), 20),
+      );
+    });
+    return { url, asked };
+  };
+
+  it.each([
+    ['goes on where the line broke', true],
+    ['begins again where the service knows no ranges', false],
+  ])('%s', async (_what, ranges) => {
+    const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 251));
+    const { url, asked } = breaking(bytes, { ranges });
+    const path = join(cli.home, 'film.mp4');
+    const id = '00000000-0000-4000-8000-000000000001';
+    const { code } = await cli.run(['assets', 'download', id, '-o', path], {
+      environment: { MEDIACTL_BASE_URL: await url },
+    });
+    expect(code).toBe(0);
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+    expect(asked.length).toBe(3);
+    expect(asked[1]).toMatch(/^bytes=\d+-$/);
+  });
+
+  it('other bytes than those asked for: exit 13, and no file is left', async () => {
+    const { url } = breaking(Buffer.alloc(100_000, 1), { changes: true });
+    const path = join(cli.home, 'film.mp4');
+    const id = '00000000-0000-4000-8000-000000000001';
+    const { code } = await cli.run(['assets', 'download', id, '-o', path], {
+      environment: { MEDIACTL_BASE_URL: await url },
+    });
+    expect(code).toBe(13);
+    expect([existsSync(path), existsSync(`${path}.part`)]).toEqual([false, false]);
+  });
+
+  it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
+    await cli.run(['upload', fixture('tone.mp3'), '--wait']);
+    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [program, 'assets', 'download', '@last', '-o', '-'],
+      {
+        encoding: 'buffer',
+        maxBuffer: 64 * 1024 * 1024,
+        env: {
+          ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
+          ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
+        },
+      },
+    );
+    expect(stdout.equals(readFileSync(fixture('tone.mp3')))).toBe(true);
+    expect((await cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
+  });
+});
+
+it('assets thumb: exit 3 where there is none', async () => {
+  const [uid] = await make(1, 'bare');
+  expect((await cli.run(['assets', 'thumb', uid as string])).code).toBe(3);
+});

@@ -1,0 +1,252 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { asset, folder, key, library, workspace } from '../support/library.ts';
+import { type Recorded, record } from '../support/recording-server.ts';
+
+/*
+ * Each endpoint of §4 is reached by a command. What goes over the wire is compared with literals of
+ * the specification; the server here knows none of the client's code, and the sandbox has no say.
+ */
+
+const v1 = '/api/external/v1';
+
+type Case = {
+  args: string[];
+  stdin?: string;
+  /** Of the requests that it makes: method, path below the prefix, and what goes with it. */
+  sends: Partial<Pick<Recorded, 'query' | 'body'>> & { method: string; path: string };
+};
+
+const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
+  {
+    args: [noun, 'ls'],
+    sends: { method: 'GET', path: `/${noun}/`, query: { limit: '20', offset: '0' } },
+  },
+  {
+    args: [
+      ...[noun, 'ls', '--search', 'two words', '--status', 'ready', '--tag', 'a-tag'],
+      ...['--created-after', '2026-01-02', '--created-before', '2026-02-03', '--sort', '-duration'],
+      ...['--limit', '7', '--offset', '3'],
+    ],
+    sends: {
+      method: 'GET',
+      path: `/${noun}/`,
+      query: {
+        search: 'two words',
+        status: 'ready',
+        tag: 'a-tag',
+        created_after: '2026-01-02',
+        created_before: '2026-02-03',
+        ordering: '-duration',
+        limit: '7',
+        offset: '3',
+      },
+    },
+  },
+  { args: [noun, 'get', asset], sends: { method: 'GET', path: `/${noun}/${asset}/`, query: {} } },
+  {
+    args: [noun, 'update', asset, '--name', 'New', '--tag', 'a', '--tag', 'b'],
+    sends: {
+      method: 'PATCH',
+      path: `/${noun}/${asset}/`,
+      query: {},
+      body: { name: 'New', tags: ['a', 'b'] },
+    },
+  },
+  {
+    args: [noun, 'rm', asset, '--yes'],
+    sends: { method: 'DELETE', path: `/${noun}/${asset}/`, query: {}, body: null },
+  },
+  {
+    args: [noun, 'player', asset],
+    sends: { method: 'GET', path: `/${noun}/${asset}/player/`, query: {} },
+  },
+]);
+
+const cases: Case[] = [
+  ...collections,
+  {
+    args: ['assets', 'ls', '--type', 'image', '--folder', '/'],
+    sends: {
+      method: 'GET',
+      path: '/assets/',
+      query: { type: 'image', parent: 'root', limit: '20', offset: '0' },
+    },
+  },
+  {
+    args: ['assets', 'ls', '--folder', '/Campaigns'],
+    sends: { method: 'GET', path: '/assets/', query: { parent: folder, limit: '20', offset: '0' } },
+  },
+  {
+    args: ['workspaces', 'ls'],
+    sends: { method: 'GET', path: '/workspaces/', query: { limit: '100', offset: '0' } },
+  },
+  {
+    args: ['folders', 'tree'],
+    sends: { method: 'GET', path: `/workspaces/${workspace}/folders/`, query: {} },
+  },
+  {
+    args: ['folders', 'create', '/New'],
+    sends: { method: 'POST', path: `/workspaces/${workspace}/folders/`, body: { name: 'New' } },
+  },
+  {
+    args: ['folders', 'create', '/Campaigns/New'],
+    sends: {
+      method: 'POST',
+      path: `/workspaces/${workspace}/folders/`,
+      body: { name: 'New', parent_uid: folder },
+    },
+  },
+  {
+    args: ['folders', 'rename', '/Campaigns', 'Films'],
+    sends: {
+      method: 'PATCH',
+      path: `/workspaces/${workspace}/folders/${folder}/`,
+      body: { name: 'Films' },
+    },
+  },
+  {
+    args: ['folders', 'mv', '/Campaigns', '/'],
+    sends: {
+      method: 'PATCH',
+      path: `/workspaces/${workspace}/folders/${folder}/`,
+      body: { parent_uid: null },
+    },
+  },
+  {
+    args: ['folders', 'rm', '/Campaigns', '-y'],
+    sends: { method: 'DELETE', path: `/workspaces/${workspace}/folders/${folder}/`, body: null },
+  },
+  {
+    args: ['embed', 'show'],
+    sends: { method: 'GET', path: `/workspaces/${workspace}/embed-settings/`, query: {} },
+  },
+  {
+    args: ['embed', 'enable'],
+    sends: {
+      method: 'PATCH',
+      path: `/workspaces/${workspace}/embed-settings/`,
+      body: { enabled: true },
+    },
+  },
+  {
+    args: ['embed', 'domains', 'add', 'News.Example'],
+    sends: {
+      method: 'POST',
+      path: `/workspaces/${workspace}/embed-domains/`,
+      body: { domain: 'news.example' },
+    },
+  },
+  {
+    args: ['embed', 'domains', 'rm', 'old.example'],
+    sends: {
+      method: 'DELETE',
+      path: `/workspaces/${workspace}/embed-domains/`,
+      body: { domain: 'old.example' },
+    },
+  },
+  {
+    args: ['play', asset, '--url'],
+    sends: {
+      method: 'POST',
+      path: '/playback/info/',
+      query: {},
+      body: { asset_id: asset, playback_token: 'token-of-this-test' },
+    },
+  },
+];
+
+/** Against a server of its own: everything that the command sent. */
+async function sent(args: string[], { key: apiKey = key, stdin = '' } = {}) {
+  const { url, requests } = await record(library());
+  const cli = new Cli({
+    MEDIACTL_API_KEY: apiKey,
+    MEDIACTL_BASE_URL: url,
+    // `assets ls` is asked without a workspace, and refuses --workspace only
+    MEDIACTL_WORKSPACE: workspace,
+  });
+  const ran = await cli.run(args, { stdin });
+  expect(ran).toMatchObject({ code: 0 });
+  return { requests, cli };
+}
+
+it.each(cases)('$args', async ({ args, sends }) => {
+  const { requests } = await sent(args);
+  const found = requests.filter(
+    ({ method, path }) => method === sends.method && path === v1 + sends.path,
+  );
+  expect(found).not.toHaveLength(0);
+  expect(found[0]).toMatchObject({ ...sends, path: v1 + sends.path });
+  // toMatchObject lets more keys pass; of query and body, nothing more may be there
+  if (sends.query) expect(found[0]?.query).toEqual(sends.query);
+  if (sends.body) expect(found[0]?.body).toEqual(sends.body);
+  if (sends.body) expect(found[0]?.headers['content-type']).toBe('application/json');
+});
+
+it('§5.1: every request carries the bearer key, but POST /playback/info/', async () => {
+  const { requests } = await sent(['play', asset, '--url']);
+  expect(requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    [`${v1}/assets/${asset}/player/`, `Bearer ${key}`],
+    [`${v1}/playback/info/`, undefined],
+  ]);
+});
+
+it('POST /playback/info/ needs no key at all: --asset and --token-file', async () => {
+  const { url, requests } = await record(library());
+  const cli = new Cli({ MEDIACTL_BASE_URL: url });
+  const args = ['play', '--asset', asset, '--token-file', '-', '--url'];
+  const ran = await cli.run(args, { stdin: 'a.token\n' });
+  expect(ran).toEqual({ code: 0, stdout: `${url}/media/a.pdf\n`, stderr: '' });
+  expect(requests).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      path: `${v1}/playback/info/`,
+      body: { asset_id: asset, playback_token: 'a.token' },
+    }),
+  ]);
+  expect(requests[0]?.headers.authorization).toBeUndefined();
+});
+
+it('§4 Upload: POST with its headers, then PATCH {location} with offset and bytes', async () => {
+  const { url, requests } = await record(library());
+  const cli = new Cli({
+    MEDIACTL_API_KEY: key,
+    MEDIACTL_BASE_URL: url,
+    MEDIACTL_WORKSPACE: workspace,
+  });
+  const path = join(cli.home, 'four.txt');
+  writeFileSync(path, 'four');
+  const args = ['upload', path, '--folder', folder, '--name', 'Näme', '--description', 'words'];
+  expect((await cli.run(args)).code).toBe(0);
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const [creation, transfer] = requests;
+  expect(creation).toMatchObject({
+    method: 'POST',
+    path: `${v1}/upload/`,
+    headers: { 'tus-resumable': '1.0.0', 'upload-length': '4', authorization: `Bearer ${key}` },
+  });
+  expect(String(creation?.headers['upload-metadata']).split(',').sort()).toEqual(
+    [
+      `filename ${base64('four.txt')}`,
+      `workspace_uid ${base64(workspace)}`,
+      `asset_name ${base64('Näme')}`,
+      `description ${base64('words')}`,
+      `parent_folder_uid ${base64(folder)}`,
+      `content_type ${base64('text/plain')}`,
+    ].sort(),
+  );
+  expect(transfer).toMatchObject({
+    method: 'PATCH',
+    path: `${v1}/upload/s1/`,
+    body: 'four',
+    headers: {
+      'tus-resumable': '1.0.0',
+      'upload-offset': '0',
+      'content-type': 'application/offset+octet-stream',
+      'content-length': '4',
+      authorization: `Bearer ${key}`,
+    },
+  });
+});

@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+let cli: Cli;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+const account = () => ({
+  MEDIACTL_API_KEY: sandbox.key,
+  MEDIACTL_BASE_URL: sandbox.url,
+  MEDIACTL_WORKSPACE: sandbox.workspace,
+});
+beforeEach(() => {
+  cli = new Cli(account());
+});
+
+const paths = async (under: string) =>
+  (await cli.json(['folders', 'ls', '-r', under])).map(({ path }: { path: string }) => path);
+
+describe('folders', () => {
+  it('are made by path, listed, renamed, moved and deleted', async () => {
+    expect((await cli.run(['folders', 'create', '/A/b/c'])).code).toBe(3);
+    await cli.json(['folders', 'create', '-p', '/A/b/c']);
+    expect((await cli.run(['folders', 'create', '/A/b/c'])).code).toBe(6);
+    expect((await cli.json(['folders', 'create', '-p', '/A/b/c'])).path).toBe('/A/b/c');
+    expect(await paths('/A')).toEqual(['/A/b', '/A/b/c']);
+    await cli.json(['folders', 'rename', '/A/b', 'B']);
+    await cli.json(['folders', 'mv', '/A/B/c', '/A']);
+    expect(await paths('/A')).toEqual(['/A/B', '/A/c']);
+    expect((await cli.run(['folders', 'rm', '/A', '--yes'])).code).toBe(6);
+    for (const path of ['/A/c', '/A/B', '/A'])
+      expect((await cli.run(['folders', 'rm', path, '--yes'])).code).toBe(0);
+    expect((await cli.run(['folders', 'ls', '/A'])).code).toBe(3);
+  });
+
+  it('a move below itself is refused before anything is sent', async () => {
+    await cli.json(['folders', 'create', '-p', '/loop/inner']);
+    for (const target of ['/loop', '/loop/inner']) {
+      const { code, stderr } = await cli.run(['folders', 'mv', '/loop', target]);
+      expect([code, stderr.split('\n')[0]]).toEqual([2, 'error: /loop cannot move below itself']);
+    }
+  });
+
+  it('an ambiguous path: exit 2, and the candidates', async () => {
+    const make = () =>
+      cli.json(['api', `/workspaces/${sandbox.workspace}/folders/`, '-f', 'name=twin']);
+    const uids = [(await make()).uid, (await make()).uid];
+    for (const args of [
+      ['ls', '/twin'],
+      ['create', '-p', '/twin/below'],
+      ['rm', '/twin', '-y'],
+    ]) {
+      const { code, stderr } = await cli.run(['folders', ...args]);
+      expect(code).toBe(2);
+      for (const uid of uids) expect(stderr).toContain(uid);
+    }
+    expect((await cli.run(['folders', 'rm', uids[0], '--yes'])).code).toBe(0);
+  });
+
+  it('a path that leads nowhere says how far it leads', async () => {
+    await cli.json(['folders', 'create', '/known']);
+    const { code, stderr } = await cli.run(['assets', 'ls', '--folder', '/known/no/further']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('there is no no in /known');
+  });
+
+  it('several commands that race make each folder once', async () => {
+    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+    const env = {
+      ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
+      ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
+    };
+    await Promise.all(
+      Array.from({ length: 5 }, (_, n) =>
+        promisify(execFile)(
+          process.execPath,
+          [program, 'folders', 'create', '-p', `/race/day/${n % 2}`],
+          { env },
+        ),
+      ),
+    );
+    expect((await paths('/race')).sort()).toEqual(['/race/day', '/race/day/0', '/race/day/1']);
+    expect(
+      (await cli.json(['folders', 'ls'])).filter(({ path }: { path: string }) => path === '/race'),
+    ).toHaveLength(1);
+  });
+
+  it('an upload goes into a folder by path, and is found there', async () => {
+    await cli.json(['folders', 'create', '-p', '/inbox']);
+    await cli.json(['upload', fixture('still.jpg'), '--folder', '/inbox']);
+    expect(await cli.json(['assets', 'ls', '--folder', '/inbox', '--count'])).toBe(1);
+  });
+});
+
+describe('embed domains', () => {
+  it.each([
+    ['https://news.example/path', 'it is a URL', 'give news.example'],
+    ['news.example:8080', 'it has a port', 'give news.example'],
+    ['news.example/path', 'it has a path', 'give news.example'],
+    ['192.0.2.1', 'it is an address', 'a host name alone, such as news.example.com'],
+    [
+      'two words',
+      'it holds a character that no host name has',
+      'a host name alone, such as news.example.com',
+    ],
+    ['-bad.example', 'it is no host name', 'a host name alone, such as news.example.com'],
+  ])('%s is refused before it is sent', async (domain, cause, hint) => {
+    const { code, stderr } = await cli.run(['embed', 'domains', 'add', '--', domain]);
+    expect(code).toBe(2);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      `error: '${domain}' is not a domain`,
+      `  cause: ${cause}`,
+      `  try:   ${hint}`,
+    ]);
+  });
+
+  it('sync adds before it removes, and says what it did', async () => {
+    await cli.run(['embed', 'domains', 'add', 'old.example', 'Stays.Example', 'bücher.example']);
+    const file = join(cli.home, 'domains.txt');
+    writeFileSync(file, '# ours\nstays.example\r\nnew.example # soon\n\n');
+    const sync = ['embed', 'domains', 'sync', '-f', file];
+    const planned = await cli.json([...sync, '--prune', '--dry-run']);
+    expect(planned.map(({ method, body }: Record<string, unknown>) => [method, body])).toEqual([
+      ['POST', { domain: 'new.example' }],
+      ['DELETE', { domain: 'old.example' }],
+      ['DELETE', { domain: 'xn--bcher-kva.example' }],
+    ]);
+    const kept = await cli.run(sync);
+    expect(kept).toMatchObject({ code: 0, stdout: '+\tnew.example\tadded\n' });
+    expect(kept.stderr).toBe('1 to add, 1 there already, 2 not in the file\n');
+    expect((await cli.run([...sync, '--prune'])).code).toBe(2); // nobody can be asked
+    const pruned = await cli.json([...sync, '--prune', '--yes']);
+    expect(pruned.map(({ change }: { change: string }) => change)).toEqual(['removed', 'removed']);
+    expect((await cli.run(['embed', 'domains', 'ls'])).stdout).toBe('new.example\nstays.example\n');
+  });
+
+  it('an empty file never prunes the whole list; a wrong line is named', async () => {
+    const sync = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
+    expect((await cli.run(sync, { stdin: '# nothing\n' })).code).toBe(2);
+    const { code, stderr } = await cli.run(sync, { stdin: 'a.example\nhttp://b.example\n' });
+    expect(code).toBe(2);
+    expect(stderr).toContain("stdin, line 2: 'http://b.example' is not a domain");
+  });
+
+  it('enabling with an empty list warns; one domain that fails is named', async () => {
+    const only = (await cli.json(['embed', 'domains', 'ls'])).map(
+      ({ domain }: { domain: string }) => domain,
+    );
+    if (only.length > 0) await cli.run(['embed', 'domains', 'rm', ...only]);
+    expect((await cli.run(['embed', 'enable'])).stderr).toContain('nobody may embed');
+    await cli.run(['embed', 'domains', 'add', 'here.example']);
+    const { code, stdout, stderr } = await cli.run([
+      'embed',
+      'domains',
+      'rm',
+      'here.example',
+      'not.example',
+    ]);
+    expect(code).toBe(11);
+    expect(stdout).toBe('-\there.example\tremoved\n!\tnot.example\tfailed: not found (404)\n');
+    expect(stderr).toContain('not.example: not found (404)');
+  });
+});

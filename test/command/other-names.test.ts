@@ -1,0 +1,323 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { type Answers, record } from '../support/recording-server.ts';
+
+/*
+ * Services that made other choices for the names which the specification does not show. Each works,
+ * or fails loudly with the override in the hint; none passes in silence.
+ */
+
+const workspace = '7b1f4d0e-58a4-4c8e-9a0b-5d9c1f2e3a4b';
+const [top, below, made] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+
+async function against(answers: Answers, names: Record<string, string> = {}) {
+  const { url, requests } = await record(answers);
+  const cli = new Cli();
+  mkdirSync(join(cli.home, 'config'));
+  const path = join(cli.home, 'config/config.json');
+  const profile = { baseUrl: url, key: 'a-key-of-this-test', keyStore: 'file', workspace, names };
+  writeFileSync(path, JSON.stringify({ current: 'other', profiles: { other: profile } }));
+  const writes = () => requests.filter(({ method }) => method !== 'GET');
+  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
+  return { cli, requests, writes, kept };
+}
+
+/** Folders whose fields are called as `names` say; unknown fields of a body are passed over. */
+function folderService(names: {
+  name: string;
+  parent: string;
+  children: string;
+  asObject?: boolean;
+}) {
+  type Row = { uid: string; name: string; parent: string | null };
+  const rows: Row[] = [
+    { uid: top as string, name: 'Top', parent: null },
+    { uid: below as string, name: 'Below', parent: top as string },
+  ];
+  const toRecord = (row: Row): Record<string, unknown> => ({
+    uid: row.uid,
+    [names.name]: row.name,
+    [names.parent]: names.asObject && row.parent ? { uid: row.parent } : row.parent,
+    [names.children]: rows.filter(({ parent }) => parent === row.uid).map(toRecord),
+  });
+  const answers: Answers = ({ method, path, body }) => {
+    const asked = (body ?? {}) as Record<string, string | null | undefined>;
+    const { [names.name]: name, [names.parent]: parent } = asked;
+    if (method === 'GET') return { body: rows.filter((row) => row.parent === null).map(toRecord) };
+    if (method === 'POST') {
+      rows.push({ uid: made as string, name: name ?? 'unnamed', parent: parent ?? null });
+      return { status: 201, body: toRecord(rows.at(-1) as Row) };
+    }
+    const row = rows.find(({ uid }) => path.includes(uid)) as Row;
+    if (name) row.name = name;
+    if (parent !== undefined) row.parent = parent;
+    return { body: toRecord(row) };
+  };
+  return answers;
+}
+
+describe('A02, A03: folders', () => {
+  it.each([
+    { name: 'name', parent: 'parent', children: 'subfolders' },
+    { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
+  ])('%j: the names seen in the tree are the names written', async (names) => {
+    const { cli, writes } = await against(folderService(names));
+    const path = (await cli.json(['folders', 'create', '/Top/Below/New'])).path;
+    expect(path).toBe('/Top/Below/New');
+    expect(writes()[0]?.body).toEqual({ name: 'New', [names.parent]: below });
+    expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
+    expect(await cli.json(['folders', 'ls', '-r', '--fields', 'path'])).toEqual([
+      { path: '/Top' },
+      { path: '/Below' },
+      { path: '/Below/New' },
+    ]);
+  });
+
+  it('a parent under a name that nobody knows: not in silence, and mended by an override', async () => {
+    const names = { name: 'name', parent: 'inside', children: 'children' };
+    const { cli, writes } = await against(folderService(names));
+    const failed = await cli.run(['folders', 'create', '/Top/New']);
+    expect(failed.code).toBe(6);
+    expect(failed.stderr).toContain('passed over parent of the folder');
+    expect(failed.stderr).toContain('mediactl config set names.folder_parent NAME');
+    expect(writes()).toHaveLength(1);
+    const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
+    expect([moved.code, moved.stdout]).toEqual([6, '']);
+    expect((await cli.run(['config', 'set', 'names.folder_parent', 'inside'])).code).toBe(0);
+    expect((await cli.json(['folders', 'mv', '/Top/Below', '/'])).path).toBe('/Below');
+  });
+
+  it('a name that is called otherwise', async () => {
+    const names = { name: 'title', parent: 'parent_uid', children: 'children' };
+    const { cli } = await against(folderService(names), {});
+    const failed = await cli.run(['folders', 'create', '/New']);
+    expect(failed.code).toBe(6);
+    expect(failed.stderr).toContain('mediactl config set names.folder_name NAME');
+    await cli.run(['config', 'set', 'names.folder_name', 'title']);
+    expect((await cli.json(['folders', 'rename', '/Top', 'Other'])).path).toBe('/Other');
+  });
+});
+
+/** Embed settings of any form; `take` tells what a body comes to. */
+function embedService(
+  settings: Record<string, unknown>,
+  take: (body: Record<string, unknown>, method: string) => void,
+): Answers {
+  return ({ method, body }) => {
+    if (method !== 'GET') take((body ?? {}) as Record<string, unknown>, method);
+    return { status: method === 'POST' ? 201 : 200, body: settings };
+  };
+}
+
+describe('A05 to A07: embed settings', () => {
+  it('the only boolean and the only array are meant, whatever they are called', async () => {
+    const settings = { uid: workspace, locked: false, hosts: [{ hostname: 'a.example' }] };
+    const { cli, writes } = await against(
+      embedService(settings, (body, method) => {
+        if (typeof body.locked === 'boolean') settings.locked = body.locked;
+        if (method === 'POST') settings.hosts.push({ hostname: String(body.hostname) });
+      }),
+    );
+    expect((await cli.json(['embed', 'enable'])).locked).toBe(true);
+    expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
+    expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
+    expect(writes().map(({ body }) => body)).toEqual([{ locked: true }, { hostname: 'b.example' }]);
+  });
+
+  it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
+    const settings = { strict: false, locked: false, hosts: [], paths: [] };
+    const { cli, writes } = await against(embedService(settings, () => {}));
+    const { code, stderr } = await cli.run(['embed', 'enable']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('names.embed_enabled NAME, with one of strict, locked');
+    expect((await cli.run(['embed', 'domains', 'ls'])).stderr).toContain('one of hosts, paths');
+    expect(writes()).toEqual([]);
+    await cli.run(['config', 'set', 'names.embed_domains', 'hosts']);
+    expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
+  });
+
+  it('a service that answers 200 and does nothing is found out', async () => {
+    const { cli } = await against(
+      embedService({ enabled: false, domains: ['a.example'] }, () => {}),
+    );
+    for (const [args, key] of [
+      [['enable'], 'embed_enabled'],
+      [['domains', 'add', 'b.example'], 'embed_domain'],
+      [['domains', 'rm', 'a.example'], 'embed_domain'],
+    ] as const) {
+      const { code, stderr } = await cli.run(['embed', ...args]);
+      expect([args, code]).toEqual([args, 6]);
+      expect(stderr).toContain(`names.${key} NAME`);
+    }
+  });
+});
+
+describe('A08: editable fields', () => {
+  const asset = { uid: top, name: 'Quay', labels: ['a'] };
+  const patched: Answers = ({ method, body }) => {
+    const { labels = asset.labels, name = asset.name } = (body ?? {}) as Partial<typeof asset>;
+    return { body: method === 'PATCH' ? { ...asset, labels, name } : asset };
+  };
+
+  it('a field that is passed over is an error that names it', async () => {
+    const { cli } = await against(patched);
+    const { code, stderr, stdout } = await cli.run([
+      'assets',
+      'update',
+      top as string,
+      '--tag',
+      'b',
+    ]);
+    expect([code, stdout]).toEqual([6, '']);
+    expect(stderr).toContain('passed over tags of an asset');
+  });
+
+  it.each([
+    [['--set-json', 'labels=["b","c"]'], { labels: ['b', 'c'] }],
+    [['--set', 'name=New'], { name: 'New' }],
+    [['--body', '-'], { name: 'From stdin' }],
+  ])('%j sends it as it is', async (args, body) => {
+    const { cli, writes } = await against(patched);
+    const stdin = JSON.stringify({ name: 'From stdin' });
+    const { code } = await cli.run(['assets', 'update', top as string, ...args], { stdin });
+    expect([code, writes()[0]?.body]).toEqual([0, body]);
+  });
+
+  it('names.asset_tags says what tags are called', async () => {
+    const { cli, writes } = await against(patched, { asset_tags: 'labels' });
+    expect((await cli.run(['assets', 'update', top as string, '--tag', 'b'])).code).toBe(0);
+    expect(writes()[0]?.body).toEqual({ labels: ['b'] });
+  });
+
+  it('tags as objects, in another order, are the tags that were asked for', async () => {
+    const { cli } = await against(({ method, body }) => {
+      const { tags = [] } = (body ?? {}) as { tags?: string[] };
+      const shown = tags.map((slug, id) => ({ id, slug })).reverse();
+      return { body: { uid: top, tags: method === 'PATCH' ? shown : [] } };
+    });
+    const args = ['assets', 'update', top as string, '--tag', 'a', '--tag', 'b'];
+    expect((await cli.run(args)).code).toBe(0);
+  });
+});
+
+describe('A01: the page envelope', () => {
+  const items = Array.from({ length: 250 }, (_, n) => ({
+    uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  }));
+  const page = (query: Record<string, string>) =>
+    items.slice(Number(query.offset), Number(query.offset) + Number(query.limit));
+
+  it.each([
+    ['total_count', (query: Record<string, string>) => ({ items: page(query), total_count: 250 })],
+    ['no total', (query: Record<string, string>) => ({ items: page(query) })],
+    [
+      'next links',
+      (query: Record<string, string>) => ({ items: page(query), next: '/x', previous: null }),
+    ],
+    ['another name', (query: Record<string, string>) => ({ items: page(query), n: 250 })],
+  ])('%s: all are listed', async (_what, envelope) => {
+    const { cli } = await against(({ query }) => ({ body: envelope(query) }));
+    expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
+  });
+
+  it('--count without a total says so, and names.page_total mends it', async () => {
+    const { cli } = await against(() => ({ body: { items: [], n: 250 } }));
+    expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(1);
+    await cli.run(['config', 'set', 'names.page_total', 'n']);
+    expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
+  });
+
+  it('no envelope that is known: an error, not an empty list', async () => {
+    const { cli } = await against(() => ({ body: { results: items } }));
+    const { code, stdout } = await cli.run(['assets', 'ls', '--json']);
+    expect(code).toBe(10);
+    expect(stdout).toBe('');
+  });
+});
+
+describe('A13: errors', () => {
+  it.each([
+    ['a string', { error: 'no such tag' }, 'no such tag'],
+    ['detail', { detail: 'no such tag' }, 'no such tag'],
+    [
+      'fields with what they may be',
+      { detail: [{ loc: ['query', 'status'], msg: 'wrong', ctx: { expected: "'a' or 'b'" } }] },
+      "query.status: wrong (expected 'a' or 'b')",
+    ],
+  ])('%s', async (_what, body, words) => {
+    const { cli } = await against(() => ({ status: 422, body }));
+    const { code, stderr } = await cli.run(['assets', 'ls', '--status', 'x']);
+    expect(code).toBe(6);
+    expect(stderr).toContain(words);
+  });
+
+  it('HTML of a proxy', async () => {
+    const { cli } = await against(() => ({
+      status: 403,
+      body: '<html><title>Blocked by policy</title></html>',
+      headers: { 'content-type': 'text/html' },
+    }));
+    const { code, stderr } = await cli.run(['folders', 'tree']);
+    expect(code).toBe(5);
+    expect(stderr).toContain('Blocked by policy');
+  });
+});
+
+describe('doctor --learn', () => {
+  const schema = (properties: object) => ({
+    content: { 'application/json': { schema: { type: 'object', properties } } },
+  });
+  const string = { type: 'string' };
+  const description = {
+    openapi: '3.1.0',
+    components: {
+      schemas: {
+        NewFolder: {
+          properties: { name: string, parent_id: { anyOf: [string, { type: 'null' }] } },
+        },
+      },
+    },
+    paths: {
+      '/api/external/v1/workspaces/{workspace_uid}/folders/': {
+        post: {
+          requestBody: {
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/NewFolder' } } },
+          },
+        },
+      },
+      '/api/external/v1/workspaces/{uid}/embed-settings/': {
+        patch: { requestBody: schema({ locked: { type: 'boolean' } }) },
+      },
+      '/api/external/v1/assets/': {
+        get: {
+          responses: { 200: schema({ items: { type: 'array' }, n: { type: 'integer' } }) },
+        },
+      },
+    },
+  };
+
+  it('keeps in the profile what the service’s own description tells', async () => {
+    const { cli, kept } = await against(() => ({ body: description }));
+    const learned = await cli.json(['doctor', '--learn']);
+    expect(learned.filter(({ changed }: { changed: boolean }) => changed)).toEqual([
+      { key: 'page_total', name: 'n', was: 'count', changed: true },
+      { key: 'folder_parent', name: 'parent_id', was: 'parent_uid', changed: true },
+      { key: 'embed_enabled', name: 'locked', was: 'enabled', changed: true },
+    ]);
+    expect(kept()).toEqual({
+      page_total: 'n',
+      folder_parent: 'parent_id',
+      embed_enabled: 'locked',
+    });
+  });
+
+  it('a service that does not describe itself: exit 3, and the way by hand', async () => {
+    const { cli, kept } = await against(() => undefined);
+    const { code, stderr } = await cli.run(['doctor', '--learn']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('mediactl config set names.KEY NAME');
+    expect(kept()).toEqual({});
+  });
+});

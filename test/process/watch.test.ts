@@ -1,0 +1,333 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, FrameLocator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type WatchPageInput, watchPage } from '../../src/player/page.ts';
+import { chromiumPath, launchBrowser, openPage, siteNames } from '../support/browser.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, playerScript, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+if (!chromiumPath) process.stderr.write('SKIPPED: no chromium here (Debian: chromium)\n');
+
+let browser: Browser;
+let sandbox: TestSandbox;
+const { call, create, upload } = rawHttp(() => sandbox);
+beforeAll(async () => {
+  if (!chromiumPath) return;
+  sandbox = await startSandbox();
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await sandbox?.end();
+});
+
+const open = (url: string) => openPage(browser, url);
+
+const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
+const watchUrl = async (uid: string) =>
+  `${sandbox.url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
+const infoOf = async (asset_id: string) => {
+  const { playback_token } = await player(asset_id);
+  const response = await call('POST', '/playback/info/', {
+    key: '',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ asset_id, playback_token }),
+  });
+  return response.json();
+};
+const clip = async () => (await upload(fixture('clip.mp4'))).uid as string;
+
+/** Of a media element, what these tests look at; their sources know no DOM. */
+type Media = {
+  currentTime: number;
+  readyState: number;
+  paused: boolean;
+  currentSrc: string;
+  pause(): void;
+};
+
+const state = (page: Page | FrameLocator, element = 'video') =>
+  page.locator(element).evaluate(({ currentTime, readyState, paused, currentSrc }: Media) => ({
+    ...{ currentTime, readyState, paused, currentSrc },
+  }));
+const currentTime = async (page: Page | FrameLocator, element?: string) =>
+  (await state(page, element)).currentTime;
+const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
+
+type Playback = { blocked: boolean; hls_url?: { url: string } };
+
+/** A site of its own that serves one document. */
+const site = (text: string) =>
+  listen((_, response) => answer(response, 200, text, { 'content-type': 'text/html' }));
+const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
+  watchPage({ ...input, script: playerScript }).html;
+
+describe.runIf(chromiumPath)('the watch page of a video', () => {
+  it('plays through hls.js from the keyboard, without a complaint or a request elsewhere', async () => {
+    const { page, complaints } = await open(await watchUrl(await clip()));
+    await page.locator('video').focus();
+    await page.keyboard.press('Space');
+    await until(() => currentTime(page)).toBeGreaterThan(1);
+    const { readyState, currentSrc } = await state(page);
+    expect(readyState).toBeGreaterThanOrEqual(3);
+    expect(currentSrc).toMatch(/^blob:/);
+    expect(await page.title()).toBe('clip.mp4');
+    expect(complaints).toEqual([]);
+  });
+
+  it('a chapter is a button that seeks, and the current one is marked', async () => {
+    const { page, complaints } = await open(await watchUrl(await clip()));
+    const chapter = page.getByRole('navigation', { name: 'Chapters' }).getByRole('button');
+    expect(await chapter.allInnerTexts()).toEqual(
+      ['0:00 Arrival', '0:04 The crane', '0:07 Departure'].map((text) =>
+        expect.stringMatching(text.replace(' ', '\\s*')),
+      ),
+    );
+    await chapter.nth(1).press('Enter');
+    await until(() => currentTime(page)).toBeGreaterThan(4.2);
+    expect(await currentTime(page)).toBeLessThan(7);
+    expect(await page.locator('[aria-current]').innerText()).toMatch('The crane');
+    expect(complaints).toEqual([]);
+  });
+
+  it('auto_play and theme are honoured', async () => {
+    const dark = await open(await watchUrl(await clip()));
+    const other = await startSandbox({ player: { autoPlay: true, theme: 'light' } });
+    const http = rawHttp(() => other);
+    try {
+      const { uid } = await http.upload(fixture('clip.mp4'));
+      const data = await (await http.call('GET', `/assets/${uid}/player/`)).json();
+      expect(data.player_config).toEqual({ auto_play: true, theme: 'light' });
+      const light = await open(`${other.url}/watch/${uid}?token=${data.playback_token}`);
+      await until(() => currentTime(light.page)).toBeGreaterThan(0.5);
+      expect(light.complaints).toEqual([]);
+      const ground = (page: Page) =>
+        page.evaluate('getComputedStyle(document.body).backgroundColor');
+      expect(await ground(light.page)).toBe('rgb(246, 246, 244)');
+      expect(await ground(dark.page)).toBe('rgb(19, 20, 23)');
+      expect((await state(dark.page)).paused).toBe(true);
+    } finally {
+      await other.end();
+    }
+  });
+
+  it('begins where somebody left', async () => {
+    const uid = await clip();
+    const { page, complaints } = await open(await watchUrl(uid));
+    const kept = page.waitForResponse((response) => response.request().method() === 'POST');
+    await page.getByRole('button', { name: 'The crane' }).click();
+    expect((await kept).status()).toBe(204);
+    await page.locator('video').evaluate((video: Media) => video.pause());
+    const left = await currentTime(page);
+    await until(async () => (await infoOf(uid)).resume_position_seconds).toBe(left);
+    await page.reload();
+    await until(() => currentTime(page)).toBeCloseTo(left, 3);
+    expect(complaints).toEqual([]);
+  });
+
+  it('falls back to the source where HLS fails', async () => {
+    const { hls_url, ...info } = await infoOf(await clip());
+    const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
+    const { page } = await open(
+      await site(pageOf({ title: 'x', info: { ...info, hls_url: broken } })),
+    );
+    await page.getByRole('button', { name: 'Departure' }).click();
+    await until(() => currentTime(page)).toBeGreaterThan(7);
+    expect((await state(page)).currentSrc).toBe(info.source_url.url);
+    expect(await page.getByRole('alert').isVisible()).toBe(false);
+  });
+
+  it('says in words that a link has expired, and that the service refuses', async () => {
+    const info = await infoOf(await clip());
+    const refusedUrl = info.hls_url.url.replace(/.$/, '*');
+    const problem = async (expires_at: string) => {
+      const hls_url = { url: refusedUrl, expires_at };
+      const { page } = await open(
+        await site(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
+      );
+      return page.getByRole('alert').innerText();
+    };
+    expect(await problem('2020-01-01T00:00:00Z')).toMatch('has expired');
+    expect(await problem('2999-01-01T00:00:00Z')).toMatch('refuses this media (403)');
+  });
+
+  it('plays from a local file', async () => {
+    const path = join(temporaryFolder(), 'watch.html');
+    const hostile = `</title></script><script>document.title = 'owned'</script> & "it's"`;
+    writeFileSync(path, pageOf({ title: hostile, info: await infoOf(await clip()) }));
+    const { page, complaints } = await open(pathToFileURL(path).href);
+    expect(await page.title()).toBe(hostile);
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(hostile);
+    await page.getByRole('button', { name: 'The crane' }).click();
+    await until(() => currentTime(page)).toBeGreaterThan(4.2);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe.runIf(chromiumPath)('other pages', () => {
+  it('audio plays', async () => {
+    const { uid } = await upload(fixture('tone.mp3'));
+    const { page, complaints } = await open(await watchUrl(uid));
+    await page.locator('audio').focus();
+    await page.keyboard.press('Space');
+    await until(() => currentTime(page, 'audio')).toBeGreaterThan(0.5);
+    expect(complaints).toEqual([]);
+  });
+
+  it('an image is shown; of many variants, the one that suits', async () => {
+    const { uid } = await upload(fixture('still.jpg'));
+    const { page, complaints } = await open(await watchUrl(uid));
+    await page.getByRole('img', { name: 'still.jpg' }).waitFor();
+    await until(() => page.evaluate('document.images[0].naturalWidth')).toBe(320);
+    expect(complaints).toEqual([]);
+
+    const [{ url }] = (await infoOf(uid)).variants;
+    const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
+    const many = await openPage(
+      browser,
+      await site(pageOf({ title: 'many', info: { type: 'image', variants } })),
+      { viewport: { width: 390, height: 700 }, deviceScaleFactor: 1 },
+    );
+    expect(await many.page.evaluate('document.images[0].currentSrc')).toMatch(/#400$/);
+  });
+
+  it('a text document is shown in a frame, and linked', async () => {
+    const path = join(temporaryFolder(), 'notes.txt');
+    writeFileSync(path, 'Tide tables, <b>spring</b>\n');
+    const { uid } = await upload(path);
+    const { page, complaints } = await open(await watchUrl(uid));
+    const frame = page.frameLocator('iframe[title="notes.txt"]');
+    expect(await frame.locator('body').innerText()).toMatch('Tide tables, <b>spring</b>');
+    const link = page.getByRole('link', { name: 'Open the document' });
+    expect(await link.getAttribute('href')).toMatch(`/media/${uid}/source`);
+    expect(complaints).toEqual([]);
+  });
+
+  it('thumbnails of a document stay, and one that is broken goes', async () => {
+    const { uid } = await upload(fixture('still.jpg'));
+    const [{ url }] = (await infoOf(uid)).variants;
+    const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
+    const thumbnails = [url.url.replace(/.$/, '*'), ...good];
+    const { page } = await open(
+      await site(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
+    );
+    const images = page.locator('.thumbnails img');
+    await until(() => images.count()).toBe(40);
+    await images.last().scrollIntoViewIfNeeded();
+    await until(() => page.evaluate('document.images[39].naturalWidth')).toBe(320);
+    expect(await images.count()).toBe(40);
+  });
+
+  it('says that a position cannot be kept, and plays on', async () => {
+    const position = { url: '/nowhere', playbackToken: 'x' };
+    const url = await listen((request, response) =>
+      request.url === '/nowhere'
+        ? answer(response, 401)
+        : answer(response, 200, document, { 'content-type': 'text/html' }),
+    );
+    const document = pageOf({ title: 'x', info: await infoOf(await clip()), position });
+    const { page } = await open(url);
+    await page.getByRole('button', { name: 'The crane' }).click();
+    await page.getByText('Where you are is not kept').waitFor();
+    await until(() => currentTime(page)).toBeGreaterThan(4.2);
+  });
+
+  it('a third party shows in a frame that cannot take the page away', async () => {
+    const provider = await site('<p>Their player</p><a href="/away" target="_top">Leave</a>');
+    const { page, complaints } = await open(
+      await site(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
+    );
+    const frame = page.frameLocator('iframe');
+    expect(await frame.locator('p').innerText()).toBe('Their player');
+    await frame.getByRole('link').click();
+    await until(async () => complaints.join()).toMatch('allow-top-navigation');
+    expect(await page.title()).toBe('Theirs');
+  });
+
+  it('what is blocked is not played, and said', async () => {
+    const { asset_uid } = await (await create(10)).json();
+    const { page, complaints } = await open(await watchUrl(asset_uid));
+    expect(await page.getByText('This is not to be played.').isVisible()).toBe(true);
+    expect(await page.locator('video, audio').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('a wrong token is told in words', async () => {
+    const { page } = await open(`${sandbox.url}/watch/${await clip()}?token=rubbish`);
+    expect(await page.locator('main').innerText()).toMatch('not valid, or expired (401)');
+  });
+});
+
+describe.runIf(chromiumPath)('embedded in a page of another site', () => {
+  const workspace = (what: string, method: string, body: unknown) =>
+    call(method, `/workspaces/${sandbox.workspace}/embed-${what}/`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const [listed, unlisted] = siteNames;
+  let frameUrl: string;
+
+  /** The page of a site that embeds the player. */
+  const embeddedAt = async (name: string, attributes = '') => {
+    const frame = `<iframe ${attributes} allow="autoplay" src="${frameUrl}"></iframe>`;
+    const { port } = new URL(await site(frame));
+    return open(`http://${name}:${port}/`);
+  };
+
+  it('plays on a listed domain, is refused in words on another, and plays anywhere once open', async () => {
+    frameUrl = await watchUrl(await clip());
+    await workspace('settings', 'PATCH', { enabled: true });
+    await workspace('domains', 'POST', { domain: listed });
+
+    const plays = async (name: string) => {
+      const { page, complaints } = await embeddedAt(name);
+      const frame = page.frameLocator('iframe');
+      await frame.getByRole('button', { name: 'Arrival' }).click();
+      await until(() => currentTime(frame)).toBeGreaterThan(0.5);
+      expect(complaints).toEqual([]);
+    };
+    await plays(listed);
+
+    const refused = await embeddedAt(unlisted);
+    const words = refused.page.frameLocator('iframe').locator('main');
+    expect(await words.innerText()).toMatch('may not be embedded on that site (403)');
+
+    const hidden = await embeddedAt(unlisted, 'referrerpolicy="no-referrer"');
+    await until(async () => hidden.complaints.join()).toMatch('frame-ancestors');
+    expect(await hidden.page.frameLocator('iframe').locator('video').count()).toBe(0);
+
+    await workspace('settings', 'PATCH', { enabled: false });
+    await plays(unlisted);
+  });
+
+  it('a page that calls POST /playback/info/ is told `blocked` unless it is listed', async () => {
+    const asset_id = await clip();
+    const { playback_token } = await player(asset_id);
+    await workspace('settings', 'PATCH', { enabled: true });
+    await workspace('domains', 'POST', { domain: listed });
+    const { port } = new URL(await site('<p>A player of their own</p>'));
+    const ask = async (name: string) => {
+      const { page } = await open(`http://${name}:${port}/`);
+      return page.evaluate(
+        async ([url, body]) => {
+          const headers = { 'content-type': 'application/json' };
+          const answer = await fetch(url as string, { method: 'POST', headers, body });
+          const { blocked, hls_url } = (await answer.json()) as Playback;
+          return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
+        },
+        [
+          `${sandbox.url}/api/external/v1/playback/info/`,
+          JSON.stringify({ asset_id, playback_token }),
+        ],
+      );
+    };
+    expect(await ask(listed)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });
+    expect(await ask(unlisted)).toMatchObject({ blocked: true });
+    await workspace('settings', 'PATCH', { enabled: false });
+    expect(await ask(unlisted)).toMatchObject({ blocked: false });
+  });
+});

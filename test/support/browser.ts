@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+
+/** Debian's chromium; undefined where it is not installed. */
+export const chromiumPath = ['/usr/bin/chromium'].find((path) => existsSync(path));
+
+/** Names that only this browser resolves, all to the loopback. */
+export const siteNames = ['news.example', 'other.example'] as const;
+
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: chromiumPath as string,
+    args: [
+      '--no-sandbox',
+      `--host-resolver-rules=${siteNames.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`,
+    ],
+  });
+
+export type OpenedPage = {
+  page: Page;
+  /** Whatever a browser complains of, and every request that fails or leaves this machine. */
+  complaints: string[];
+};
+
+/** A page of a new visitor, watched from its first request on. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    const isHere = hostname === '127.0.0.1' || siteNames.some((name) => name === hostname);
+    if (protocol.startsWith('http') && !isHere) complaints.push(`left: ${request.url()}`);
+  });
+  page.on('requestfailed', (request) =>
+    complaints.push(`${request.url()}: ${request.failure()?.errorText}`),
+  );
+  page.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`);
+  });
+  await page.goto(url);
+  return { page, complaints };
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { noticePage, type WatchPageInput, watchPage } from '../../src/player/page.ts';
+import { resumeFrom } from '../../src/sandbox/media/resume.ts';
+import type { PlaybackInfo } from '../../src/wire/types.ts';
+
+const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
+  watchPage({ title: 'A title', script: 'play()', info, ...input });
+const http = (path: string) => `http://127.0.0.1:4520/${path}`;
+
+describe('what a page says is text', () => {
+  const hostile = `</title></script><script>alert(1)</script><!-- " ' & `;
+
+  it('titles, chapters and messages', () => {
+    const { html } = pageOf(
+      {
+        type: 'video',
+        source_url: { url: http('a') },
+        chapters: [{ title: hostile, start_time: 3723.5 }],
+      },
+      { title: hostile, config: { theme: `"><script>` } },
+    );
+    const escaped =
+      '&lt;/title&gt;&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot; &#39; &amp; ';
+    expect(html).toContain(`<title>${escaped}</title>`);
+    expect(html).toContain(`<time>1:02:03</time> <span>${escaped}</span>`);
+    expect(html).not.toContain('<script>alert');
+    expect(html.match(/<script/g)).toHaveLength(2);
+    expect(noticePage(hostile, hostile).html).not.toContain('<script');
+    expect(pageOf({ type: hostile }).html).not.toContain('<script>alert');
+  });
+
+  it('the JSON for the script, and the script itself', () => {
+    const { html } = pageOf(
+      { type: 'document', url: http('a') },
+      { title: hostile, contentType: 'text/plain', script: `x = '</script><!--'` },
+    );
+    const [, setup] = /<script type="application\/json"[^>]*>(.*?)<\/script>/.exec(html) ?? [];
+    expect(JSON.parse(setup as string).document.title).toBe(hostile);
+    expect(html).toContain(String.raw`<script>x = '<\/script><\!--'</script>`);
+  });
+
+  it.each(['javascript:alert(1)', 'data:text/html,x', '/relative', 'x"><script>', ''])(
+    'only http and https URLs are loaded or linked: %s',
+    (url) => {
+      const signed = { url };
+      for (const info of [
+        { type: 'video', hls_url: signed, source_url: signed },
+        { type: 'audio', source: url },
+        { type: 'image', variants: [{ url }] },
+        { type: 'document', url },
+        { type: 'third_party', embed_url: url },
+      ]) {
+        const { html } = pageOf(info, { poster: url });
+        expect(html).toContain('names nothing to play');
+        expect(html).not.toMatch(/ (src|href|poster)="(?!data:,)/);
+      }
+    },
+  );
+});
+
+describe('the Content-Security-Policy', () => {
+  const directives = (policy: string) =>
+    Object.fromEntries(policy.split('; ').map((each) => each.split(/ (.*)/s)));
+
+  it('lets in the page’s own script and style by hash, and the media of the asset', () => {
+    const { html, contentSecurityPolicy } = pageOf(
+      { type: 'video', hls_url: { url: http('a.m3u8') }, source_url: { url: http('a.mp4') } },
+      { poster: 'https://images.example/a.jpg', position: { url: '/p', playbackToken: 't' } },
+    );
+    const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+    const [, style] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
+    expect(directives(contentSecurityPolicy)).toEqual({
+      'default-src': "'none'",
+      'script-src': hash('play()'),
+      'style-src': hash(style as string),
+      'img-src': 'data: https:',
+      'media-src': 'http://127.0.0.1:4520 blob:',
+      'connect-src': "http://127.0.0.1:4520 'self'",
+      'frame-src': "'none'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+    });
+    expect(html).toContain(`content="${contentSecurityPolicy.replaceAll("'", '&#39;')}"`);
+  });
+
+  it('lets in nothing where nothing is loaded', () => {
+    const { contentSecurityPolicy } = pageOf({ type: 'video', blocked: true });
+    expect(directives(contentSecurityPolicy)).toMatchObject({
+      'media-src': "'none'",
+      'connect-src': "'none'",
+      'frame-src': "'none'",
+    });
+  });
+});
+
+it('what is blocked names no URL, whatever came with it', () => {
+  const { html } = pageOf({ type: 'video', blocked: true, hls_url: { url: http('a.m3u8') } });
+  expect(html).toContain('This is not to be played.');
+  expect(html).not.toContain('a.m3u8');
+});
+
+it.each([
+  [0, 600, null],
+  [12.5, 600, 12.5],
+  [569, 600, 569],
+  [570, 600, null],
+  [9.4, 10, 9.4],
+  [9.5, 10, null],
+  [99, 10, null],
+  [5, null, 5],
+])('left at %d of %d seconds, it resumes at %d', (position, duration, expected) => {
+  expect(resumeFrom(position, duration)).toBe(expected);
+});

@@ -54,9 +54,10 @@ export function createApp(service: Service): App {
     watchRoutes,
   ])
     routes(app, service);
-  app.get('/health', (c) =>
-    c.json({ status: 'ok', pid: service.pid, faults: service.faults.active() }),
-  );
+  app.get('/health', (c) => {
+    const { pid, tools, leftOut, faults } = service;
+    return c.json({ status: 'ok', pid, tools, left_out: leftOut, faults: faults.active() });
+  });
   app.notFound((c) => answer(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
   app.onError((error, c) => {
     const failure = asServiceError(error, service);

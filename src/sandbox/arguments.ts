@@ -3,7 +3,10 @@ import { parseFault } from './faults/parse.ts';
 import { defaults, type SandboxOptions, type Theme, themes } from './options.ts';
 
 /** What the program is told; sizes in bytes, lifetimes in seconds. */
-export type Arguments = Omit<SandboxOptions, 'pid' | 'mediaWorker' | 'playerScript' | 'log'>;
+export type Arguments = Omit<
+  SandboxOptions,
+  'pid' | 'mediaWorker' | 'playerScript' | 'killGroup' | 'log'
+>;
 
 /**
  * Reads the command line of the program. `--rate-limit` is `LIMIT/SECONDS`; `--fault` may come often.

@@ -6,6 +6,7 @@ import { boundedServer } from './bounds.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
+import { allExtras } from './media/extras.ts';
 import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { RateLimiter } from './rate-limiter.ts';
@@ -52,7 +53,15 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     unlock();
     throw error;
   }
-  const processor = new Processor({ files, assets, workerPath: mediaWorker, now, log });
+  const { ffmpeg: path, ffmpegSeconds, killGroup } = options;
+  const ffmpeg = path === undefined ? undefined : { path, killGroup };
+  const leftOut = ffmpeg ? [] : allExtras;
+  log(
+    path === undefined ? `no ffmpeg: assets go without ${leftOut.join(', ')}` : `ffmpeg: ${path}`,
+  );
+  const processor = new Processor({
+    ...{ files, assets, workerPath: mediaWorker, ffmpeg, ffmpegSeconds, now, log },
+  });
   const sessions = new Sessions(store);
   const receiver = new Receiver({
     files,
@@ -85,6 +94,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     publicUrl: () => origin,
     log,
     pid,
+    tools: { ffmpeg: path ?? null },
+    leftOut,
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
     credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),

@@ -29,6 +29,16 @@ export class Files {
     return join(this.assetFolder(assetUid), 'hls');
   }
 
+  /** Thumbnails, sprites, waveforms and variants. */
+  extras(assetUid: string): string {
+    return join(this.assetFolder(assetUid), 'extras');
+  }
+
+  /** Of a job that runs; never served. */
+  work(assetUid: string): string {
+    return join(this.assetFolder(assetUid), 'work');
+  }
+
   /** What a user of this machine may still write there. */
   async freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(this.#dataDir);

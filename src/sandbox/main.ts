@@ -2,10 +2,12 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readArguments } from './arguments.ts';
 import { createSandbox, type Sandbox } from './create.ts';
+import { findFfmpeg } from './media/find-ffmpeg.ts';
 
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
  * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
+ * ffmpeg is the one that MEDIACTL_FFMPEG names, else the one on PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
@@ -17,6 +19,8 @@ async function main(): Promise<void> {
     ...options,
     pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
+    ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
+    killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
     log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),
   });
@@ -37,6 +41,14 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // else it is gone
+  }
 }
 
 /** Made once: keys are kept as hashes, so a lost one cannot be told again. */

@@ -36,6 +36,12 @@ export type SandboxOptions = {
   pid: number;
   /** The built media worker. */
   mediaWorker: string;
+  /** Path of ffmpeg; undefined for none, and without what only it can make. */
+  ffmpeg?: string | undefined;
+  /** Seconds that it may take for any one thing; each has a limit of its own unless told. */
+  ffmpegSeconds?: number | undefined;
+  /** Ends a process and every one it started, by the id of the first; it may be gone. */
+  killGroup(leader: number): void;
   /** The built script of the watch page: its text. */
   playerScript: string;
   player?: PlayerOptions;

@@ -47,4 +47,7 @@ export type Service = {
   log(line: string): void;
   /** Told by /health, so that nobody takes another process for this one. */
   pid: number;
+  /** What processing is helped by, and what assets go without. */
+  tools: { ffmpeg: string | null };
+  leftOut: readonly string[];
 };

@@ -74,7 +74,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
 
   const processed = async (uid: string) => {
     for (let tries = 0; ; tries++) {
-      if (tries > 500) throw new Error(`asset ${uid} is not processed`);
+      if (tries > 1400) throw new Error(`asset ${uid} is not processed`);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();
       if (asset.status === 'ready' || asset.status === 'failed') return asset;
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -24,13 +24,22 @@ export const isStrict = process.env.MEDIACTL_TEST_STRICT === '1';
 /** What a test sees of a field that the specification does not show; in strict mode, what instead. */
 export const unshown = <T>(seen: T, instead: T): T => (isStrict ? instead : seen);
 
-/** A sandbox on a free port, in a folder of its own. */
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** A sandbox on a free port, in a folder of its own; without ffmpeg unless told which. */
 export async function startSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const dataDir = options.dataDir ?? temporaryFolder();
   const sandbox = await createSandbox({
     port: 0,
     pid: process.pid,
     mediaWorker,
+    killGroup,
     playerScript,
     strict: isStrict,
     ...options,

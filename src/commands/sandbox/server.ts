@@ -16,7 +16,14 @@ export type Running = {
 };
 
 /** What it answers at /health. */
-export type Health = { pid: number; faults?: { fault: string; times_left: number | null }[] };
+export type Health = {
+  pid: number;
+  faults?: { fault: string; times_left: number | null }[];
+  /** Paths of what helps processing; null where it is missing. Not told by older sandboxes. */
+  tools?: { ffmpeg: string | null };
+  /** What assets go without for want of it. */
+  left_out?: string[];
+};
 
 export const dataOption = [
   '--data <dir>',

@@ -48,7 +48,7 @@ export function start(command: Command, run: Run): void {
           `the sandbox runs already, at ${already.url}`,
           'mediactl sandbox stop, then start it with that port',
         );
-      if (already && told.length > 0 && told.join() !== already.told.join())
+      if (already && told.some((each) => !already.told.includes(each)))
         throw usageError(
           `the sandbox runs already, at ${already.url}`,
           'mediactl sandbox stop, then start it with these options',

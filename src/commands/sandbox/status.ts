@@ -12,6 +12,10 @@ type Status = {
   data: string;
   /** Those that may still fire. */
   faults: string[];
+  /** Path of the ffmpeg that processing uses. */
+  ffmpeg: string | null;
+  /** What assets go without for want of it. */
+  left_out: string[];
 };
 
 export function status(command: Command, run: Run): void {
@@ -31,6 +35,8 @@ export function status(command: Command, run: Run): void {
           started_at: running?.started_at ?? null,
           data: dataDir,
           faults: (running?.faults ?? []).map(shownFault),
+          ffmpeg: running?.tools?.ffmpeg ?? null,
+          left_out: running?.left_out ?? [],
         };
         return record(found, found.url ?? '', rows);
       }),
@@ -47,4 +53,6 @@ const rows = (shown: Status): Row[] => [
   ['since', shown.started_at ?? ''],
   ['data', shown.data],
   ...shown.faults.map((fault): Row => ['fault', printable(fault)]),
+  ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
+  ['left out', shown.left_out.join(', ')],
 ];

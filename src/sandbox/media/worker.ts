@@ -4,7 +4,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { fileTypeFromFile } from 'file-type';
 import { imageSizeFromFile } from 'image-size/fromFile';
 import {
-  ALL_FORMATS,
   CmafOutputFormat,
   Conversion,
   FilePathSource,
@@ -16,6 +15,7 @@ import {
   PathedTarget,
 } from 'mediabunny';
 import { nero } from './chapters.ts';
+import { containers, demuxerOf, imageDemuxers } from './containers.ts';
 import type { Inspection, Task } from './inspection.ts';
 
 /** Seconds of media that a file may lack of what its header promises. */
@@ -26,7 +26,7 @@ async function inspect(task: Task): Promise<Inspection> {
   const kind = await fileTypeFromFile(task.sourcePath);
   if (kind?.mime.startsWith('image/')) return inspectImage(task, kind.mime);
   if (kind && documents.has(kind.mime)) return document(kind.mime);
-  const input = new Input({ formats: ALL_FORMATS, source: new FilePathSource(task.sourcePath) });
+  const input = new Input({ formats: containers, source: new FilePathSource(task.sourcePath) });
   if (await canRead(input)) return inspectMedia(task, input);
   if (!kind && (await isText(task))) return document('text/plain');
   return {
@@ -60,12 +60,18 @@ const nothingMore = {
   width: null,
   height: null,
   hasHls: false,
+  hlsIsWhole: false,
   chapters: [],
+  demuxer: null,
+  sampleRate: null,
 } as const satisfies Partial<Inspection>;
 
 async function inspectImage({ sourcePath }: Task, contentType: string): Promise<Inspection> {
-  const { width, height } = await imageSizeFromFile(sourcePath);
-  return { ...nothingMore, type: 'image', contentType, width, height };
+  const { width, height, orientation = 1 } = await imageSizeFromFile(sourcePath);
+  // EXIF: from 5 on it lies on its side, and whoever shows it turns it.
+  const size = orientation < 5 ? { width, height } : { width: height, height: width };
+  const demuxer = imageDemuxers.get(contentType) ?? null;
+  return { ...nothingMore, ...size, type: 'image', contentType, demuxer };
 }
 
 const canRead = (input: Input) =>
@@ -77,9 +83,11 @@ const canRead = (input: Input) =>
 async function inspectMedia(task: Task, input: Input): Promise<Inspection> {
   const tracks = await input.getTracks();
   const video = tracks.find((track) => track.isVideoTrack());
-  if (!video && !tracks.some((track) => track.isAudioTrack()))
+  const audio = tracks.filter((track) => track.isAudioTrack());
+  if (!video && audio.length === 0)
     return { outcome: 'failed', reason: 'the file has neither a video nor an audio track' };
-  const duration = await input.computeDuration();
+  // Of a broadcast, the first timestamp is any time of day.
+  const duration = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp());
   // Read before the conversion, which takes the raw tags away.
   const chpl = (await input.getMetadataTags()).raw?.chpl;
   const hls = await writeHls(input, task.hlsDir);
@@ -96,9 +104,20 @@ async function inspectMedia(task: Task, input: Input): Promise<Inspection> {
     width: video?.displayWidth ?? null,
     height: video?.displayHeight ?? null,
     hasHls: hls.seconds !== undefined,
+    hlsIsWhole: [...(video ? [video] : []), ...audio].every(isCarried),
     chapters: chpl instanceof Uint8Array ? nero(chpl) : [],
+    demuxer: demuxerOf(await input.getFormat()),
+    sampleRate: audio[0]?.sampleRate ?? null,
   };
 }
+
+/** Codecs that players know in HLS; CMAF holds others too, which they do not. */
+const carried = new Set<string>([
+  ...['avc', 'hevc', 'vp9', 'av1'],
+  ...['aac', 'mp3', 'ac3', 'eac3', 'opus', 'flac'],
+]);
+
+const isCarried = ({ codec }: InputTrack) => codec !== null && carried.has(codec);
 
 /** HLS by remuxing: the tracks as they are, cut into CMAF segments. Seconds: what it came to. */
 async function writeHls(input: Input, folder: string): Promise<{ seconds: number | undefined }> {

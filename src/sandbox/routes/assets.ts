@@ -4,6 +4,7 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import type { Said } from './answers.ts';
+import { thumbnailUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
 import { assetQuery, editorial, json, player, uidParameter, videoQuery } from './schemas.ts';
 
@@ -30,7 +31,8 @@ export function assetRoutes(app: App, service: Service): void {
         const search = query.search?.trim() || undefined;
         const within = query.parent === undefined ? undefined : withinOf(service, query.parent);
         const { items, count } = service.assets.page({ ...query, type, search, within });
-        return c.json(said(page, { items: items.map(toListItem), count }), 200);
+        const list = items.map((asset) => toListItem(service, asset));
+        return c.json(said(page, { items: list, count }), 200);
       },
     );
 
@@ -42,8 +44,10 @@ export function assetRoutes(app: App, service: Service): void {
         request: { params: uidParameter },
         responses: { 200: json(detail, 'the asset') },
       }),
-      (c) =>
-        c.json(said(detail, toDetail(find(service, c.req.valid('param').uid, videosOnly))), 200),
+      (c) => {
+        const asset = find(service, c.req.valid('param').uid, videosOnly);
+        return c.json(said(detail, toDetail(service, asset)), 200);
+      },
     );
 
     app.openapi(
@@ -60,7 +64,7 @@ export function assetRoutes(app: App, service: Service): void {
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
         service.assets.edit(uid, c.req.valid('json'), new Date(service.now()).toISOString());
-        return c.json(said(detail, toDetail(find(service, uid, videosOnly))), 200);
+        return c.json(said(detail, toDetail(service, find(service, uid, videosOnly))), 200);
       },
     );
 
@@ -88,7 +92,8 @@ export function assetRoutes(app: App, service: Service): void {
         responses: { 200: json(player, 'player data') },
       }),
       (c) => {
-        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        const asset = find(service, c.req.valid('param').uid, videosOnly);
+        const { uid } = asset;
         service.credits.drawDelivery();
         return c.json(
           {
@@ -98,7 +103,7 @@ export function assetRoutes(app: App, service: Service): void {
               service.now() + service.playbackLifetimeMs,
             ),
             player_config: playerConfig(service),
-            items: [{ asset: { uid, thumbnail_url: null } }],
+            items: [{ asset: { uid, thumbnail_url: thumbnailUrl(service, asset) } }],
           },
           200,
         );
@@ -126,7 +131,7 @@ function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
   return asset;
 }
 
-const toListItem = (asset: AssetRow): Said<'listItem'> => ({
+const toListItem = (service: Service, asset: AssetRow): Said<'listItem'> => ({
   uid: asset.uid,
   name: asset.name,
   description: asset.description,
@@ -135,14 +140,14 @@ const toListItem = (asset: AssetRow): Said<'listItem'> => ({
   created_at: asset.created_at,
   updated_at: asset.updated_at,
   duration: asset.duration,
-  thumbnail_url: null,
+  thumbnail_url: thumbnailUrl(service, asset),
   tags: JSON.parse(asset.tags),
   size: asset.size,
   parent: asset.parent_uid,
 });
 
-const toDetail = (asset: AssetRow): Said<'detail'> => ({
-  ...toListItem(asset),
+const toDetail = (service: Service, asset: AssetRow): Said<'detail'> => ({
+  ...toListItem(service, asset),
   workspace: asset.workspace_uid,
   filename: asset.filename,
   content_type: asset.content_type,

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
@@ -33,11 +33,28 @@ export function mediaRoutes(app: App, service: Service): void {
     const asset = servable(c, service);
     const path = join(service.files.hls(asset.uid), c.req.param('file'));
     if (path.endsWith('.m4s')) return file(c, path, 'video/mp4');
-    const playlist = await readFile(path, 'utf8').catch(() => {
-      throw new ServiceError(404, 'no such playlist');
-    });
+    const playlist = await text(path);
+    const sign = signerOf(c, service);
     c.header('Content-Type', 'application/vnd.apple.mpegurl');
-    return c.body(signedPlaylist(playlist, c, service));
+    return c.body(
+      playlist
+        .replace(/URI="([^"]+)"/g, (_, name) => `URI="${sign(name)}"`)
+        .replace(/^(?!#)\S.*$/gm, (name) => sign(name)),
+    );
+  });
+  // These are ffmpeg's.
+  app.get('/media/:uid/extras/sprites.vtt', async (c) => {
+    const asset = servable(c, service);
+    const cues = await text(join(service.files.extras(asset.uid), 'sprites.vtt'));
+    const sign = signerOf(c, service);
+    c.header('Content-Type', 'text/vtt; charset=utf-8');
+    return c.body(cues.replace(/^sprites-\d+\.jpg/gm, (name) => sign(name)));
+  });
+  app.get('/media/:uid/extras/:file{[a-z]+(?:-[0-9]+)?\\.(?:jpg|png|json)}', (c) => {
+    const asset = servable(c, service);
+    const name = c.req.param('file');
+    const type = contentTypes[extname(name) as keyof typeof contentTypes];
+    return file(c, join(service.files.extras(asset.uid), name), type);
   });
 }
 
@@ -52,16 +69,23 @@ function servable(c: Context, { signer, assets, now }: Service) {
   return asset;
 }
 
-/** Signs every URI of a playlist, until the playlist itself expires. */
-function signedPlaylist(playlist: string, c: Context, { signer }: Service): string {
+/** Signs a name in the folder of what was asked for, until that itself expires. */
+function signerOf(c: Context, { signer }: Service): (name: string) => string {
   const folder = c.req.path.replace(/[^/]*$/, '');
   const expiresAt = Number(c.req.query('expires')) * 1000;
-  const sign = (name: string) =>
-    name + signer.signPath(folder + name, expiresAt).replace(/^[^?]*/, '');
-  return playlist
-    .replace(/URI="([^"]+)"/g, (_, name) => `URI="${sign(name)}"`)
-    .replace(/^(?!#)\S.*$/gm, (name) => sign(name));
+  return (name) => name + signer.signPath(folder + name, expiresAt).replace(/^[^?]*/, '');
 }
+
+const contentTypes = {
+  '.jpg': 'image/jpeg',
+  '.png': 'image/png',
+  '.json': 'application/json',
+} as const;
+
+const text = (path: string) =>
+  readFile(path, 'utf8').catch(() => {
+    throw new ServiceError(404, 'no such media');
+  });
 
 /** A file, or the part of it that a Range header asks for (RFC 9110 §14). */
 async function file(c: Context, path: string, contentType: string): Promise<Response> {

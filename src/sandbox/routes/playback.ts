@@ -5,6 +5,8 @@ import { type App, apiPrefix } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
+import { parseExtras } from '../store/extras.ts';
+import { signedUrl } from './media-urls.ts';
 import { json, playbackInfo } from './schemas.ts';
 
 const path = `${apiPrefix}/playback/info/` as const;
@@ -53,25 +55,22 @@ export function playableAsset(service: Service, assetUid: string, token: string)
 }
 
 export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
-  const expiresAt = service.now() + service.playbackLifetimeMs;
-  const signed = (file: string) => ({
-    url: service.publicUrl() + service.signer.signPath(`/media/${asset.uid}/${file}`, expiresAt),
-    // Signatures count whole seconds.
-    expires_at: new Date(Math.floor(expiresAt / 1000) * 1000).toISOString(),
-  });
+  const signed = (file: string) => signedUrl(service, asset, file);
+  const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
   const { type } = asset;
   // "the asset may be played … only when status is ready" (§3)
   // What a seed made up has no media.
   const blocked = asset.status !== 'ready' || asset.is_made_up === 1;
   if (blocked) return { type, blocked };
   const chapters = JSON.parse(asset.chapters);
+  const { sprites, waveform, variants } = parseExtras(asset.extras);
   if (type === 'video')
     return {
       type,
       blocked,
       hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
       source_url: signed('source'),
-      preview_sprites_url: null,
+      preview_sprites_url: extra(sprites),
       chapters,
       resume_position_seconds: asset.resume_position_seconds,
     };
@@ -83,11 +82,15 @@ export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playba
       chapters,
       resume_position_seconds: asset.resume_position_seconds,
       subtitle_tracks: [],
-      waveform_url: null,
+      waveform_url: extra(waveform),
     };
   if (type === 'image') {
     const { width, height } = asset;
-    return { type, blocked, variants: [{ url: signed('source'), width, height }] };
+    const smaller = variants.map(({ file, ...size }) => ({
+      url: signed(`extras/${file}`),
+      ...size,
+    }));
+    return { type, blocked, variants: [{ url: signed('source'), width, height }, ...smaller] };
   }
   return { type, blocked, url: signed('source').url, thumbnails: [] };
 }

@@ -1,4 +1,5 @@
 import type { Store, Value } from './database.ts';
+import type { Extras } from './extras.ts';
 import { Positions } from './positions.ts';
 
 export type AssetRow = {
@@ -17,6 +18,8 @@ export type AssetRow = {
   height: number | null;
   has_hls: number;
   chapters: string;
+  /** JSON of `Extras`; what it lacks was not made. */
+  extras: string;
   tags: string;
   parent_uid: string | null;
   resume_position_seconds: number | null;
@@ -58,6 +61,7 @@ export type Processed = {
   height: number | null;
   hasHls: boolean;
   chapters: { title: string; start_time: number }[];
+  extras: Extras;
 };
 
 export class Assets {
@@ -165,7 +169,8 @@ export class Assets {
   setProcessed(uid: string, found: Processed, now: string): void {
     this.#store.run(
       `UPDATE assets SET status = 'ready', failure_reason = NULL, type = ?, content_type = ?,
-        duration = ?, width = ?, height = ?, has_hls = ?, chapters = ?, updated_at = ? WHERE uid = ?`,
+        duration = ?, width = ?, height = ?, has_hls = ?, chapters = ?, extras = ?,
+        updated_at = ? WHERE uid = ?`,
       found.type,
       found.content_type,
       found.duration,
@@ -173,6 +178,7 @@ export class Assets {
       found.height,
       found.hasHls ? 1 : 0,
       JSON.stringify(found.chapters),
+      JSON.stringify(found.extras),
       now,
       uid,
     );

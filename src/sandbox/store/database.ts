@@ -123,4 +123,5 @@ DROP INDEX assets_duration;
 CREATE INDEX assets_by_created ON assets (created_at, id, type, status) WHERE deleted_at IS NULL;
 CREATE INDEX assets_by_name ON assets (name, id, type, status) WHERE deleted_at IS NULL;
 CREATE INDEX assets_by_duration ON assets (duration, id, type, status) WHERE deleted_at IS NULL;`,
+  `ALTER TABLE assets ADD COLUMN extras TEXT NOT NULL DEFAULT '{}';`,
 ] as const;

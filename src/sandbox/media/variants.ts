@@ -1,0 +1,44 @@
+import type { Extras } from '../store/extras.ts';
+import { type Size, scaleTo, within } from './dimensions.ts';
+import { input } from './ffmpeg.ts';
+import { assertMade, type Workshop } from './workshop.ts';
+
+const longerSides = [1920, 1280, 640, 320];
+/** Wide enough that a rounded corner shows. */
+const alphaSide = 320;
+
+/** Smaller pictures: JPEG, or PNG where something is transparent. None for a small one. */
+export async function makeVariants(shop: Workshop, size: Size): Promise<Extras['variants']> {
+  const smaller = longerSides.filter((side) => side < Math.max(size.width, size.height));
+  if (smaller.length === 0) return [];
+  const isTransparent = await hasTransparency(shop, size);
+  const variants = smaller.map((side) => ({
+    file: `variant-${side}.${isTransparent ? 'png' : 'jpg'}`,
+    ...within(side, size),
+  }));
+  const codec = isTransparent
+    ? ['-c:v', 'png', '-pix_fmt', 'rgba']
+    : ['-c:v', 'mjpeg', '-q:v', '4'];
+  const frame = ['-frames:v', '1', '-f', 'image2', '-update', '1'];
+  await shop.run([
+    ...input(shop.source),
+    ...variants.flatMap((variant) => [
+      ...['-map', '0:v:0', '-vf', scaleTo(variant), ...frame, ...codec, variant.file],
+    ]),
+  ]);
+  await assertMade(
+    shop.folder,
+    variants.map(({ file }) => file),
+  );
+  return variants;
+}
+
+/** Whether a pixel lets something through; a picture without alpha is opaque to ffmpeg. */
+async function hasTransparency({ source, run }: Workshop, size: Size): Promise<boolean> {
+  const filters = [scaleTo(within(alphaSide, size)), 'format=rgba', 'alphaextract'].join(',');
+  const alpha = await run([
+    ...input(source),
+    ...['-map', '0:v:0', '-vf', filters, '-frames:v', '1', '-f', 'rawvideo', '-'],
+  ]);
+  return alpha.some((opacity) => opacity < 255);
+}

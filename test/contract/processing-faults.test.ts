@@ -1,0 +1,209 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/options.ts';
+import { ffmpeg, film } from '../support/ffmpeg.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+if (!ffmpeg) process.stderr.write('SKIPPED: no ffmpeg and ffprobe here to process with\n');
+
+/** A sandbox for one test, what it logs, and requests to it. */
+async function start(options: Partial<SandboxOptions>) {
+  const log: string[] = [];
+  const sandbox = await startSandbox({ ...options, log: (line) => log.push(line) });
+  onTestFinished(() => sandbox.end());
+  return { sandbox, log, ...rawHttp(() => sandbox) };
+}
+
+/** A program in place of ffmpeg. */
+function script(...lines: string[]): string {
+  const path = join(temporaryFolder(), 'ffmpeg');
+  writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'));
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** One that waits for ever, and tells the ids of itself and of what it started. */
+function sleeper() {
+  const pids = join(temporaryFolder(), 'pids');
+  const path = script(`sleep 1000 & echo $$ $! >> '${pids}'; wait`);
+  const started = () => (existsSync(pids) ? readFileSync(pids, 'utf8').match(/\d+/g) : null) ?? [];
+  return { path, started };
+}
+
+const until = async (condition: () => boolean) => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+/** Ended, though perhaps nobody has asked how: a zombie runs no more. */
+const isGone = (pid: string) => {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return true;
+  }
+};
+
+describe('a broken ffmpeg', () => {
+  it('that fails leaves the asset ready without, and the log says why', async () => {
+    const broken = script('echo first >&2; echo "no such filter" >&2; exit 1');
+    const { upload, call, log } = await start({ ffmpeg: broken });
+    const clip = await upload(fixture('clip.mp4'));
+    expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
+    for (const extra of ['thumbnail', 'preview sprites', 'ladder'])
+      expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
+    const { playback_token } = await (await call('GET', `/assets/${clip.uid}/player/`)).json();
+    const info = await call('POST', '/playback/info/', {
+      key: '',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ asset_id: clip.uid, playback_token }),
+    });
+    const { hls_url, preview_sprites_url } = await info.json();
+    expect(preview_sprites_url).toBeNull();
+    const master = await (await fetch(hls_url.url)).text();
+    expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1); // the remuxed step alone
+  });
+
+  it('that is content and makes nothing, too', async () => {
+    const { upload, log } = await start({ ffmpeg: script('exit 0') });
+    const clip = await upload(fixture('clip.mp4'));
+    expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
+    const leftOut = log.flatMap((line) => line.match(`${clip.uid} no ([a-z ]+):`)?.[1] ?? []);
+    expect(leftOut).toEqual(['thumbnail', 'preview sprites', 'ladder']);
+  });
+
+  it('that is not there, too', async () => {
+    const { upload } = await start({ ffmpeg: '/nowhere/ffmpeg' });
+    expect(await upload(fixture('tone.mp3'))).toMatchObject({ status: 'ready' });
+  });
+
+  it('that never ends is ended, with all that it started', async () => {
+    const { path, started } = sleeper();
+    const { upload, log } = await start({ ffmpeg: path, ffmpegSeconds: 0.5 });
+    const tone = await upload(fixture('tone.mp3'));
+    expect(tone.status).toBe('ready');
+    expect(log).toContain(`asset ${tone.uid} no waveform: it took over 0.5 s`);
+    expect(started()).toHaveLength(2);
+    await until(() => started().every(isGone));
+  });
+
+  it('that never stops talking is ended', async () => {
+    const { upload, log } = await start({ ffmpeg: script('cat /dev/zero') });
+    const tone = await upload(fixture('tone.mp3'));
+    expect(tone.status).toBe('ready');
+    expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much`);
+  });
+
+  it.runIf(ffmpeg)('ends with the sandbox; the next start does the job again', async () => {
+    const { path, started } = sleeper();
+    const sandbox = await startSandbox({ ffmpeg: path });
+    const { create, patch } = rawHttp(() => sandbox);
+    const bytes = readFileSync(fixture('tone.mp3'));
+    const { asset_uid, location } = await (await create(bytes.length)).json();
+    await patch(location, 0, bytes);
+    await until(() => started().length > 0);
+    await sandbox.end();
+    await until(() => started().every(isGone));
+    const after = await start({ ffmpeg, dataDir: sandbox.dataDir });
+    expect(await after.processed(asset_uid)).toMatchObject({ status: 'ready' });
+    expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'extras/waveform.json'))).toBe(
+      true,
+    );
+    expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'work'))).toBe(false);
+  });
+});
+
+describe('a hostile file', () => {
+  /** A server that nobody should ask, and the playlist that points at it and at a file. */
+  async function bait() {
+    const asked: string[] = [];
+    const url = await listen((request, response) => {
+      asked.push(request.url as string);
+      answer(response, 404);
+    });
+    const segments = [fixture('clip.mp4'), `file:${fixture('clip.mp4')}`, `${url}/a.ts`];
+    const lines = segments.flatMap((uri) => ['#EXTINF:10,', uri]);
+    const header = ['#EXTM3U', '#EXT-X-VERSION:3', '#EXT-X-TARGETDURATION:10'];
+    const playlist = [...header, ...lines, '#EXT-X-ENDLIST', ''].join('\n');
+    return { asked, url, playlist };
+  }
+
+  const written = (name: string, ...parts: (string | Uint8Array)[]) => {
+    const path = join(temporaryFolder(), name);
+    writeFileSync(path, Buffer.concat(parts.map((part) => Buffer.from(part as string))));
+    return path;
+  };
+
+  it.each([
+    ['clip.mp4', (playlist: string) => playlist],
+    ['list.m3u8', (playlist: string) => playlist],
+    [
+      'master.m3u8',
+      (_: string, url: string) => `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n${url}/b.m3u8\n`,
+    ],
+    ['list.ffconcat', () => `ffconcat version 1.0\nfile '${fixture('clip.mp4')}'\n`],
+  ])('a playlist uploaded as %s is no video: nothing that it names is read', async (name, of) => {
+    const { asked, url, playlist } = await bait();
+    const { upload } = await start({ ffmpeg });
+    const asset = await upload(written(name, of(playlist, url)));
+    expect(asset).toMatchObject({ status: 'failed', duration: null });
+    expect(asset.failure_reason).toContain('no media');
+    expect(asked).toEqual([]);
+  });
+
+  it.runIf(ffmpeg)('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', async () => {
+    const { asked, playlist } = await bait();
+    const { upload, sandbox, log } = await start({ ffmpeg });
+    // 128 kbit/s and no tags: nothing but the playlist stands before the frames.
+    const plain = ['-b:a', '128k', '-write_xing', '0', '-id3v2_version', '0'];
+    const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=2'];
+    const mp3 = readFileSync(await film('plain.mp3', ...silence, ...plain));
+    const asset = await upload(written('song.mp3', playlist, mp3));
+    expect(asset).toMatchObject({ status: 'ready', type: 'audio' });
+    expect(asset.duration).toBeLessThan(3);
+    expect(log.filter((line) => line.includes(`${asset.uid} no `))).toEqual([]);
+    const waveform = join(sandbox.dataDir, 'media', asset.uid, 'extras/waveform.json');
+    // The clip that the playlist names is not silent.
+    expect(new Set(JSON.parse(readFileSync(waveform, 'utf8')).peaks)).toEqual(new Set([0]));
+    expect(asked).toEqual([]);
+  });
+
+  it.runIf(ffmpeg)('a picture of a few bytes and of gigapixels has no variants', async () => {
+    const { upload, log } = await start({ ffmpeg });
+    const side = 60_000;
+    const header = Buffer.alloc(13);
+    header.writeUInt32BE(side, 0);
+    header.writeUInt32BE(side, 4);
+    header.set([8, 6], 8);
+    const chunk = (type: string, body: Uint8Array) => {
+      const bytes = Buffer.alloc(12 + body.length);
+      bytes.writeUInt32BE(body.length, 0);
+      bytes.write(type, 4);
+      bytes.set(body, 8);
+      return bytes;
+    };
+    const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+    const scanlines = chunk('IDAT', deflateSync(Buffer.alloc(1000)));
+    const bomb = [signature, chunk('IHDR', header), scanlines, chunk('IEND', Buffer.alloc(0))];
+    const asset = await upload(written('bomb.png', ...bomb));
+    expect(asset).toMatchObject({ status: 'ready', width: side, height: side });
+    expect(log.some((line) => line.startsWith(`asset ${asset.uid} no variants: `))).toBe(true);
+  });
+
+  it.runIf(ffmpeg)('noise in place of the pictures harms nobody else', async () => {
+    const { upload } = await start({ ffmpeg });
+    const bytes = readFileSync(fixture('clip.mp4'));
+    const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];
+    for (let at = from; at < to; at++) bytes[at] = (at * 7919) & 0xff;
+    const [noise, clip] = await Promise.all([
+      upload(written('noise.mp4', bytes)),
+      upload(fixture('clip.mp4')),
+    ]);
+    expect(noise.status).toMatch(/^(ready|failed)$/);
+    expect(clip).toMatchObject({ status: 'ready', thumbnail_url: expect.any(String) });
+  });
+});

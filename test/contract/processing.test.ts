@@ -1,0 +1,339 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { brightness, ffmpeg, film, picture, probe, sound } from '../support/ffmpeg.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+if (!ffmpeg) process.stderr.write('SKIPPED: no ffmpeg and ffprobe here to process with\n');
+
+let sandbox: TestSandbox;
+const log: string[] = [];
+const { call, upload } = rawHttp(() => sandbox);
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ ffmpeg, log: (line) => log.push(line) });
+});
+afterAll(() => sandbox.end());
+
+const infoOf = async (uid: string) => {
+  const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
+  const info = await call('POST', '/playback/info/', {
+    key: '',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ asset_id: uid, playback_token }),
+  });
+  return info.json();
+};
+
+/** Uploaded and processed, with its playback info; it must have come out ready. */
+const ready = async (path: string) => {
+  const asset = await upload(path);
+  expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
+  return { asset, info: await infoOf(asset.uid) };
+};
+
+/** The steps of a master playlist, as told and as ffprobe finds them. */
+const stepsOf = async (masterUrl: string) => {
+  const master = await (await fetch(masterUrl)).text();
+  const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
+  return Promise.all(
+    entries.map(async ([, attributes = '', uri = '']) => {
+      const { streams, format } = await probe(new URL(uri, masterUrl).href);
+      const video = streams.find(({ codec_type }) => codec_type === 'video');
+      const attribute = (name: string) =>
+        new RegExp(`(?:^|,)${name}="?([^",]*(?:,mp4a[^",]*)?)`).exec(attributes)?.[1];
+      return {
+        resolution: attribute('RESOLUTION'),
+        codecs: attribute('CODECS'),
+        bandwidth: Number(attribute('BANDWIDTH')),
+        audioGroup: attribute('AUDIO'),
+        found: {
+          resolution: `${video.width}x${video.height}`,
+          names: streams.map(({ codec_name }) => codec_name),
+          profile: video.profile,
+          level: video.level,
+          seconds: Number(format.duration),
+          packets: Number(video.nb_read_packets),
+        },
+      };
+    }),
+  );
+};
+
+const saved = async (url: string, name: string) => {
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  const path = join(temporaryFolder(), name);
+  writeFileSync(path, Buffer.from(await response.arrayBuffer()));
+  return { path, type: response.headers.get('Content-Type') };
+};
+
+const sizeOf = async (path: string) => {
+  const { width, height, codec_name } = (await probe(path)).streams[0];
+  return { width, height, codec_name };
+};
+
+describe.runIf(ffmpeg)('a video', () => {
+  let clip: Awaited<ReturnType<typeof ready>>;
+  beforeAll(async () => {
+    clip = await ready(fixture('clip.mp4'));
+  });
+
+  it('has a thumbnail, told wherever §2 names `thumbnail_url` (absolute URL)', async () => {
+    const { uid, thumbnail_url } = clip.asset;
+    const url = new RegExp(`^${sandbox.url}/media/${uid}/extras/thumbnail\\.jpg\\?expires=`);
+    expect(thumbnail_url).toMatch(url);
+    const { items } = await (await call('GET', '/videos/')).json();
+    expect(items[0]).toMatchObject({ uid, thumbnail_url: expect.stringMatching(url) });
+    const player = await (await call('GET', `/assets/${uid}/player/`)).json();
+    expect(player.items[0].asset.thumbnail_url).toMatch(url);
+    const { path, type } = await saved(thumbnail_url, 'thumbnail.jpg');
+    expect(type).toBe('image/jpeg');
+    expect(await sizeOf(path)).toEqual({ width: 640, height: 360, codec_name: 'mjpeg' });
+    expect((await fetch(thumbnail_url.replace('thumbnail', 'sprites-0'))).status).toBe(403);
+  });
+
+  it('has a ladder of two steps; ffprobe reads both, and finds what the playlist says', async () => {
+    const [top, lower, ...more] = await stepsOf(clip.info.hls_url.url);
+    expect(more).toEqual([]);
+    expect(top).toMatchObject({
+      resolution: '640x360',
+      codecs: 'avc1.64001f,mp4a.40.2',
+      found: { resolution: '640x360', names: ['h264', 'aac'], packets: 250 },
+    });
+    const level = lower?.found.level.toString(16).padStart(2, '0');
+    expect(lower).toMatchObject({
+      resolution: '320x180',
+      codecs: `avc1.4d40${level},mp4a.40.2`, // 4d: the main profile
+      found: { resolution: '320x180', names: ['h264', 'aac'], profile: 'Main', packets: 250 },
+    });
+    expect(lower?.bandwidth).toBeLessThan(top?.bandwidth as number);
+    for (const step of [top, lower]) expect(step?.found.seconds).toBeCloseTo(10, 0);
+  });
+
+  it('has sprites whose cues cover its duration, each a part of a sheet', async () => {
+    const { url } = clip.info.preview_sprites_url;
+    const vtt = await fetch(url);
+    expect(vtt.headers.get('Content-Type')).toBe('text/vtt; charset=utf-8');
+    const text = await vtt.text();
+    expect(text.startsWith('WEBVTT\n\n')).toBe(true);
+    const cue = /^00:00:([\d.]+) --> 00:00:([\d.]+)\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)$/gm;
+    const cues = [...text.matchAll(cue)];
+    expect(cues.map(([, start]) => Number(start))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(cues.map(([, , end]) => Number(end))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const sheets = new Set(cues.map(([, , , uri = '']) => new URL(uri, url).href));
+    expect(sheets.size).toBe(1);
+    const { path } = await saved([...sheets][0] as string, 'sheet.jpg');
+    const sheet = await sizeOf(path);
+    const places = cues.map(
+      (each) => each.slice(4).map(Number) as [number, number, number, number],
+    );
+    expect(new Set(places.map(String)).size).toBe(10);
+    for (const [x, y, width, height] of places) {
+      expect([width, height]).toEqual([160, 90]);
+      expect(x + width <= sheet.width && y + height <= sheet.height).toBe(true);
+    }
+  });
+
+  it('that begins black has a thumbnail that is not', async () => {
+    const late = await film(
+      'late.mp4',
+      ...['-f', 'lavfi', '-i', 'color=black:size=320x240:duration=6'],
+      ...picture('320x240', 3),
+      ...['-filter_complex', '[0:v][1:v]concat=n=2:v=1', '-pix_fmt', 'yuv420p'],
+    );
+    const { path } = await saved((await ready(late)).asset.thumbnail_url, 'thumbnail.jpg');
+    expect(await brightness(path)).toBeGreaterThan(60);
+  });
+
+  it('that is all black, and of one frame, has one too', async () => {
+    const frame = await film(
+      'frame.mp4',
+      ...['-f', 'lavfi', '-i', 'color=black:size=320x240:duration=0.04', '-pix_fmt', 'yuv420p'],
+    );
+    const { asset } = await ready(frame);
+    expect((await saved(asset.thumbnail_url, 'thumbnail.jpg')).type).toBe('image/jpeg');
+  });
+
+  it('that lies on its side is turned', async () => {
+    const upright = await film('upright.mp4', ...picture('320x240'), '-pix_fmt', 'yuv420p');
+    const { asset, info } = await ready(turned(upright));
+    expect(asset).toMatchObject({ width: 240, height: 320 });
+    const { path } = await saved(asset.thumbnail_url, 'thumbnail.jpg');
+    expect(await sizeOf(path)).toMatchObject({ width: 240, height: 320 });
+    const steps = await stepsOf(info.hls_url.url);
+    expect(steps.map(({ resolution }) => resolution)).toEqual(['240x320', '120x160']);
+  });
+
+  it('of several languages: both steps share their playlists', async () => {
+    const languages = await film(
+      'languages.mp4',
+      ...[...picture('320x240'), ...sound(3, 440), ...sound(3, 880), '-pix_fmt', 'yuv420p'],
+      ...['-map', '0', '-map', '1', '-map', '2', '-metadata:s:a:0', 'language=eng'],
+    );
+    const steps = await stepsOf((await ready(languages)).info.hls_url.url);
+    expect(steps.map(({ audioGroup }) => audioGroup)).toEqual(['audio-1', 'audio-1']);
+    expect(steps[1]?.codecs).toMatch(/^avc1\.4d40..,mp4a\.40\.2$/);
+    expect(steps[1]?.found.names).toEqual(['h264']);
+  });
+
+  it('of a broadcast lasts as long as it lasts, whatever its clock says', async () => {
+    const broadcast = await film(
+      'broadcast.ts',
+      ...[
+        ...picture('320x240', 6),
+        ...sound(6),
+        '-c:v',
+        'libx264',
+        '-pix_fmt',
+        'yuv420p',
+        '-c:a',
+        'aac',
+      ],
+      ...['-output_ts_offset', '5000'],
+    );
+    const { asset, info } = await ready(broadcast);
+    expect(asset.duration).toBeCloseTo(6, 0);
+    for (const { found } of await stepsOf(info.hls_url.url))
+      expect(found.seconds).toBeCloseTo(6, 0);
+  });
+
+  it.each([
+    ['MJPEG and PCM in QuickTime', 'old.mov', ['-c:v', 'mjpeg', '-c:a', 'pcm_s16le']],
+    ['VP8 and Opus in WebM', 'web.webm', ['-c:v', 'libvpx', '-c:a', 'libopus']],
+    ['H.264 and PCM', 'camera.mov', ['-pix_fmt', 'yuv420p', '-c:a', 'pcm_s16le']],
+  ])('%s, which HLS does not carry: both steps are encoded', async (_what, name, codecs) => {
+    const path = await film(name, ...picture('320x240'), ...sound(), ...codecs);
+    const steps = await stepsOf((await ready(path)).info.hls_url.url);
+    expect(steps.map(({ resolution }) => resolution)).toEqual(['320x240', '160x120']);
+    for (const { found, codecs: told, resolution } of steps) {
+      expect(found).toMatchObject({ resolution, names: ['h264', 'aac'], packets: 75 });
+      expect(told).toMatch(/^avc1\.4d40[0-9a-f]{2},mp4a\.40\.2$/);
+    }
+  });
+});
+
+/** A quarter, in the header alone: the matrix of ISO/IEC 14496-12 §8.3.2 (version 0). */
+function turned(path: string): string {
+  const bytes = readFileSync(path);
+  const matrix = bytes.indexOf('tkhd') + 4 + 40;
+  const quarter = [0, 0x10000, 0, -0x10000, 0, 0, 240 * 0x10000, 0, 0x40000000];
+  quarter.forEach((value, at) => {
+    bytes.writeInt32BE(value, matrix + 4 * at);
+  });
+  writeFileSync(path, bytes);
+  return path;
+}
+
+describe.runIf(ffmpeg)('audio', () => {
+  const waveformOf = async (path: string) => {
+    const { asset, info } = await ready(path);
+    const response = await fetch(info.waveform_url.url);
+    expect(response.headers.get('Content-Type')).toBe('application/json');
+    const waveform = (await response.json()) as { duration: number; peaks: number[] };
+    expect(waveform.duration).toBe(asset.duration);
+    expect(waveform.peaks.every((peak) => peak >= 0 && peak <= 1)).toBe(true);
+    return waveform.peaks;
+  };
+
+  it('has a waveform: loud where it is loud, and silent for silence', async () => {
+    const half = ['-af', "volume='if(lt(t,2),1,0)':eval=frame,volume=20dB"];
+    const peaks = await waveformOf(await film('half.wav', ...sound(4), ...half));
+    expect(peaks).toHaveLength(400);
+    expect(Math.min(...peaks.slice(0, 190))).toBeGreaterThan(0.5);
+    expect(Math.max(...peaks.slice(210))).toBe(0);
+    const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=1'];
+    expect(new Set(await waveformOf(await film('silence.wav', ...silence)))).toEqual(new Set([0]));
+  });
+
+  it('louder than full scale is full scale; high notes are not lost', async () => {
+    const loud = ['-af', 'volume=30dB', '-c:a', 'pcm_f32le'];
+    const peaks = await waveformOf(await film('loud.wav', ...sound(1, 15_000), ...loud));
+    expect(Math.min(...peaks.slice(1, -1))).toBe(1);
+  });
+});
+
+describe.runIf(ffmpeg)('an image', () => {
+  const still = (size: string) => [...picture(size, 1), '-frames:v', '1'];
+  const variantsOf = async (path: string) => {
+    const { asset, info } = await ready(path);
+    const sizes = await Promise.all(
+      info.variants.map(async ({ url, width, height }: Variant) => {
+        const name = new URL(url.url).pathname.split('/').at(-1) as string;
+        const { path: at, type } = await saved(url.url, name);
+        if (name === 'source') return { name, width, height };
+        const found = await sizeOf(at);
+        expect({ width, height }).toEqual({ width: found.width, height: found.height });
+        expect(type).toBe(found.codec_name === 'png' ? 'image/png' : 'image/jpeg');
+        return { name, width, height };
+      }),
+    );
+    return { asset, sizes };
+  };
+
+  it('has smaller variants beside the original, with the sizes they claim', async () => {
+    const { asset, sizes } = await variantsOf(await film('wide.jpg', ...still('1400x700')));
+    expect(sizes).toEqual([
+      { name: 'source', width: 1400, height: 700 },
+      { name: 'variant-1280.jpg', width: 1280, height: 640 },
+      { name: 'variant-640.jpg', width: 640, height: 320 },
+      { name: 'variant-320.jpg', width: 320, height: 160 },
+    ]);
+    expect(asset.thumbnail_url).toContain('/variant-320.jpg?');
+  });
+
+  it('that is small already has none', async () => {
+    const { asset, sizes } = await variantsOf(fixture('still.jpg'));
+    expect(sizes).toEqual([{ name: 'source', width: 320, height: 180 }]);
+    expect(asset.thumbnail_url).toBeNull();
+  });
+
+  it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
+    const corner = 'format=rgba,geq=r=200:g=0:b=0:a=if(lt(X+Y\\,40)\\,0\\,255)';
+    const logo = await film('logo.png', ...still('400x400'), '-vf', corner);
+    expect((await variantsOf(logo)).sizes.map(({ name }) => name)).toEqual([
+      'source',
+      'variant-320.png',
+    ]);
+    const opaque = await film('opaque.png', ...still('400x400'), '-pix_fmt', 'rgba');
+    expect((await variantsOf(opaque)).sizes[1]?.name).toBe('variant-320.jpg');
+  });
+
+  it('that lies on its side is as high as it is shown, and so are its variants', async () => {
+    const bytes = readFileSync(await film('flat.jpg', ...still('800x400')));
+    // EXIF, big endian, with one tag: 0x0112, a short, 6.
+    const orientation6 = Buffer.from(
+      'ffe100224578696600004d4d002a00000008000101120003000000010006000000000000',
+      'hex',
+    );
+    const path = join(temporaryFolder(), 'turned.jpg');
+    writeFileSync(path, Buffer.concat([bytes.subarray(0, 2), orientation6, bytes.subarray(2)]));
+    expect((await variantsOf(path)).sizes).toEqual([
+      { name: 'source', width: 400, height: 800 },
+      { name: 'variant-640.jpg', width: 320, height: 640 },
+      { name: 'variant-320.jpg', width: 160, height: 320 },
+    ]);
+  });
+
+  it('that moves is left as it is', async () => {
+    const moving = await film('moving.gif', ...picture('400x200', 1));
+    expect((await variantsOf(moving)).sizes).toHaveLength(1);
+  });
+
+  it('is one whatever it is called', async () => {
+    const renamed = join(temporaryFolder(), 'film.mp4');
+    writeFileSync(renamed, readFileSync(await film('a.png', ...still('400x200'))));
+    expect((await variantsOf(renamed)).asset).toMatchObject({
+      type: 'image',
+      content_type: 'image/png',
+    });
+  });
+
+  type Variant = { url: { url: string }; width: number; height: number };
+});
+
+it.runIf(ffmpeg)('nothing of all that was left out', () => {
+  expect(log.filter((line) => /asset \S+ no /.test(line))).toEqual([]);
+});

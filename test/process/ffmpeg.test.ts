@@ -1,0 +1,75 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { mediactl } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+let home: string;
+beforeEach(() => {
+  home = temporaryFolder();
+});
+afterEach(() => sandbox(['stop']).then(({ code }) => expect(code).toBe(0)));
+
+/** `mediactl sandbox …` with an environment of its own. */
+const sandbox = (args: string[], environment: Record<string, string> = {}) =>
+  mediactl(['sandbox', ...args, '--data', join(home, 'sandbox')], {
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_KEY_STORE: 'file',
+    ...environment,
+  }).finished;
+
+const start = (environment: Record<string, string>) =>
+  sandbox(['start', '--port', '0'], environment);
+
+/** A program called that, in a folder of its own. */
+function program(name: string, ...lines: string[]) {
+  const folder = temporaryFolder();
+  const path = join(folder, name);
+  writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'));
+  chmodSync(path, 0o755);
+  return { folder, path };
+}
+
+const version = 'echo "ffmpeg version 99"';
+
+it('status tells which ffmpeg helps: the one on PATH', async () => {
+  const { folder, path } = program('ffmpeg', version);
+  expect((await start({ PATH: folder })).code).toBe(0);
+  const { stdout } = await sandbox(['status', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ ffmpeg: path, left_out: [] });
+});
+
+it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', async () => {
+  const { folder, path } = program('ffmpeg-99', version);
+  expect((await start({ MEDIACTL_FFMPEG: path })).code).toBe(0);
+  expect((await sandbox(['status'])).stdout).toContain(path);
+  await sandbox(['stop']);
+  expect((await start({ MEDIACTL_FFMPEG: 'ffmpeg-99', PATH: folder })).code).toBe(0);
+  expect((await sandbox(['status'])).stdout).toContain(path);
+});
+
+it('without one, status and the log tell what is left out', async () => {
+  const { folder } = program('ffmpeg', 'exit 1'); // what does not run is none
+  expect((await start({ PATH: folder })).code).toBe(0);
+  const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
+  expect(status.ffmpeg).toBeNull();
+  expect(status.left_out).toContain('thumbnails');
+  const { stdout } = await sandbox(['status']);
+  expect(stdout).toMatch(/^ffmpeg\s+not found$/m);
+  expect(stdout).toContain(status.left_out.join(', '));
+  const { stdout: log } = await sandbox(['logs']);
+  expect(log.match(/no ffmpeg: assets go without thumbnails, /g)).toHaveLength(1);
+});
+
+it.each([
+  ['is not there', () => '/nowhere/ffmpeg', 'ENOENT'],
+  ['is not on PATH', () => 'no-such-ffmpeg', 'it is not on PATH'],
+  ['fails', () => program('ffmpeg', 'exit 1').path, 'Command failed'],
+  ['is something else', () => program('ffmpeg', 'echo hello').path, 'it is no ffmpeg'],
+])('a named one that %s: the sandbox does not start, and says so', async (_what, named, reason) => {
+  const { code, stderr } = await start({ MEDIACTL_FFMPEG: named() });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/MEDIACTL_FFMPEG is \S+, which cannot be used: /);
+  expect(stderr).toContain(reason);
+});

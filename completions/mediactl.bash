@@ -19,7 +19,7 @@ _mediactl() {
     [[ $word == = ]] && continue
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--set|--set-json|--body|--tagged|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--theme|--lines) skip=$word ;;
+      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--set|--set-json|--body|--tagged|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines) skip=$word ;;
       -*) ;;
       *)
         case "$path${path:+ }$word" in
@@ -177,7 +177,7 @@ _mediactl() {
     'config path') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'doctor') words='' flags='--learn --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox') words='start stop status reset logs' flags='' values=() ;;
-    'sandbox start') words='' flags='--port --data --auto-play --theme --foreground --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
+    'sandbox start') words='' flags='--port --data --foreground --seed --strict --fault --rate-limit --session-lifetime --token-lifetime --credits --max-upload-size --storage --auto-play --theme --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox stop') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox status') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox reset') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;

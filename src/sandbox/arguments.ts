@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { ArgumentError } from './argument-error.ts';
 import { parseFault } from './faults/parse.ts';
 import { defaults, type SandboxOptions, type Theme, themes } from './options.ts';
 
@@ -35,10 +36,10 @@ export function readArguments(args: readonly string[]): Arguments {
   const number = (name: Exclude<keyof typeof values, 'fault' | 'strict' | 'auto-play'>) => {
     const text = values[name];
     if (text !== undefined && !/^\d+(\.\d+)?$/.test(text))
-      throw new Error(`--${name} takes a number, not '${text}'`);
+      throw new ArgumentError(`--${name} takes a number, not '${text}'`);
     return text === undefined ? undefined : Number(text);
   };
-  if (!values.data) throw new Error('--data is required');
+  if (!values.data) throw new ArgumentError('--data is required');
   values.fault?.forEach(parseFault);
   const rateLimit = values['rate-limit'];
   return given({
@@ -59,13 +60,13 @@ export function readArguments(args: readonly string[]): Arguments {
 
 function themeOf(text: string): Theme {
   const theme = themes.find((each) => each === text);
-  if (!theme) throw new Error(`--theme is one of ${themes.join(', ')}`);
+  if (!theme) throw new ArgumentError(`--theme is one of ${themes.join(', ')}`);
   return theme;
 }
 
 function rateLimitOf(text: string): { limit: number; windowSeconds: number } {
   const [, limit, seconds] = /^(\d+)\/(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  if (!Number(seconds)) throw new Error(`--rate-limit takes LIMIT/SECONDS, not '${text}'`);
+  if (!Number(seconds)) throw new ArgumentError(`--rate-limit takes LIMIT/SECONDS, not '${text}'`);
   return { limit: Number(limit), windowSeconds: Number(seconds) };
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { uploadPath } from './routes/uploads.ts';
+import { uploadPath } from './http.ts';
 
 /** What a connection may cost. Each ends with the connection closed. */
 export type Bounds = {

@@ -10,6 +10,9 @@ export type App = OpenAPIHono<Env>;
 
 export const apiPrefix = '/api/external/v1';
 
+/** §4 Upload: sessions are made here, and live below it. */
+export const uploadPath = `${apiPrefix}/upload/`;
+
 /** "A call needing a scope that the key lacks returns 403." (§5.4) */
 export const scoped =
   (scope: Scope): MiddlewareHandler<Env> =>

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ArgumentError } from './argument-error.ts';
 import { readArguments } from './arguments.ts';
 import { createSandbox, type Sandbox } from './create.ts';
 import { findFfmpeg } from './media/find-ffmpeg.ts';
@@ -76,7 +77,8 @@ function writeWhole(path: string, value: unknown): void {
   renameSync(`${path}.tmp`, path);
 }
 
+/** 2 where what it was told is at fault, as for mediactl itself. */
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
-  process.exit(1);
+  process.exit(error instanceof ArgumentError ? 2 : 1);
 });

@@ -1,3 +1,4 @@
 declare module 'hash-wasm/dist/blake3.umd.min.js' {
-  export { createBLAKE3 } from 'hash-wasm';
+  const blake3: Pick<typeof import('hash-wasm'), 'createBLAKE3'>;
+  export default blake3;
 }

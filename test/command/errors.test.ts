@@ -351,7 +351,7 @@ describe('the key appears in no output', () => {
 it('a noun without a verb shows its help on stderr, and ends 2', async () => {
   const { code, stdout, stderr } = await cli.run(['assets']);
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(/^Usage: mediactl assets .*\n\nList, change/);
+  expect(stderr).toMatch(/^Usage: mediactl assets .*\n\nList, [a-z]/);
   expect(stderr).not.toContain('error:');
 });
 

@@ -29,7 +29,7 @@ describe('sandbox start --fault', () => {
 
   it('one that is not understood: it does not start, and what there is is told', async () => {
     const { code, stderr } = await start('--fault', 'cut-aftr=1MiB');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain("cause: --fault 'cut-aftr=1MiB': there is no fault 'cut-aftr'");
     expect(stderr).toContain('there are cut-after=SIZE, silent-after=SIZE');
     expect((await status()).running).toBe(false);
@@ -41,7 +41,7 @@ it('--seed fills a new one; one that has assets is left alone', async () => {
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
   await cli.run(['sandbox', 'stop']);
   const { code, stderr } = await start('--seed', '250');
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stderr).toContain('--seed fills an empty sandbox, and this one has assets already');
   await start();
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
@@ -79,10 +79,11 @@ it.each([
   expect((await status()).running).toBe(false);
 });
 
-it('one that runs already keeps the options it was started with, and that is said', async () => {
-  await start('--credits', '7');
-  const again = await start('--credits', '9');
-  expect(again.code).toBe(0);
-  expect(again.stderr).toContain('it runs with the options it was started with');
-  expect((await start()).stderr).not.toContain('options');
+it('one that runs already is no other one: exit 2, unless it has what is asked for', async () => {
+  await start('--credits', '7', '--strict');
+  const other = await start('--credits', '9');
+  expect(other.code).toBe(2);
+  expect(other.stderr).toContain('it was started with --strict --credits=7');
+  for (const args of [[], ['--strict'], ['--credits', '7']])
+    expect((await start(...args)).code).toBe(0);
 });

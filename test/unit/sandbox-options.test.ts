@@ -19,7 +19,7 @@ it('what a person types arrives in bytes and seconds', () => {
       ...['--fault', 'cut-after=20MiB,times=2', '--fault', 'lost-answer', '--strict'],
       ...['--seed', '1000', '--rate-limit', '5/10s', '--session-lifetime', '1h30m'],
       ...['--token-lifetime', '500ms', '--credits', '0', '--max-upload-size', '8MiB'],
-      ...['--storage', '10GB'],
+      ...['--storage', '10GB', '--auto-play', '--theme', 'light'],
     ),
   ).toEqual({
     dataDir: '/d',
@@ -33,8 +33,10 @@ it('what a person types arrives in bytes and seconds', () => {
     credits: 0,
     maxUploadBytes: 8 * 1024 * 1024,
     storageBytes: 10_000_000_000,
+    player: { autoPlay: true, theme: 'light' },
   });
-  expect(told()).toEqual({ dataDir: '/d', port: 4520 });
+  const player = { autoPlay: false, theme: 'dark' };
+  expect(told()).toEqual({ dataDir: '/d', port: 4520, player });
 });
 
 it.each([

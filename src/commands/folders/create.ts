@@ -31,7 +31,7 @@ export function create(command: Command, run: Run): void {
     );
 }
 
-export function partsOf(path: string): string[] {
+function partsOf(path: string): string[] {
   const parts = path.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
   return parts;

@@ -130,7 +130,8 @@ export async function untilRunning(
   const reason = log.trim().split('\n').at(-1) ?? '';
   throw new MediactlError('the sandbox did not start', {
     code: 'sandbox_failed',
-    exitCode: exitCodes.unclassified,
+    // It ends with 2 where what it was told cannot be.
+    exitCode: child.exitCode === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
     reason,
     hint: reason.includes('EADDRINUSE')
       ? 'mediactl sandbox start --port 0, for any port that is free'

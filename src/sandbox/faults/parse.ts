@@ -1,3 +1,4 @@
+import { ArgumentError } from '../argument-error.ts';
 import { type ErrorStatus, errorStatuses } from '../service-error.ts';
 import { bytesOf, millisecondsOf } from './quantities.ts';
 
@@ -114,10 +115,10 @@ const usageOf = ({ usage, narrowedBy }: Kind) =>
 /**
  * Reads `NAME[=VALUE][,KEY=VALUE]…`.
  *
- * @throws Error that names the part it does not take, and what there is instead; one line
+ * @throws ArgumentError that names the part it does not take, and what there is instead; one line
  */
 export function parseFault(spec: string): Fault {
-  const refused = (why: string) => new Error(`--fault '${spec}': ${why}`);
+  const refused = (why: string) => new ArgumentError(`--fault '${spec}': ${why}`);
   const [first = '', ...rest] = spec.split(',');
   const [name, value] = halves(first);
   const kind = Object.hasOwn(kinds, name) ? kinds[name as FaultName] : undefined;

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { ArgumentError } from '../argument-error.ts';
 
 /** It tells its version in a fraction of a second; what does not is no ffmpeg. */
 const answerMs = 10_000;
@@ -19,7 +20,8 @@ export async function findFfmpeg(
   if (named) {
     const path = /[/\\]/.test(named) ? resolve(named) : await onPath(named, searchPath);
     const problem = path ? await problemOf(path) : 'it is not on PATH';
-    if (problem) throw new Error(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
+    if (problem)
+      throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
     return path;
   }
   const path = await onPath('ffmpeg', searchPath);

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { type App, apiPrefix, type Env, scoped } from '../http.ts';
+import { type App, type Env, scoped, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow } from '../store/sessions.ts';
 import { parentIn } from './folders.ts';
 
-export const uploadPath = `${apiPrefix}/upload/`;
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
 /** §4 Upload (TUS). "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */

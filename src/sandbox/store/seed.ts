@@ -1,3 +1,4 @@
+import { ArgumentError } from '../argument-error.ts';
 import type { Store, Value } from './database.ts';
 
 /** More would keep a start waiting. */
@@ -47,9 +48,9 @@ const dayMs = 86_400_000;
  */
 export function seed(store: Store, workspace: string, count: number, now: number): void {
   if (!Number.isSafeInteger(count) || count < 1 || count > mostSeeded)
-    throw new Error(`--seed takes a number from 1 to ${mostSeeded}`);
+    throw new ArgumentError(`--seed takes a number from 1 to ${mostSeeded}`);
   if (store.get('SELECT 1 FROM assets LIMIT 1'))
-    throw new Error('--seed fills an empty sandbox, and this one has assets already');
+    throw new ArgumentError('--seed fills an empty sandbox, and this one has assets already');
   const chance = new Chance(4520);
   const today = Math.floor(now / dayMs) * dayMs;
   store.transaction(() => {

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wholeTree } from '../../src/program.ts';
+import { describe as describeTree, leaves } from '../../src/reference/tree.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/*
+ * Every example of every command, as it stands in the help, typed into bash by a user who has what
+ * it speaks of: files, folders, profiles, a player.
+ */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const examples = leaves(describeTree(await wholeTree('0.0.0'))).flatMap(
+  (command) => command.examples,
+);
+
+/** Those that are not to be run here, and where they are. */
+const elsewhere: Record<string, string> = {
+  'mediactl sandbox logs -f': 'runs until it is interrupted: test/command/sandbox.test.ts',
+  'mediactl auth login --base-url https://media.example.com':
+    'asks for a key at a terminal: test/process/terminal.test.ts',
+};
+
+/** Those that end with another code than 0 here, and why. */
+const codes: Record<string, { code: number; why: string }> = {
+  'mediactl assets rm @last': { code: 2, why: 'asks, and nobody sits there' },
+  'mediactl videos rm @last': { code: 2, why: 'asks, and nobody sits there' },
+  'mediactl assets thumb @last -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
+  'mediactl videos thumb @last -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
+  'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
+  'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'no such upload' },
+};
+
+let sandbox: TestSandbox;
+let clip: string;
+const { call, upload } = rawHttp(() => sandbox);
+beforeAll(async () => {
+  sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+  clip = (await upload(fixture('clip.mp4'), { asset_name: 'intro' })).uid;
+});
+afterAll(() => sandbox.end());
+
+type Folder = { uid: string; name: string; children: Folder[] };
+
+/** The folders that examples speak of, before one of them is run: those that it makes are not there. */
+async function arrangeFolders(line: string): Promise<void> {
+  const path = `/workspaces/${sandbox.workspace}/folders/`;
+  const tree = (await (await call('GET', path)).json()) as Folder[];
+  const { items } = await (await call('GET', '/assets/?limit=100')).json();
+  for (const { uid, parent } of items) if (parent) await call('DELETE', `/assets/${uid}/`);
+  const remove = async ({ uid, children }: Folder): Promise<void> => {
+    for (const child of children) await remove(child);
+    await call('DELETE', `${path}${uid}/`);
+  };
+  for (const folder of tree) await remove(folder);
+  if (/folders create/.test(line)) return;
+  const make = async (name: string, parent_uid?: string) => {
+    const body = JSON.stringify({ name, ...(parent_uid && { parent_uid }) });
+    const headers = { 'content-type': 'application/json' };
+    return (await (await call('POST', path, { headers, body })).json()).uid as string;
+  };
+  const [campaigns, archive] = [await make('Campaigns'), await make('Archive')];
+  await make('2026', line.includes('/Archive/2026') ? archive : campaigns);
+}
+
+async function arrangeHome(): Promise<{
+  home: string;
+  env: Record<string, string>;
+  token: string;
+}> {
+  const home = temporaryFolder();
+  for (const folder of ['bin', 'config', 'state', 'rushes', '.zfunc', '.config/fish/completions'])
+    mkdirSync(join(home, folder), { recursive: true, mode: 0o700 });
+  symlinkSync(join(root, 'bin/mediactl.js'), join(home, 'bin/mediactl'));
+  copyFileSync(fixture('clip.mp4'), join(home, 'clip.mp4'));
+  copyFileSync(fixture('clip.mp4'), join(home, 'in.mov'));
+  copyFileSync(fixture('still.jpg'), join(home, 'rushes/still.jpg'));
+  writeFileSync(join(home, 'key.txt'), sandbox.key);
+  writeFileSync(join(home, 'domains.txt'), 'news.example.com\n');
+  const { playback_token: token } = await (await call('GET', `/assets/${clip}/player/`)).json();
+  writeFileSync(join(home, 'token.txt'), token);
+  writeFileSync(join(home, 'state/last-upload'), clip);
+  // What a player and a converter do is theirs; that they are called is ours.
+  writeFileSync(
+    join(home, 'bin/mpv'),
+    '#!/bin/sh\ncase "$1" in http*) exit 0 ;; *) exit 1 ;; esac\n',
+  );
+  writeFileSync(join(home, 'bin/ffmpeg'), '#!/bin/sh\ncat in.mov\n');
+  for (const program of ['mpv', 'ffmpeg']) chmodSync(join(home, 'bin', program), 0o755);
+  const profile = {
+    ...{ baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace },
+  };
+  const profiles = { default: profile, staging: profile };
+  writeFileSync(
+    join(home, 'config/config.json'),
+    JSON.stringify({ current: 'default', profiles }),
+    { mode: 0o600 },
+  );
+  const env = {
+    PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+    HOME: home,
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_KEY_STORE: 'file',
+  };
+  return { home, env, token };
+}
+
+it('those that are not run, or fail, are examples still', () => {
+  for (const line of [...Object.keys(elsewhere), ...Object.keys(codes)])
+    expect(examples).toContain(line);
+});
+
+describe('examples', () => {
+  it.each(examples.filter((line) => !(line in elsewhere)))('%s', async (line) => {
+    const { home, env, token } = await arrangeHome();
+    if (line.includes('/Campaigns') || line.includes('/Archive')) await arrangeFolders(line);
+    if (line.includes('old.example.com'))
+      await call('POST', `/workspaces/${sandbox.workspace}/embed-domains/`, {
+        headers: { 'content-type': 'application/json' },
+        body: '{"domain":"old.example.com"}',
+      });
+    if (line.includes('auth switch'))
+      await promisify(execFile)('mediactl', ['auth', 'rename', 'staging', 'production'], { env });
+    const typed = line
+      .replace('https://media.example.com', sandbox.url)
+      .replace(/\bUID\b/, clip)
+      .replace(/\bTOKEN\b/, token)
+      // the ports that people choose may be taken here
+      .replace('sandbox start', 'sandbox start --port 0')
+      .replace('--port 0 --port 4600', '--port 0');
+    const run = promisify(execFile)('bash', ['-c', `set -o pipefail; ${typed}`], {
+      ...{ cwd: home, env, timeout: 25_000 },
+    });
+    // One waits for stdin only where it is told to read it.
+    run.child.stdin?.end();
+    const ended = await run.then(
+      ({ stderr }) => ({ code: 0, stderr }),
+      ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
+    );
+    if (line.startsWith('mediactl sandbox start'))
+      await promisify(execFile)(
+        'mediactl',
+        ['sandbox', 'stop', ...(line.includes('--data') ? ['--data', './media-sandbox'] : [])],
+        { cwd: home, env },
+      );
+    const expected = line === 'mediactl sandbox logs' ? 3 : (codes[line]?.code ?? 0);
+    expect(ended).toEqual({ code: expected, stderr: ended.code === expected ? ended.stderr : '' });
+  });
+});

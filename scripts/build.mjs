@@ -79,6 +79,9 @@ const node = {
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
+  // Packages that ask where they are get the bundle's own place.
+  define: { 'import.meta.url': 'bundleUrl' },
+  inject: ['scripts/bundle-url.mjs'],
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
   external,
   plugins: [lazyParts, unusedModules],

@@ -1,4 +1,4 @@
-import { SingleBar } from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
 import type { Clock } from '../clock.ts';
 import type { UploadEvent } from '../upload/events.ts';
 import { bytes, duration, printable } from './printable.ts';
@@ -21,7 +21,8 @@ export async function openProgress(
     return { show: (event) => terminal.say(JSON.stringify(event)), close: () => {} };
   if (chosen === 'none') return { show: (event) => sayNotice(event, terminal), close: () => {} };
   if (chosen === 'plain') return new PlainProgress(terminal, clock);
-  return new BarProgress(terminal, clock, await openSpinner(terminal));
+  const { SingleBar: Bar } = await import('./cli-progress.lazy.ts');
+  return new BarProgress(terminal, clock, await openSpinner(terminal), Bar);
 }
 
 function sayNotice(event: UploadEvent, terminal: Terminal): void {
@@ -124,10 +125,13 @@ class BarProgress implements Progress {
   #bar: SingleBar | undefined;
   #countdown: NodeJS.Timeout | undefined;
 
-  constructor(terminal: Terminal, clock: Clock, spinner: Spinner) {
+  readonly #Bar: typeof SingleBar;
+
+  constructor(terminal: Terminal, clock: Clock, spinner: Spinner, Bar: typeof SingleBar) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#spinner = spinner;
+    this.#Bar = Bar;
   }
 
   show(event: UploadEvent): void {
@@ -165,7 +169,7 @@ class BarProgress implements Progress {
       left: this.#rate.left(size - sent),
     };
     if (!this.#bar) {
-      this.#bar = new SingleBar({
+      this.#bar = new this.#Bar({
         stream: this.#terminal.stderr as NodeJS.WriteStream,
         format: '  {bar} {percentage}% | {done} acknowledged | {rate} | {left} left{note}',
         barCompleteChar: '█',

@@ -40,17 +40,26 @@ export async function openWithPlayer(
   }
 }
 
+/** Openers leave at once, or stay as long as what they opened; one that cannot, says so at once. */
+const openerPatienceMs = 1_000;
+
 /** Hands it to the desktop; what opens it goes on after this process. */
-export async function openWithDefault(target: URL): Promise<void> {
+export async function openWithDefault({ clock, signal }: Context, target: URL): Promise<void> {
   const { open } = await import('./open.lazy.ts');
   const child = await open(target.href);
-  const [code] = await Promise.race([
-    once(child, 'exit'),
-    new Promise<[number]>((resolve) => setTimeout(() => resolve([0]), 1000).unref()),
-  ]).catch((error: NodeJS.ErrnoException) => {
-    throw playerFailed('the default application', error.message);
-  });
-  if (code) throw playerFailed('the default application', `exit code ${code}`);
+  const patience = new AbortController();
+  const failure = await Promise.race([
+    once(child, 'exit').then(
+      ([code]) => (code ? `exit code ${code}` : undefined),
+      (error: Error) => error.message,
+    ),
+    clock
+      .sleep(openerPatienceMs, AbortSignal.any([signal, patience.signal]))
+      .catch(() => undefined),
+  ]);
+  patience.abort();
+  signal.throwIfAborted();
+  if (failure) throw playerFailed('the default application', failure);
 }
 
 const playerFailed = (player: string, reason: string) =>

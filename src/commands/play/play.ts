@@ -69,7 +69,7 @@ export const play: Define = (command, run) => {
         if (context.onlyPretends(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
         const resumeSeconds = info.resume_position_seconds ?? 0;
         if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
-        else if (options.player === undefined) await openWithDefault(best.url);
+        else if (options.player === undefined) await openWithDefault(context, best.url);
         else await openWithPlayer(context, options.player, best.url, resumeSeconds);
         return nothing;
       }),

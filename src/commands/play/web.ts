@@ -31,6 +31,6 @@ export async function openAsPage(
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
   await writeFile(`${path}.part`, html, { mode: 0o600 });
   await rename(`${path}.part`, path);
-  await openWithDefault(pathToFileURL(path));
+  await openWithDefault(context, pathToFileURL(path));
   return path;
 }

@@ -3,7 +3,6 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import mime from 'mime/lite';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 
@@ -20,6 +19,7 @@ export async function filesIn(
     files.push(...(isDirectory ? await filesUnder(path) : [path]));
   }
   if (files.length === 0) throw usageError('no files in there', 'check the paths');
+  const { mime } = await import('./mime.lazy.ts');
   return [...new Set(files)].map((path) => ({
     path,
     contentType: contentType ?? mime.getType(path) ?? undefined,

@@ -5,9 +5,9 @@ import { powershellCompletion } from './powershell.ts';
 import { zshCompletion } from './zsh.ts';
 
 /** The shells that are completed for: how their script is made, and its file in `completions/`. */
-export const shells: Record<string, { file: string; script(tree: CommandNode): string }> = {
+export const shells = {
   bash: { file: 'mediactl.bash', script: bashCompletion },
   zsh: { file: '_mediactl', script: zshCompletion },
   fish: { file: 'mediactl.fish', script: fishCompletion },
   powershell: { file: 'mediactl.ps1', script: powershellCompletion },
-};
+} satisfies Record<string, { file: string; script(tree: CommandNode): string }>;

@@ -1,7 +1,8 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { type Define, example } from '../../commands/command.ts';
-import { shells } from '../shells/shells.ts';
 import { describe } from '../tree.ts';
+
+const shellNames = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const completion: Define = (command, run) => {
   example(
@@ -14,11 +15,12 @@ export const completion: Define = (command, run) => {
     .description(
       'Prints the script that makes a shell complete commands, options, and the names of profiles, workspaces, folders and assets. For PowerShell: mediactl completion powershell | Out-String | Invoke-Expression.',
     )
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
+    .addArgument(new Argument('<shell>', 'which shell').choices(shellNames))
     .action(
       run(async (context, shell) => {
+        const { shells } = await import('../shells/shells.lazy.ts');
         const tree = describe((await context.commandTree()) as Command);
-        return { kind: 'raw', text: shells[shell]?.script(tree) ?? '' } as const;
+        return { kind: 'raw', text: shells[shell].script(tree) } as const;
       }),
     );
 };

@@ -1,0 +1,1 @@
+export { shells } from './shells.ts';

@@ -1,0 +1,257 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { type Answer, record } from '../support/recording-server.ts';
+
+const uid = '00000000-0000-4000-8000-000000000001';
+const key = 'a-key-of-this-test';
+const token = 'a.playback.token';
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli({ NO_COLOR: '1' });
+});
+
+/** A service whose asset plays as `info` says; below /media/ are the bytes it speaks of. */
+async function playing(info: object, media: (path: string) => Answer = () => ({ body: 'bytes' })) {
+  const { url, requests } = await record(({ path, headers }) => {
+    const here = `http://${headers.host}`;
+    const said = (value: object) => JSON.parse(JSON.stringify(value).replaceAll('HERE', here));
+    if (path.endsWith('/player/'))
+      return { body: { uid, playback_token: token, player_config: { theme: 'light' }, items: [] } };
+    if (path.endsWith('/playback/info/')) return { body: said(info) };
+    if (path.startsWith('/media/')) return media(path);
+    return { body: { uid, name: 'A </script> name' } };
+  });
+  const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
+  const run = (...args: string[]) => cli.run(['play', uid, ...args], { environment });
+  const plain = async (...args: string[]) => {
+    const { code, stdout } = await run(...args);
+    return { code, stdout: stdout.replaceAll(url, 'HERE') };
+  };
+  return { url, requests, run, plain };
+}
+
+const variants = [
+  { url: { url: 'HERE/media/s.jpg' }, width: 320, height: 180 },
+  { url: 'HERE/media/l.jpg', size: '1920x1080' },
+  { url: { url: 'HERE/media/m.jpg', expires_at: '2026-03-01T16:00:00Z' }, width: 640, height: 360 },
+];
+
+describe('each type has a view of its own (§2: "branch on `type`")', () => {
+  it.each<[string, object, string[]]>([
+    [
+      'video',
+      {
+        ...{
+          type: 'video',
+          hls_url: { url: 'HERE/media/m.m3u8' },
+          source_url: { url: 'HERE/media/f' },
+        },
+        preview_sprites_url: { url: 'HERE/media/s.vtt' },
+        chapters: [
+          { title: 'One\u001b[2J', start_time: 0 },
+          { title: 'Two', start_time: 61 },
+        ],
+        resume_position_seconds: 75,
+      },
+      [
+        ...['type\tvideo', 'hls\tHERE/media/m.m3u8', 'file\tHERE/media/f'],
+        ...[
+          'sprites\tHERE/media/s.vtt',
+          'chapters\t0s One\\u001b[2J',
+          ' \t1:01 Two',
+          'resume at\t1:15',
+        ],
+      ],
+    ],
+    [
+      'audio',
+      {
+        ...{
+          type: 'audio',
+          source: 'HERE/media/a.mp3',
+          waveform_url: { url: 'HERE/media/w.json' },
+        },
+        subtitle_tracks: [{ url: 'HERE/media/en.vtt', language: 'en', label: 'English' }, 'HERE/x'],
+      },
+      [
+        ...['type\taudio', 'file\tHERE/media/a.mp3', 'waveform\tHERE/media/w.json'],
+        ...['subtitles\tEnglish en HERE/media/en.vtt', ' \tHERE/x'],
+      ],
+    ],
+    [
+      'image',
+      { type: 'image', variants },
+      [
+        'type\timage',
+        'image 1920x1080\tHERE/media/l.jpg',
+        'image 640x360\tHERE/media/m.jpg\t2026-03-01T16:00:00Z',
+        'image 320x180\tHERE/media/s.jpg',
+      ],
+    ],
+    [
+      'document',
+      {
+        type: 'document',
+        url: 'HERE/media/d.pdf',
+        thumbnails: [{ page: 1, url: 'HERE/media/1.jpg' }],
+      },
+      ['type\tdocument', 'document\tHERE/media/d.pdf', 'pages\t1 HERE/media/1.jpg'],
+    ],
+    [
+      'third_party',
+      { type: 'third_party', embed_url: 'HERE/media/embed' },
+      ['type\tthird_party', 'embed\tHERE/media/embed', 'note\ta page of its provider, no stream'],
+    ],
+  ])('%s', async (_type, info, lines) => {
+    const { plain } = await playing(info);
+    expect(await plain()).toEqual({ code: 0, stdout: `${lines.join('\n')}\n` });
+  });
+});
+
+describe('--check for every type', () => {
+  it.each<[string, object, string]>([
+    ['audio', { type: 'audio', source: { url: 'HERE/media/a.mp3' } }, 'file'],
+    ['image', { type: 'image', variants }, 'image'],
+    ['document', { type: 'document', url: 'HERE/media/d.pdf' }, 'document'],
+    ['third_party', { type: 'third_party', embed_url: 'HERE/media/embed' }, 'embed'],
+  ])('%s: what is there plays, what is gone exits 12 and is named', async (_type, info, kind) => {
+    const whole = await playing(info);
+    const report = JSON.parse((await whole.run('--check', '--json')).stdout);
+    expect(report).toMatchObject({ asset_uid: uid, kind, plays: true });
+    const gone = await playing(info, () => ({ status: 404, body: 'gone' }));
+    const { code, stdout, stderr } = await gone.run('--check', '--json');
+    expect([code, JSON.parse(stdout).plays]).toEqual([12, false]);
+    expect(JSON.parse(stderr).error).toMatchObject({ code: 'playback_broken', cause: 'HTTP 404' });
+  });
+
+  it('neither key nor token goes with the media', async () => {
+    const { run, requests } = await playing({ type: 'document', url: 'HERE/media/d.pdf' });
+    await run('--check');
+    const fetched = requests.filter(({ path }) => path.startsWith('/media/'));
+    expect(fetched).toHaveLength(1);
+    expect(JSON.stringify(fetched)).not.toMatch(new RegExp(`${key}|${token}`));
+  });
+});
+
+describe('--size', () => {
+  it.each([
+    ['320x180', 's'],
+    ['321x100', 'm'],
+    ['640', 'm'],
+    ['641', 'l'],
+    ['5000x5000', 'l'],
+  ])('%s: the smallest that covers it, else the largest', async (size, name) => {
+    const { plain } = await playing({ type: 'image', variants });
+    expect((await plain('--size', size, '--url')).stdout).toBe(`HERE/media/${name}.jpg\n`);
+  });
+
+  it('of what is no image: exit 12; what is no size: exit 2', async () => {
+    const { run } = await playing({ type: 'document', url: 'HERE/media/d.pdf' });
+    expect((await run('--size', '640x360')).code).toBe(12);
+    expect((await run('--size', 'large')).code).toBe(2);
+  });
+});
+
+describe('blocked: "nothing is to be played"', () => {
+  it.each([[], ['--url'], ['--check'], ['--open'], ['--player', 'true'], ['--web']])(
+    'exit 12: %j %j',
+    async (...args) => {
+      const { run, requests } = await playing({
+        type: 'video',
+        blocked: true,
+        source_url: { url: 'HERE/media/f' },
+      });
+      const { code, stdout } = await run(...args);
+      expect([code, stdout]).toEqual([12, '']);
+      expect(requests.filter(({ path }) => path.startsWith('/media/'))).toEqual([]);
+    },
+  );
+
+  it('--info shows it as it is', async () => {
+    const { run } = await playing({ type: 'video', blocked: true });
+    const { code, stdout } = await run('--info', '--jq', '.blocked');
+    expect([code, stdout]).toEqual([0, 'true\n']);
+  });
+});
+
+describe('players', () => {
+  /** A program that writes its arguments down, and ends with a code. */
+  const program = (name: string, code = 0) => {
+    const folder = join(cli.home, 'bin');
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\nprintf '%s\\n' "$@" > '${cli.home}/played'\nexit ${code}\n`);
+    chmodSync(path, 0o755);
+    return path;
+  };
+  const played = () => readFileSync(join(cli.home, 'played'), 'utf8').trimEnd().split('\n');
+
+  it('are given the URL and where to begin, without a shell', async () => {
+    const { run, url } = await playing({
+      type: 'video',
+      hls_url: { url: 'HERE/media/m.m3u8?a=$(id)&b=;' },
+      resume_position_seconds: 12,
+    });
+    expect((await run('--player', `${program('mpv')} --fs`)).code).toBe(0);
+    expect(played()).toEqual(['--fs', '--start=12', `${url}/media/m.m3u8?a=$(id)&b=;`]);
+  });
+
+  it('one that fails, or is not there', async () => {
+    const { run } = await playing({ type: 'video', source_url: { url: 'HERE/media/f' } });
+    const failed = await run('--player', program('vlc', 3));
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('exit code 3')]);
+    expect((await run('--player', '/no/such/player')).code).toBe(2);
+    expect((await run('--player', 'mpv', '--url')).code).toBe(2);
+  });
+
+  /** As a program of its own: its PATH is what finds the desktop's opener. */
+  const asProgram = async (url: string, ...args: string[]) => {
+    program('xdg-open');
+    const root = fileURLToPath(new URL('../..', import.meta.url));
+    return promisify(execFile)(
+      process.execPath,
+      [join(root, 'bin/mediactl.js'), 'play', uid, ...args],
+      {
+        env: {
+          ...{ PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`, HOME: cli.home },
+          ...{ MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: `${cli.home}/state` },
+          ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url },
+        },
+      },
+    );
+  };
+
+  it('--open hands the URL to the desktop', async () => {
+    const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });
+    await asProgram(url, '--open');
+    expect(played()).toEqual([`${url}/media/embed`]);
+  });
+
+  it('--web opens a page of this machine, 0600, that holds neither key nor token', async () => {
+    const { url } = await playing({ type: 'video', source_url: { url: 'HERE/media/f' } });
+    const { stderr } = await asProgram(url, '--web');
+    const path = stderr.trim();
+    expect(played()).toEqual([`file://${path}`]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const page = readFileSync(path, 'utf8');
+    expect(page).toContain(`${url}/media/f`);
+    expect(page).toContain('data-theme="light"');
+    expect(page).not.toMatch(new RegExp(`${key}|${token}`));
+    expect(page).not.toContain('A </script> name');
+  });
+});
+
+it.each([['javascript:alert(1)'], ['file:///etc/passwd'], ['--script=/tmp/x.lua'], ['not a url']])(
+  'a media URL that is none is not played: %s',
+  async (address) => {
+    const { run } = await playing({ type: 'document', url: address });
+    const { code, stderr } = await run('--player', 'true');
+    expect([code, stderr]).toEqual([12, expect.stringContaining('is none')]);
+  },
+);

@@ -19,7 +19,7 @@ _mediactl() {
     [[ $word == = ]] && continue
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--set|--set-json|--body|--tagged|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines) skip=$word ;;
+      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--set|--set-json|--body|--tagged|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--include|--exclude|--from-list|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines) skip=$word ;;
       -*) ;;
       *)
         case "$path${path:+ }$word" in
@@ -104,6 +104,7 @@ _mediactl() {
     --folder) _mediactl_names folders "$cur"; return ;;
     --body) _mediactl_names files "$cur"; return ;;
     -o|--output) _mediactl_names files "$cur"; return ;;
+    --from-list) _mediactl_names files "$cur"; return ;;
     --on-expired) COMPREPLY=($(compgen -W 'restart fail' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto bar plain json none' -- "$cur")); return ;;
     -f|--file) _mediactl_names files "$cur"; return ;;
@@ -142,7 +143,7 @@ _mediactl() {
     'videos thumb') words='' flags='-o --output --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'videos download') words='' flags='-o --output --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'videos wait') words='' flags='--for --timeout --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') more=1 ;;
-    'upload') words='' flags='--folder --name --description --content-type -r --recursive --wait --timeout --chunk-size --limit-rate --no-resume --on-expired --require-checksum --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('files') more=1 ;;
+    'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --wait --timeout --chunk-size --limit-rate --no-resume --on-expired --require-checksum --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('files') more=1 ;;
     'uploads') words='ls resume forget' flags='' values=() ;;
     'uploads ls') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'uploads resume') words='' flags='--all --wait --timeout --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('uploads') ;;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -97,6 +97,50 @@ describe('folders', () => {
     await cli.json(['folders', 'create', '-p', '/inbox']);
     await cli.json(['upload', fixture('still.jpg'), '--folder', '/inbox']);
     expect(await cli.json(['assets', 'ls', '--folder', '/inbox', '--count'])).toBe(1);
+  });
+});
+
+describe('upload -r --create-folders', () => {
+  const rushes = () => {
+    for (const [folder, file] of [
+      ['', 'top.txt'],
+      ['day 1/cam a', 'one.txt'],
+      ['day 1/cam a', 'left.tmp'],
+      ['day 1', 'two.txt'],
+    ] as const) {
+      mkdirSync(join(cli.home, 'rushes', folder), { recursive: true });
+      writeFileSync(join(cli.home, 'rushes', folder, file), file);
+    }
+    return join(cli.home, 'rushes');
+  };
+
+  it('makes folders like those on disk, each once, and leaves out what is excluded', async () => {
+    const args = ['upload', '-r', rushes(), '--folder', '/mirror', '--create-folders'];
+    const planned = await cli.run([...args, '--exclude', '*.tmp', '--dry-run', '--json']);
+    expect(JSON.parse(planned.stdout)).toHaveLength(3);
+    expect((await cli.run(['folders', 'ls', '/mirror'])).code).toBe(3);
+    expect(await cli.json([...args, '--exclude', '*.tmp'])).toHaveLength(3);
+    expect(await paths('/mirror')).toEqual(['/mirror/day 1', '/mirror/day 1/cam a']);
+    for (const [folder, name] of [
+      ['/mirror', 'top.txt'],
+      ['/mirror/day 1', 'two.txt'],
+      ['/mirror/day 1/cam a', 'one.txt'],
+    ] as const) {
+      const inside = await cli.json(['assets', 'ls', '--folder', folder]);
+      expect(inside.map((asset: { name: string }) => asset.name)).toEqual([name]);
+    }
+  });
+
+  it('--include takes only what is like it; --from-list reads the paths', async () => {
+    const directory = rushes();
+    const args = ['upload', '-n', '--json'];
+    const only = await cli.json([...args, '-r', directory, '--include', 'day 1/**/*.txt']);
+    expect(only.map(({ path }: { path: string }) => path)).toEqual([
+      ...[join(directory, 'day 1/cam a/one.txt'), join(directory, 'day 1/two.txt')],
+    ]);
+    const stdin = `${join(directory, 'top.txt')}\r\n\n${fixture('still.jpg')}\n`;
+    expect(await cli.json([...args, '--from-list', '-'], { stdin })).toHaveLength(2);
+    expect((await cli.run(['upload'])).code).toBe(2);
   });
 });
 

@@ -1,27 +1,55 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 
-export type FileToUpload = { path: string; contentType?: string | undefined };
+export type FileToUpload = {
+  path: string;
+  contentType?: string | undefined;
+  /** Of a file found in a directory: the folders between the two, such as `day 1/cam a`; else empty. */
+  below: string;
+};
+
+export type FileOptions = {
+  recursive: boolean;
+  contentType: string | undefined;
+  /** Globs over the path below the directory; one without a slash is of the name alone. */
+  include: readonly string[];
+  exclude: readonly string[];
+};
 
 /** The files behind the paths, in order; directories are walked with `recursive`. */
 export async function filesIn(
   paths: readonly string[],
-  { recursive, contentType }: { recursive: boolean; contentType: string | undefined },
+  { recursive, contentType, include, exclude }: FileOptions,
 ): Promise<FileToUpload[]> {
-  const files: string[] = [];
+  const [{ mime }, { picomatch }] = await Promise.all([
+    import('./mime.lazy.ts'),
+    import('./picomatch.lazy.ts'),
+  ]);
+  const anyOf = (globs: readonly string[]) => {
+    const each = globs.map((glob) => picomatch(glob, { basename: !glob.includes('/'), dot: true }));
+    return (inside: string) => each.some((matches) => matches(inside));
+  };
+  const isWanted = include.length > 0 ? anyOf(include) : () => true;
+  const isUnwanted = anyOf(exclude);
+  const files = new Map<string, string>();
   for (const path of paths) {
-    const isDirectory = recursive && path !== '-' && (await isDirectoryAt(path));
-    files.push(...(isDirectory ? await filesUnder(path) : [path]));
+    if (!recursive || path === '-' || !(await isDirectoryAt(path))) files.set(path, '');
+    else
+      for (const found of await filesUnder(path)) {
+        const inside = relative(path, found).split(sep).join('/');
+        if (isWanted(inside) && !isUnwanted(inside))
+          files.set(found, inside.split('/').slice(0, -1).join('/'));
+      }
   }
-  if (files.length === 0) throw usageError('no files in there', 'check the paths');
-  const { mime } = await import('./mime.lazy.ts');
-  return [...new Set(files)].map((path) => ({
+  if (files.size === 0) throw usageError('no files in there', 'check the paths');
+  return [...files].map(([path, below]) => ({
     path,
+    below,
     contentType: contentType ?? mime.getType(path) ?? undefined,
   }));
 }

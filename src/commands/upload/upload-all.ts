@@ -14,7 +14,7 @@ import { lastUploadPath } from '../assets/resolve.ts';
 import { type FileToUpload, isSpooled, spoolStdin } from './files.ts';
 import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
 
-export type Job = FileToUpload & {
+export type Job = Omit<FileToUpload, 'below'> & {
   workspace: string;
   filename?: string | undefined;
   folder?: string | undefined;

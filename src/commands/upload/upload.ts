@@ -8,10 +8,11 @@ import { listBy } from '../../terminal/result.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { paths } from '../../wire/paths.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
-import { type Define, example } from '../command.ts';
-import { folderUid, isRoot } from '../folders/resolve.ts';
+import { collect, type Define, example } from '../command.ts';
+import { readInputText } from '../input.ts';
 import { workspaceUid } from '../workspaces/resolve.ts';
 import { filesIn } from './files.ts';
+import { targetFolders } from './target-folders.ts';
 import { type Job, uploadAll } from './upload-all.ts';
 
 const idleTimeoutMs = 120_000;
@@ -21,6 +22,7 @@ export const upload: Define = (command, run) => {
     command,
     'mediactl upload ./clip.mp4 --wait',
     'mediactl upload -r ./rushes --folder /Campaigns/2026 --json',
+    "mediactl upload -r ./rushes --folder /Campaigns/Spring --create-folders --exclude '*.tmp'",
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
   command
@@ -28,12 +30,26 @@ export const upload: Define = (command, run) => {
     .description(
       'Uploads files, one after another. The same command run again goes on where the last one stopped: after a dropped line, a killed process or a restart. Every file is checked by its BLAKE3.',
     )
-    .argument('<path...>', 'files; directories with -r; - for stdin')
+    .argument('[path...]', 'files; directories with -r; - for stdin')
     .option('--folder <folder>', 'folder to put the assets in, by uid or path')
+    .option('--create-folders', 'make it where it is missing; with -r, folders like those on disk')
     .option('--name <name>', 'name of the asset (one file only)')
     .option('--description <text>', 'description of the asset')
     .option('--content-type <type>', 'media type; guessed from the file name otherwise')
     .option('-r, --recursive', 'take the files in directories')
+    .option(
+      '--include <glob>',
+      'with -r, only files like this; may be repeated',
+      collect,
+      [] as string[],
+    )
+    .option(
+      '--exclude <glob>',
+      'with -r, no files like this; may be repeated',
+      collect,
+      [] as string[],
+    )
+    .option('--from-list <file>', 'the paths in a file, one a line; - for stdin')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'how long to wait at most', '30m')
     .option('--chunk-size <size>', 'bytes a request, at most 50MiB', '50MiB')
@@ -54,27 +70,36 @@ export const upload: Define = (command, run) => {
       run(async (context, given, flags) => {
         const options = transferOptions(context, flags);
         const timeoutMs = flags.wait ? parseDuration('--timeout', flags.timeout) : undefined;
-        const files = await filesIn(given, {
-          recursive: flags.recursive ?? false,
-          contentType: flags.contentType,
-        });
+        const { recursive = false, contentType, include, exclude } = flags;
+        const paths = [...given, ...(await listed(context, flags.fromList))];
+        if (paths.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
+        const files = await filesIn(paths, { recursive, contentType, include, exclude });
         if (flags.name !== undefined && files.length > 1)
           throw usageError(`--name is for one file, and there are ${files.length}`);
         const workspace = await workspaceUid(context);
         const wanted = flags.folder ?? context.settings.folder ?? '/';
-        const folder = isRoot(wanted) ? undefined : await folderUid(context, wanted);
-        const jobs = files.map((file) => ({
-          ...file,
-          workspace,
-          folder,
-          name: flags.name,
-          description: flags.description,
-        }));
+        const folderOf = await targetFolders(context, wanted, flags.createFolders ?? false);
+        const jobs: Job[] = [];
+        for (const { below, ...file } of files)
+          jobs.push({
+            ...file,
+            workspace,
+            folder: await folderOf(below),
+            name: flags.name,
+            description: flags.description,
+          });
         if (context.settings.dryRun) return plan(jobs, context);
         return uploadAll(context, jobs, options, { timeoutMs, progress: flags.progress });
       }),
     );
 };
+
+/** The lines of --from-list. */
+async function listed(context: Context, path: string | undefined): Promise<string[]> {
+  if (path === undefined) return [];
+  const lines = (await readInputText(context, path)).split('\n');
+  return lines.map((line) => line.replace(/\r$/, '')).filter((line) => line !== '');
+}
 
 type Flags = {
   chunkSize: string;

@@ -88,6 +88,7 @@ _mediactl() {
           'sandbox stop') path='sandbox stop' ;;
           'sandbox status') path='sandbox status' ;;
           'sandbox reset') path='sandbox reset' ;;
+          'sandbox watch') path='sandbox watch' ;;
           'sandbox logs') path='sandbox logs' ;;
           'completion') path='completion' ;;
           'commands') path='commands' ;;
@@ -177,11 +178,12 @@ _mediactl() {
     'config unset') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') ;;
     'config path') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'doctor') words='' flags='--learn --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
-    'sandbox') words='start stop status reset logs' flags='' values=() ;;
+    'sandbox') words='start stop status reset watch logs' flags='' values=() ;;
     'sandbox start') words='' flags='--port --data --foreground --seed --strict --fault --rate-limit --session-lifetime --token-lifetime --credits --max-upload-size --storage --auto-play --theme --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox stop') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox status') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox reset') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
+    'sandbox watch') words='' flags='--open --data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'sandbox logs') words='' flags='--data --lines -f --follow --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'completion') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') ;;
     'commands') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;

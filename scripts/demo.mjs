@@ -37,7 +37,8 @@ if (process.argv.includes('stop')) {
   mediactl(['assets', 'ls']);
   mediactl(['play', '@last', '--check']);
   mediactl(['play', '@last', '--url']);
+  mediactl(['sandbox', 'watch', '@last']);
   process.stdout.write(
-    '\nThe URL plays in VLC, mpv, Safari or ffplay for four hours. Stop: npm run demo -- stop\n',
+    '\nThe first URL plays in VLC, mpv, Safari or ffplay, the second one in any browser, for four\nhours. Stop: npm run demo -- stop\n',
   );
 }

@@ -88,6 +88,7 @@ const elsewhere: Record<string, string> = {
   'sandbox status': 'test/command/sandbox.test.ts',
   'sandbox reset': 'test/command/sandbox.test.ts',
   'sandbox logs': 'test/command/sandbox.test.ts',
+  'sandbox watch': 'test/command/sandbox.test.ts',
   completion: 'test/process/completion.test.ts',
   commands: 'test/command/schemas.test.ts',
 };

@@ -54,6 +54,17 @@ it('players begin and look as it was started', async () => {
   expect([other.code, other.stderr.includes('the sandbox runs already')]).toEqual([2, true]);
 });
 
+it('watch prints the address of a page that plays', async () => {
+  expect((await cli.run(['sandbox', 'watch', 'still.jpg'])).code).toBe(3);
+  await start();
+  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  for (const id of ['still.jpg', '@last']) {
+    const url = (await cli.run(['sandbox', 'watch', id])).stdout.trim();
+    const page = await fetch(url);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('still.jpg')]);
+  }
+});
+
 it('status tells whether it runs', async () => {
   expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: false, url: null });
   const { url } = await start();

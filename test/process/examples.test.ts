@@ -33,6 +33,9 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl videos rm @last': { code: 2, why: 'asks, and nobody sits there' },
   'mediactl assets thumb @last -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
   'mediactl videos thumb @last -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
+  'mediactl sandbox watch @last': { code: 3, why: 'no sandbox of this user runs' },
+  'mediactl sandbox watch @last --open': { code: 3, why: 'no sandbox of this user runs' },
+  'mediactl sandbox logs': { code: 3, why: 'no sandbox of this user ran' },
   'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'no such upload' },
 };
@@ -150,7 +153,7 @@ describe('examples', () => {
         ['sandbox', 'stop', ...(line.includes('--data') ? ['--data', './media-sandbox'] : [])],
         { cwd: home, env },
       );
-    const expected = line === 'mediactl sandbox logs' ? 3 : (codes[line]?.code ?? 0);
+    const expected = codes[line]?.code ?? 0;
     expect(ended).toEqual({ code: expected, stderr: ended.code === expected ? ended.stderr : '' });
   });
 });

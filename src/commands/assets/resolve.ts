@@ -13,14 +13,19 @@ export const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload'
 export const idHelp = 'uid, exact name, or @last (the newest asset uploaded from here)';
 
 /** The uid for what a person typed: a uid as it is, `@last`, or an exact name. */
-export async function assetUid(
+export const assetUid = (context: Context, collection: Collection, id: string) =>
+  assetUidIn(context, async () => (await context.api())[collection], id, collection);
+
+/** The same, where a name is looked for among assets that need not be the account's. */
+export async function assetUidIn(
   context: Context,
-  collection: Collection,
+  assets: () => Promise<AssetsApi>,
   id: string,
+  collection: Collection,
 ): Promise<string> {
   if (isUid(id)) return id.toLowerCase();
   if (id === '@last') return lastUpload(context);
-  const found = await named((await context.api())[collection], id);
+  const found = await named(await assets(), id);
   if (found.length > 0) return onlyOne('asset', id, found).uid;
   throw new MediactlError(`no asset is called ${id}`, {
     code: 'not_found',

@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Context } from '../../context.ts';
+import { MediactlError } from '../../errors.ts';
 import { watchPage } from '../../player/page.ts';
 import type { Asset } from '../../wire/types.ts';
 import { openWithDefault } from './open.ts';
@@ -31,6 +32,9 @@ export async function openAsPage(
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
   await writeFile(`${path}.part`, html, { mode: 0o600 });
   await rename(`${path}.part`, path);
-  await openWithDefault(context, pathToFileURL(path));
+  await openWithDefault(context, pathToFileURL(path)).catch((error) => {
+    // The page is there all the same: a machine without a desktop may show it elsewhere.
+    throw error instanceof MediactlError ? error.with({ hint: `open ${path} yourself` }) : error;
+  });
   return path;
 }

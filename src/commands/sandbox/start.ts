@@ -69,6 +69,7 @@ export function start(command: Command, run: Run): void {
           `  mediactl upload ./clip.mp4 --wait${use}`,
           `  mediactl assets ls${use}`,
           `  mediactl play @last --check${use}`,
+          '  mediactl sandbox watch @last --open',
         ].join('\n'),
       );
       if (!options.foreground) return view(running, dataDir);

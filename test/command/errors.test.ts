@@ -118,10 +118,13 @@ describe('bad input', () => {
     ]));
 
   it('a missing argument', () =>
-    reads(['upload'], 2, [
-      "error: missing required argument 'path'",
-      '  try:   mediactl upload --help',
+    reads(['assets', 'get'], 2, [
+      "error: missing required argument 'id'",
+      '  try:   mediactl assets get --help',
     ]));
+
+  it('nothing to upload', () =>
+    reads(['upload'], 2, ['error: nothing to upload', '  try:   mediactl upload PATH']));
 
   it('--workspace where the API cannot tell workspaces apart', () =>
     reads(['assets', 'ls', '-w', 'Main'], 2, [

@@ -69,7 +69,7 @@ it.each([
   ['is something else', () => program('ffmpeg', 'echo hello').path, 'it is no ffmpeg'],
 ])('a named one that %s: the sandbox does not start, and says so', async (_what, named, reason) => {
   const { code, stderr } = await start({ MEDIACTL_FFMPEG: named() });
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stderr).toMatch(/MEDIACTL_FFMPEG is \S+, which cannot be used: /);
   expect(stderr).toContain(reason);
 });

@@ -4,7 +4,7 @@ import type { EmbedRecord } from '../wire/types.ts';
 import { EmbedSettings } from './embed-settings.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
-import { assertTaken } from './writes.ts';
+import { assertTaken, type Fields, taught } from './writes.ts';
 
 /** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
@@ -39,7 +39,8 @@ export class EmbedsApi {
 
   /** @throws MediactlError `write_ignored` where the restriction stayed as it was */
   async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
-    await this.#transport.send(this.restricting(workspace, before, enabled));
+    const request = this.restricting(workspace, before, enabled);
+    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_enabled');
     const after = await this.settings(workspace);
     assertTaken({ enabled }, { enabled: after.enabled }, settings, hintFor('embed_enabled'));
     return after;
@@ -66,7 +67,8 @@ export class EmbedsApi {
     before: EmbedSettings,
     domain: string,
   ): Promise<void> {
-    await this.#transport.send(this.changingDomain(method, workspace, before, domain));
+    const request = this.changingDomain(method, workspace, before, domain);
+    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_domain');
   }
 
   /**

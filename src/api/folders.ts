@@ -5,13 +5,16 @@ import type { Folder } from '../wire/types.ts';
 import { FolderTree, type Placed } from './folder-tree.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
-import { assertTaken, type Fields } from './writes.ts';
+import { assertTaken, type Fields, taught } from './writes.ts';
 
 /** What to make of a folder; the parent is a uid, null for the top level. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
 
 /** A folder as the tree shows it after a write. */
 export type Changed = { placed: Placed; tree: FolderTree };
+
+/** Which of the two names of a folder's body a field would be. */
+const keyOf = (field: string) => (/parent/.test(field) ? 'folder_parent' : 'folder_name');
 
 const nameHint = (field: string) =>
   `if this service calls it otherwise: mediactl config set names.${field} NAME`;
@@ -55,7 +58,9 @@ export class FoldersApi {
 
   /** @throws MediactlError `write_ignored` where the folder came to be under another name or parent */
   async create(workspace: string, tree: FolderTree, change: FolderChange): Promise<Changed> {
-    const made = await this.#transport.json<Folder>(this.creating(workspace, tree, change));
+    const request = this.creating(workspace, tree, change);
+    const creation = this.#transport.json<Folder>(request);
+    const made = await taught(creation, request.json as Fields, keyOf);
     return this.#looked(workspace, made.uid, { parent: null, ...change });
   }
 
@@ -75,7 +80,8 @@ export class FoldersApi {
     tree: FolderTree,
     change: FolderChange,
   ): Promise<Changed> {
-    await this.#transport.send(this.changing(workspace, uid, tree, change));
+    const request = this.changing(workspace, uid, tree, change);
+    await taught(this.#transport.send(request), request.json as Fields, keyOf);
     return this.#looked(workspace, uid, change);
   }
 

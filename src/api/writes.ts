@@ -1,4 +1,5 @@
 import { exitCodes, MediactlError } from '../errors.ts';
+import type { NameKey } from '../wire/assumptions.ts';
 
 /** What a body asks for, by field. */
 export type Fields = Record<string, unknown>;
@@ -46,4 +47,35 @@ function isTaken(asked: unknown, shown: unknown): boolean {
 function brief(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/**
+ * Lets the service teach: a 422 that wants a field which was not sent tells what it is called there.
+ *
+ * @param keyOf the name override that such a field would be, if any
+ */
+export async function taught<T>(
+  write: Promise<T>,
+  sent: Fields,
+  keyOf: (field: string) => NameKey | undefined,
+): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
+    const wanted = fieldsIn(error.explanation.details).find((field) => !(field in sent));
+    const key = wanted === undefined ? undefined : keyOf(wanted);
+    throw key ? error.with({ hint: `mediactl config set names.${key} ${wanted}` }) : error;
+  }
+}
+
+/** Fields that the details of a 422 speak of (A13): `[{loc: ["body", "parent"]}]`, or by name. */
+function fieldsIn(details: unknown): string[] {
+  if (Array.isArray(details))
+    return details.flatMap((entry) => {
+      const { loc } = (entry ?? {}) as { loc?: unknown };
+      const field = Array.isArray(loc) ? loc.at(-1) : loc;
+      return typeof field === 'string' && /^\w+$/.test(field) ? [field] : [];
+    });
+  return typeof details === 'object' && details !== null ? Object.keys(details) : [];
 }

@@ -27,7 +27,9 @@ export const printableJson = (json: string) =>
 /** Any JSON value as one cell. */
 export function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
-  if (Array.isArray(value) && value.length === 0) return '';
+  // Slugs and the like read best as a list.
+  if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
+    return value.map(cell).join(', ');
   if (typeof value === 'string') return printable(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return printable(JSON.stringify(value));

@@ -154,6 +154,30 @@ describe('A05 to A07: embed settings', () => {
   });
 });
 
+describe('a 422 that names the field it misses', () => {
+  it.each([
+    [{ detail: [{ loc: ['body', 'payload', 'fqdn'], msg: 'Field required' }] }],
+    [{ error: { message: 'invalid', details: { fqdn: ['This field is required.'] } } }],
+  ])('%j: the hint is the override', async (body) => {
+    const { cli } = await against(({ method }) =>
+      method === 'GET' ? { body: { enabled: true, domains: [] } } : { status: 422, body },
+    );
+    const { code, stderr } = await cli.run(['embed', 'domains', 'add', 'a.example']);
+    expect(code).toBe(6);
+    expect(stderr).toContain('try:   mediactl config set names.embed_domain fqdn');
+  });
+
+  it('of a folder: name or parent', async () => {
+    const { cli } = await against(({ method }) =>
+      method === 'GET'
+        ? { body: [] }
+        : { status: 422, body: { detail: [{ loc: ['body', 'title'], msg: 'Field required' }] } },
+    );
+    const { stderr } = await cli.run(['folders', 'create', '/New']);
+    expect(stderr).toContain('try:   mediactl config set names.folder_name title');
+  });
+});
+
 describe('A08: editable fields', () => {
   const asset = { uid: top, name: 'Quay', labels: ['a'] };
   const patched: Answers = ({ method, body }) => {

@@ -174,6 +174,9 @@ const sizeOf = (path: string) =>
     () => undefined,
   );
 
+/** Of a digest whose last bytes may not be on disk: no offset is this, so it is made anew. */
+const aheadOfDisk = -1;
+
 async function write(
   writer: Writer,
   handle: FileHandle,
@@ -181,14 +184,18 @@ async function write(
   start: number,
   totalSize: number,
 ): Promise<void> {
+  let at = progress.offset;
   for await (const bytes of writer.body) {
-    const end = progress.offset + bytes.length;
+    const end = at + bytes.length;
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
-    await handle.appendFile(bytes); // whole, or an error: a short write is not acknowledged
+    const written = handle.appendFile(bytes); // whole, or an error: a short write is not acknowledged
+    progress.blake3.update(bytes); // meanwhile
+    progress.offset = aheadOfDisk;
+    await written;
     writer.heardAt = Date.now();
-    progress.blake3.update(bytes);
     progress.offset = end;
+    at = end;
   }
 }

@@ -9,6 +9,7 @@ import { isPlaintextElsewhere, parseBaseUrl } from './profiles/base-url.ts';
 import { assertKey, keyOf } from './profiles/key-stores.ts';
 import { type Profile, ProfileFile } from './profiles/profile-file.ts';
 import type { Environment, Settings } from './profiles/settings.ts';
+import { printableLines } from './terminal/printable.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import type { Journal } from './upload/journal.ts';
 import type { NameOverrides } from './wire/assumptions.ts';
@@ -169,7 +170,7 @@ export class Context {
   }
 
   /** The profile that is asked for, or current; none where key and base URL are given without it. */
-  async #profile(): Promise<{ name: string | undefined; profile: Profile | undefined }> {
+  async profileInUse(): Promise<{ name: string | undefined; profile: Profile | undefined }> {
     const { settings } = this;
     const config = await this.profiles.read();
     const name =
@@ -182,14 +183,14 @@ export class Context {
 
   async #baseUrl(): Promise<URL> {
     const { settings } = this;
-    const { profile } = await this.#profile();
+    const { profile } = await this.profileInUse();
     if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
     return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
   }
 
   async #resolveAccount(): Promise<Account> {
     const { settings } = this;
-    const { name, profile } = await this.#profile();
+    const { name, profile } = await this.profileInUse();
     const baseUrl = await this.#baseUrl();
     if (isPlaintextElsewhere(baseUrl))
       this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
@@ -231,7 +232,7 @@ export class Context {
       signal: this.signal,
       proxy: proxyOf(this.host.environment),
       onNotice: (notice) => (this.onNotice ?? ((unheard) => this.#say(unheard)))(notice),
-      trace: settings.debug === 'http' ? (line) => terminal.say(line) : undefined,
+      trace: settings.debug === 'http' ? (line) => terminal.say(printableLines(line)) : undefined,
     });
   }
 

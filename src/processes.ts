@@ -27,3 +27,6 @@ export async function processStat(pid: number): Promise<string[]> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return line.slice(line.lastIndexOf(')') + 2).split(' ');
 }
+
+/** The environment of a program that has no business with the API key. */
+export const withoutKey = ({ MEDIACTL_API_KEY: _key, ...rest }: NodeJS.ProcessEnv) => rest;

@@ -127,13 +127,16 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const error =
       thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
     // Where the settings themselves are wrong, argv tells what form was wanted.
-    const format = settled.settings?.shape.format ?? (argv.includes('--json') ? 'json' : 'human');
-    showError(host.terminal, error, format === 'json' || format === 'jsonl');
+    const format = settled.settings?.shape.format ?? formatTyped(argv, host);
+    showError(host.terminal, error, format.startsWith('json'));
     if (settled.settings?.debug)
       host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
   }
 }
+
+const formatTyped = (argv: readonly string[], { environment }: Host): string =>
+  argv.find((word) => /^--jsonl?$/.test(word))?.slice(2) ?? environment.MEDIACTL_OUTPUT ?? 'human';
 
 /** What the command that runs was told, once it is known: errors are shown by it. */
 type Settled = { settings?: Settings };
@@ -253,7 +256,7 @@ const spellDebug = (word: string, at: number, words: readonly string[]) =>
 async function spellHelp(argv: readonly string[], program: Command): Promise<string[]> {
   if (argv[0] !== 'help') return [...argv];
   const { topics } = await import('./reference/topics.ts');
-  const topic = topics[argv[1] ?? ''];
+  const topic = Object.hasOwn(topics, argv[1] ?? '') ? topics[argv[1] as string] : undefined;
   if (topic) {
     program.configureOutput().writeOut?.(topic.text());
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');

@@ -1,8 +1,10 @@
+import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { type Collection, paths } from '../wire/paths.ts';
 import type { Asset, Page, PlayerData } from '../wire/types.ts';
+import { identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
-import { mostPagesInFlight, pages, type Window } from './pages.ts';
+import { itemsOf, mostPagesInFlight, pages, type Window } from './pages.ts';
 import type { Transport } from './transport.ts';
 import { assertTaken, type Fields } from './writes.ts';
 
@@ -30,13 +32,15 @@ export class AssetsApi {
     this.#names = names;
   }
 
-  page(filters: AssetFilters, limit: number, offset: number): Promise<Page<Asset>> {
-    return this.#transport.json({
+  async page(filters: AssetFilters, limit: number, offset: number): Promise<Page<Asset>> {
+    const page = await this.#transport.json<Page<Asset>>({
       method: 'GET',
       url: paths.collection(this.#collection),
       query: { ...filters, limit, offset },
       purpose: this.#read,
     });
+    for (const { uid } of itemsOf<Asset>(page)) identifier(uid);
+    return page;
   }
 
   list(filters: AssetFilters, window: Window): AsyncGenerator<Asset[]> {
@@ -49,19 +53,27 @@ export class AssetsApi {
     );
   }
 
-  get(uid: string): Promise<Asset> {
-    return this.#transport.json({
+  async get(uid: string): Promise<Asset> {
+    const asset = await this.#transport.json<Asset>({
       method: 'GET',
-      url: paths.item(this.#collection, uid),
+      url: paths.item(this.#collection, identifier(uid)),
       purpose: this.#read,
     });
+    identifier(asset.uid);
+    return asset;
   }
 
-  player(uid: string): Promise<PlayerData> {
-    return this.#transport.json({
+  async player(uid: string): Promise<PlayerData> {
+    const player = await this.#transport.json<PlayerData>({
       method: 'GET',
-      url: paths.player(this.#collection, uid),
+      url: paths.player(this.#collection, identifier(uid)),
       purpose: this.#read,
+    });
+    if (typeof player.playback_token === 'string') return player;
+    throw new MediactlError('the player data hold no playback token', {
+      code: 'unexpected_answer',
+      exitCode: exitCodes.unreachable,
+      hint: 'check the base URL: mediactl auth status',
     });
   }
 
@@ -69,7 +81,7 @@ export class AssetsApi {
   updating(uid: string, fields: Fields): ApiRequest {
     return {
       method: 'PATCH',
-      url: paths.item(this.#collection, uid),
+      url: paths.item(this.#collection, identifier(uid)),
       json: fields,
       purpose: { action: `update ${this.#collection}`, scope: 'Write Assets' },
     };
@@ -92,7 +104,7 @@ export class AssetsApi {
   deleting(uid: string): ApiRequest {
     return {
       method: 'DELETE',
-      url: paths.item(this.#collection, uid),
+      url: paths.item(this.#collection, identifier(uid)),
       purpose: { action: `delete ${this.#collection}`, scope: 'Delete Assets' },
     };
   }

@@ -1,4 +1,4 @@
-import { asMediactlError, exitCodes, MediactlError } from '../errors.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 import { errorFrom } from './error-response.ts';
 import type { Headers } from './rate-limit.ts';
 import type { Transport } from './transport.ts';
@@ -31,7 +31,8 @@ export async function download(transport: Transport, url: URL, sink: Sink): Prom
     let isFirst = true;
     const begin = async (status: number) => {
       isFirst = false;
-      if (start === 0) return;
+      if (start === 0 && status === 200) return;
+      if (start === 0) throw changed(url);
       if (status === 206) return assertGoesOn(head, start, url);
       if (!sink.restart) throw changed(url);
       await sink.restart();
@@ -54,9 +55,10 @@ export async function download(transport: Transport, url: URL, sink: Sink): Prom
         },
       });
       if (response.status >= 300) throw errorFrom(response, purpose);
+      if (![200, 206].includes(response.status)) throw changed(url);
       return { bytes: received, contentType: response.headers['content-type'] };
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
+    } catch (error) {
+      if (!(error instanceof MediactlError)) throw error; // the sink's own
       if (received > start) tries = 0;
       if (!error.explanation.retryable || tries + 1 >= triesWithoutProgress) throw error;
       await transport.waitBeforeRetry(tries, error);

@@ -1,6 +1,10 @@
+import { domainToASCII } from 'node:url';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import type { EmbedRecord } from '../wire/types.ts';
+
+/** What is no host name (an address, a port) is compared as it is. */
+const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
 
 /** The embed settings of a workspace, read under whatever names this service uses (A05 to A07). */
 export class EmbedSettings {
@@ -18,9 +22,19 @@ export class EmbedSettings {
     return this.record[this.enabledField] === true;
   }
 
-  /** In lower case. @throws MediactlError exit 2 where the record leaves open which field is meant */
-  get domains(): string[] {
+  /** As the service spells them. @throws MediactlError exit 2 where the field meant is open */
+  get spellings(): string[] {
     return this.#entries.map((entry) => this.#domainOf(entry));
+  }
+
+  /** To compare by: lower case, in ASCII (IDNA). */
+  get domains(): string[] {
+    return this.spellings.map(comparable);
+  }
+
+  /** How the service spells a domain of its list; the domain itself where it is not on it. */
+  spellingOf(domain: string): string {
+    return this.spellings.find((spelling) => comparable(spelling) === domain) ?? domain;
   }
 
   /** A05: an override, the only boolean of the record, or a name that is known. */
@@ -58,10 +72,10 @@ export class EmbedSettings {
 
   /** A06: strings or objects. */
   #domainOf(entry: unknown): string {
-    if (typeof entry === 'string') return entry.toLowerCase();
+    if (typeof entry === 'string') return entry;
     const record = (entry ?? {}) as Record<string, unknown>;
     const name = namesFor('embed_domain', this.#names).find((each) => each in record);
-    if (name !== undefined) return String(record[name]).toLowerCase();
+    if (name !== undefined) return String(record[name]);
     throw new MediactlError('the allow-list holds something that is no domain', {
       code: 'unexpected_answer',
       exitCode: exitCodes.usage,

@@ -56,7 +56,8 @@ export class EmbedsApi {
     return {
       method,
       url: paths.embedDomains(workspace),
-      json: { [before.domainField]: domain },
+      // What is on the list is named as the service spells it.
+      json: { [before.domainField]: method === 'DELETE' ? before.spellingOf(domain) : domain },
       purpose: { action: 'change the embed allow-list', scope: 'Write Assets' },
     };
   }

@@ -1,5 +1,7 @@
+import { exitCodes, MediactlError } from '../errors.ts';
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import type { Folder } from '../wire/types.ts';
+import { identifier } from './identifier.ts';
 
 /** A folder with where it stands. */
 export type Placed = {
@@ -10,6 +12,17 @@ export type Placed = {
   parent: Placed | undefined;
   children: Placed[];
 };
+
+/** Folders in folders; no library is deeper, and a stack holds more. */
+const deepest = 500;
+
+const tooDeep = () =>
+  new MediactlError('the folders are nested too deep', {
+    code: 'unexpected_answer',
+    exitCode: exitCodes.unreachable,
+    reason: `past ${deepest} levels`,
+    hint: 'check the base URL: mediactl auth status',
+  });
 
 /**
  * The folders of a workspace (§4: "root folders with nested children"), read under whatever names
@@ -24,14 +37,16 @@ export class FolderTree {
   constructor(folders: readonly Folder[], names: NameOverrides) {
     this.#names = names;
     const all: Placed[] = [];
-    const place = (folder: Folder, parent: Placed | undefined): Placed => {
+    const place = (folder: Folder, parent: Placed | undefined, depth = 0): Placed => {
+      if (depth > deepest) throw tooDeep();
+      identifier(folder?.uid);
       const name = String(folder[this.#seen('folder_name', folder)] ?? folder.uid);
       const path = `${parent?.path ?? ''}/${name}`;
       const placed: Placed = { folder, name, path, parent, children: [] };
       all.push(placed);
       const children = folder[this.#seen('folder_children', folder)];
       if (Array.isArray(children))
-        placed.children.push(...children.map((child) => place(child, placed)));
+        placed.children.push(...children.map((child) => place(child, placed, depth + 1)));
       return placed;
     };
     this.roots = folders.map((folder) => place(folder, undefined));

@@ -3,6 +3,7 @@ import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import type { Folder } from '../wire/types.ts';
 import { FolderTree, type Placed } from './folder-tree.ts';
+import { identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
 import { assertTaken, type Fields, taught } from './writes.ts';
@@ -67,7 +68,7 @@ export class FoldersApi {
   changing(workspace: string, uid: string, tree: FolderTree, change: FolderChange): ApiRequest {
     return {
       method: 'PATCH',
-      url: paths.folder(workspace, uid),
+      url: paths.folder(workspace, identifier(uid)),
       json: this.#body(tree, change),
       purpose: { action: 'change folders', scope: 'Write Assets' },
     };
@@ -88,7 +89,7 @@ export class FoldersApi {
   deleting(workspace: string, uid: string): ApiRequest {
     return {
       method: 'DELETE',
-      url: paths.folder(workspace, uid),
+      url: paths.folder(workspace, identifier(uid)),
       purpose: { action: 'delete folders', scope: 'Delete Assets' },
     };
   }

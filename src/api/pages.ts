@@ -36,6 +36,16 @@ export type Window = {
   offset?: number | undefined;
 };
 
+const mostStalePages = 10;
+
+const notPaging = () =>
+  new MediactlError('the service sends the same items again and again', {
+    code: 'unexpected_answer',
+    exitCode: exitCodes.unreachable,
+    reason: 'it does not seem to heed the offset',
+    hint: 'mediactl api /assets/?offset=100, to see what it sends',
+  });
+
 type FetchPage<T> = (limit: number, offset: number) => Promise<Page<T>>;
 
 /**
@@ -55,6 +65,7 @@ export async function* pages<T>(
   let total: number | undefined;
   let wanted = limit;
   let end = offset + limit;
+  let stale = 0;
 
   const fetched = async (count: number, at: number) => {
     const page = await fetchPage(count, at);
@@ -83,15 +94,20 @@ export async function* pages<T>(
     end += items.length - fresh.length;
     if (fresh.length > 0) yield fresh.slice(0, wanted);
     wanted -= fresh.length;
-    // A plain array is all there is; a page of nothing new would come for ever.
-    if (Array.isArray(first) || fresh.length === 0 || wanted <= 0) return;
-    if (total === undefined && items.length < stride) return;
+    // A plain array is all there is.
+    if (Array.isArray(first) || wanted <= 0) return;
+    stale = fresh.length === 0 ? stale + 1 : 0;
+    // Without a total, a page of nothing new would come for ever; with one it may be new items at
+    // the head, until it is a service that does not page.
+    if (total === undefined && (items.length < stride || stale > 0)) return;
+    if (stale >= mostStalePages) throw notPaging();
     const most = total === undefined ? 1 : Math.max(1, inFlight());
     while (underway.length < most && at < Math.min(end, total ?? end)) {
-      const page = span(at, Math.min(stride, end - at));
+      const count = Math.min(stride, end - at);
+      const page = span(at, count);
       page.catch(() => {}); // told when its turn comes; nobody may be left to hear it
       underway.push(page);
-      at += stride;
+      at += count;
     }
   }
 }

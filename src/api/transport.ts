@@ -45,6 +45,8 @@ export class Transport {
   /** Requests sent so far, tries included. */
   requestCount = 0;
   readonly #options: TransportOptions;
+  /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
+  readonly #ended = new AbortController();
   #connections: Promise<Connections> | undefined;
   #waitedMs = 0;
 
@@ -100,7 +102,8 @@ export class Transport {
         if (last || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
       } catch (error) {
-        if (last || !(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+        if (last || this.#ended.signal.aborted) throw error;
+        if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
         // Nobody listens there: waiting would only hide it from the person at the terminal.
         if (error.explanation.code === 'refused') throw error;
         await this.waitBeforeRetry(attempt, error, call.signal);
@@ -140,7 +143,8 @@ export class Transport {
   async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
     this.#waitedMs += delayMs;
     this.#options.onNotice?.(notice);
-    await this.clock.sleep(delayMs, signal ?? this.#options.signal);
+    const interruption = signal ?? this.#options.signal ?? this.#ended.signal;
+    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#ended.signal]));
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
@@ -155,7 +159,9 @@ export class Transport {
       // belongs to one service).
       if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
         return response;
+      if (!URL.canParse(location, url.href)) return response;
       const target = new URL(location, url);
+      if (!/^https?:$/.test(target.protocol)) return response;
       // Without a key there is none to hand over: signed media may lead to a CDN.
       if (target.origin !== url.origin && call.authenticate !== false)
         throw foreignOrigin(`a redirect`, target);
@@ -183,6 +189,7 @@ export class Transport {
     const startedAt = this.clock.now();
     trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
     this.requestCount++;
+    let sinkFailed = false;
     try {
       const { request } = await this.#open();
       const answer = await request({
@@ -200,7 +207,12 @@ export class Transport {
       const { sink } = call;
       const bytes =
         sink && head.status < 300
-          ? await drain(answer.body, (part) => sink(part, head))
+          ? await drain(answer.body, (part) =>
+              sink(part, head).catch((error) => {
+                sinkFailed = true;
+                throw error;
+              }),
+            )
           : await readBody(answer.body, call.maxBodyBytes);
       const response: ApiResponse = {
         ...head,
@@ -218,7 +230,8 @@ export class Transport {
       return response;
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
-      throw networkError(error, url, idleTimeoutMs);
+      // What cannot be written here is no fault of the line.
+      throw sinkFailed ? error : networkError(error, url, idleTimeoutMs);
     }
   }
 
@@ -231,6 +244,7 @@ export class Transport {
   }
 
   async close(): Promise<void> {
+    this.#ended.abort();
     await (await this.#connections)?.close();
   }
 }

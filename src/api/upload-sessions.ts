@@ -2,6 +2,7 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../wire/tus.ts';
 import type { UploadSession } from '../wire/types.ts';
+import { identifier } from './identifier.ts';
 import { foreignOrigin } from './network-error.ts';
 import type { Transport } from './transport.ts';
 
@@ -36,14 +37,18 @@ export class UploadSessionsApi {
       },
       purpose: uploadPurpose,
     });
-    if (!session?.location || !session.asset_uid)
+    if (
+      typeof session.location !== 'string' ||
+      !URL.canParse(session.location, this.#transport.baseUrl.href)
+    )
       throw new MediactlError('the answer to the upload’s creation names no session', {
         code: 'unexpected_answer',
         exitCode: exitCodes.unreachable,
-        reason: 'it lacks `location` or `asset_uid`',
+        reason: 'it lacks a `location` that can be read',
         hint: 'check the base URL: mediactl auth status',
         details: session,
       });
+    identifier(session.asset_uid);
     // "path of the session, may be relative; resolve against {base_url}" (§2)
     const sessionUrl = new URL(session.location, this.#transport.baseUrl);
     if (sessionUrl.origin !== this.#transport.baseUrl.origin)

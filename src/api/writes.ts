@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameKey } from '../wire/assumptions.ts';
 
@@ -32,7 +33,7 @@ export function assertTaken(asked: Fields, shown: Fields, noun: string, hint: st
 
 /** Whether a record shows a value, whatever form it gave it: trimmed, sorted, or as an object. */
 function isTaken(asked: unknown, shown: unknown): boolean {
-  if (asked === null || asked === '') return (shown ?? '') === '';
+  if (asked === null || asked === '') return shown === null || shown === '';
   if (Array.isArray(asked) && Array.isArray(shown))
     return (
       asked.every((each) => shown.some((other) => isTaken(each, other))) &&
@@ -41,7 +42,7 @@ function isTaken(asked: unknown, shown: unknown): boolean {
   if (typeof asked === 'string' && typeof shown === 'object' && shown !== null)
     return Object.values(shown).some((value) => value === asked); // a tag or parent as an object
   if (typeof asked === 'string' && typeof shown === 'string') return asked.trim() === shown.trim();
-  return JSON.stringify(asked) === JSON.stringify(shown);
+  return isDeepStrictEqual(asked, shown);
 }
 
 function brief(value: unknown): string {

@@ -11,10 +11,10 @@ export async function planned(context: Context, requests: readonly ApiRequest[])
   );
   return listBy(
     ({ url }) => url,
-    requests.map(({ method, url, json }) => ({
+    requests.map(({ method, url, json, body }) => ({
       method,
       url: new URL(url, baseUrl).href,
-      body: json ?? null,
+      body: json ?? (body ? `(${body.lengthBytes} bytes)` : null),
     })),
     [
       { header: 'METHOD', value: ({ method }) => method, whole: true },

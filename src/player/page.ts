@@ -47,6 +47,9 @@ export function watchPage(input: WatchPageInput): Page {
 export const noticePage = (title: string, text: string, theme?: string): Page =>
   documentOf(title, theme, { body: html`<p class="message">${text}</p>` });
 
+/** Others are the reader's own. */
+const themes = ['light', 'dark'];
+
 type Live = { setup: Setup; script: Html };
 
 function documentOf(title: string, theme: string | undefined, view: View, live?: Live): Page {
@@ -57,7 +60,7 @@ function documentOf(title: string, theme: string | undefined, view: View, live?:
     tellsItself: live?.setup.position !== undefined,
   });
   const { markup } = html`<!doctype html>
-<html lang="en"${theme === undefined ? undefined : html` data-theme="${theme}"`}>
+<html lang="en"${themes.includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">

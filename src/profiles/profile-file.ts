@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import type { Processes } from '../processes.ts';
@@ -78,10 +78,18 @@ export class ProfileFile {
         accessPropertiesByDotNotation: false,
       });
       conf.store = config;
+      await this.#sweep();
       return config;
     } finally {
       await release();
     }
+  }
+
+  /** Half-written files of a process that was killed: they may hold keys. The lock is ours. */
+  async #sweep(): Promise<void> {
+    for (const name of await readdir(this.#directory))
+      if (name.startsWith('config.json.tmp'))
+        await rm(join(this.#directory, name), { force: true });
   }
 
   async #lock(): Promise<() => Promise<void>> {

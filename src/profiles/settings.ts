@@ -2,7 +2,7 @@ import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { type Format, formats, type Shape } from './format.ts';
 import type { ProfileConfig } from './profile-file.ts';
 import { findProjectFile } from './project-file.ts';
-import { type Environment, Origins, type SettingName } from './sources.ts';
+import { type Environment, flagRank, Origins, type SettingName } from './sources.ts';
 import { parseDuration } from './units.ts';
 
 export type { Environment } from './sources.ts';
@@ -77,10 +77,10 @@ export function resolveSettings(
     workspace: value('workspace'),
     baseUrl,
     apiKey,
-    shape: shapeOf(value),
-    yes: isSet(value('yes')),
-    dryRun: isSet(value('dry_run')),
-    input: !isSet(value('no_input')),
+    shape: shapeOf(origins),
+    yes: isOn('MEDIACTL_YES', value('yes')),
+    dryRun: isOn('MEDIACTL_DRY_RUN', value('dry_run')),
+    input: !isOn('MEDIACTL_NO_INPUT', value('no_input')),
     color: oneOf('--color', ['auto', 'always', 'never'], value('color') as string),
     requestTimeoutMs: requestTimeout
       ? parseDuration('--request-timeout', requestTimeout)
@@ -120,11 +120,18 @@ function formatAsked(options: GlobalOptions): Format | undefined {
 const exclusive = (one: string, other: string) =>
   usageError(`${one} and ${other} exclude each other`, 'give one of them');
 
-function shapeOf(value: (name: SettingName) => string | undefined): Shape {
-  const format = oneOf('MEDIACTL_OUTPUT', formats, value('output') as string);
-  const [jq, fields] = [value('jq'), value('fields')];
-  if (jq !== undefined && format !== 'human' && !format.startsWith('json'))
-    throw exclusive('--jq', `--${format}`);
+function shapeOf(origins: Origins): Shape {
+  const [output, filter] = [origins.of('output'), origins.of('jq')];
+  let format = oneOf('MEDIACTL_OUTPUT', formats, output.value as string);
+  let jq = filter.value;
+  // jq reads JSON. Where both were typed that is a mistake; else the stronger source wins.
+  if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
+    if (output.rank === filter.rank && output.rank === flagRank)
+      throw exclusive('--jq', `--${format}`);
+    if (filter.rank >= output.rank) format = 'json';
+    else jq = undefined;
+  }
+  const fields = origins.of('fields').value;
   const paths = fields?.split(',').map((path) => path.trim());
   if (paths?.includes('')) throw usageError(`--fields does not take '${fields}'`, 'name,status');
   return { format, fields: paths, jq };
@@ -135,7 +142,11 @@ function debugLevel(value: string | undefined): Settings['debug'] {
   return value === 'http' ? 'http' : 'on';
 }
 
-const isSet = (value: string | undefined) => value !== undefined && value !== '0';
+/** @throws MediactlError exit 2: nobody should have to guess whether `off` deletes */
+function isOn(name: string, value: string | undefined): boolean {
+  if (value === undefined) return false;
+  return ['1', 'true'].includes(oneOf(name, ['1', 'true', '0', 'false'], value));
+}
 
 /** A value from a fixed set, or a usage error that lists the set. */
 export function oneOf<T extends string>(name: string, allowed: readonly T[], value: string): T {

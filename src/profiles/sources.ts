@@ -82,7 +82,14 @@ export const profileSettings = (Object.keys(sources) as SettingName[]).filter(
 );
 
 /** A value, and the flag, variable or file that gave it. */
-export type Sourced = { value: string | undefined; origin: string };
+export type Sourced = {
+  value: string | undefined;
+  origin: string;
+  /** The higher one comes first. */
+  rank: number;
+};
+
+export const flagRank = 4;
 
 /** Flag > MEDIACTL_* variable > .mediactl.json > profile > default. */
 export class Origins {
@@ -109,13 +116,15 @@ export class Origins {
   of(name: SettingName): Sourced {
     const source: Source = sources[name];
     const flag = this.#flags[name];
-    if (flag !== undefined) return { value: flag, origin: source.flag ?? 'flag' };
+    if (flag !== undefined) return { value: flag, origin: source.flag ?? 'flag', rank: flagRank };
     const variable = this.#environment[source.variable];
-    if (variable) return { value: variable, origin: source.variable };
+    if (variable) return { value: variable, origin: source.variable, rank: 3 };
     const project = source.project && this.#project?.[name as keyof ProjectFile];
-    if (project) return { value: project, origin: (this.#project as ProjectFile).path };
+    if (project) return { value: project, origin: (this.#project as ProjectFile).path, rank: 2 };
     const kept = source.profile && this.#profile?.settings[name];
-    if (typeof kept === 'string') return { value: kept, origin: `profile ${this.#profile?.name}` };
-    return { value: source.fallback, origin: source.fallback === undefined ? '' : 'default' };
+    if (typeof kept === 'string')
+      return { value: kept, origin: `profile ${this.#profile?.name}`, rank: 1 };
+    const origin = source.fallback === undefined ? '' : 'default';
+    return { value: source.fallback, origin, rank: 0 };
   }
 }

@@ -48,7 +48,7 @@ const uploadRecord = closed({
   name: nullable('string'),
   size_bytes: nullable('integer'),
   bytes_sent: { ...nullable('integer'), description: 'in this run' },
-  resumed_from: { ...nullable('integer'), description: 'offset in bytes; 0 for a new upload' },
+  resumed_from: { ...nullable('integer'), description: 'offset in bytes; null for a new upload' },
   requests: nullable('integer'),
   duration_ms: nullable('integer'),
   blake3: { ...nullable('string'), pattern: '^[0-9a-f]{64}$' },

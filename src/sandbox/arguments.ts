@@ -44,7 +44,7 @@ export function readArguments(args: readonly string[]): Arguments {
   const rateLimit = values['rate-limit'];
   return given({
     dataDir: values.data,
-    port: number('port') ?? defaults.port,
+    port: portOf(number('port') ?? defaults.port),
     faults: values.fault,
     strict: values.strict,
     seed: number('seed'),
@@ -56,6 +56,11 @@ export function readArguments(args: readonly string[]): Arguments {
     storageBytes: number('storage'),
     player: { autoPlay: values['auto-play'], theme: themeOf(values.theme) },
   });
+}
+
+function portOf(port: number): number {
+  if (Number.isInteger(port) && port <= 65_535) return port;
+  throw new ArgumentError(`--port takes a number up to 65535, not ${port}`);
 }
 
 function themeOf(text: string): Theme {

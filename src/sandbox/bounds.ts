@@ -30,7 +30,8 @@ export function boundedServer(listener: RequestListener, told: Partial<Bounds> =
   const { headersMs, bodyMs, idleMs, connections, headerBytes } = { ...bounds, ...told };
   const server = createServer(
     {
-      maxHeaderSize: headerBytes, highWaterMark: 1024 * 1024,
+      maxHeaderSize: headerBytes,
+      highWaterMark: 1024 * 1024,
       headersTimeout: headersMs,
       requestTimeout: 0, // it would count a chunk's bytes too
       connectionsCheckingInterval: Math.min(headersMs, 5_000),

@@ -19,6 +19,7 @@ import { Embeds } from './store/embed-settings.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { Folders } from './store/folders.ts';
 import { Keys, type Scope, scopes } from './store/keys.ts';
+import { assertOwnFolder } from './store/own-folder.ts';
 import { seed } from './store/seed.ts';
 import { Sessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
@@ -40,25 +41,19 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, pid, log = () => {} } = options;
   const now = () => Date.now();
   const faults = new Faults(options.faults ?? [], log);
+  assertOwnFolder(dataDir);
   const files = new Files(dataDir);
   const unlock = lockFolder(dataDir);
   const store = new Store(dataDir);
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
-  workspaces.seed(new Date(now()).toISOString());
-  try {
-    if (options.seed !== undefined) seed(store, workspaces.primary().uid, options.seed, now());
-  } catch (error) {
-    store.close();
-    unlock();
-    throw error;
-  }
   const { ffmpeg: path, ffmpegSeconds, killGroup } = options;
   const ffmpeg = path === undefined ? undefined : { path, killGroup };
   const leftOut = ffmpeg ? [] : allExtras;
   log(
     path === undefined ? `no ffmpeg: assets go without ${leftOut.join(', ')}` : `ffmpeg: ${path}`,
   );
+  workspaces.seed(new Date(now()).toISOString());
   const processor = new Processor({
     ...{ files, assets, workerPath: mediaWorker, ffmpeg, ffmpegSeconds, now, log },
   });
@@ -72,6 +67,12 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
         assets.setStatus(session.asset_uid, 'queued', new Date(now()).toISOString());
       });
       processor.enqueue(session.asset_uid);
+    },
+    onExpired: (session) => {
+      store.transaction(() => {
+        sessions.delete(session.uid);
+        assets.expire(session.asset_uid, new Date(now()).toISOString());
+      });
     },
   });
   let origin = '';
@@ -106,9 +107,21 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     transaction: (work) => store.transaction(work),
   };
   const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
-  processor.resume();
-  await receiver.completeWhole();
-  origin = await listen(server, options.port ?? defaults.port);
+  const end = async () => {
+    await processor.close();
+    store.close();
+    unlock();
+  };
+  try {
+    if (options.seed !== undefined) seed(store, workspaces.primary().uid, options.seed, now());
+    await receiver.clearExpired(now());
+    processor.resume();
+    await receiver.completeWhole();
+    origin = await listen(server, options.port ?? defaults.port);
+  } catch (error) {
+    await end();
+    throw error;
+  }
   return {
     url: origin,
     workspace: workspaces.primary().uid,
@@ -117,9 +130,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
-      await processor.close();
-      store.close();
-      unlock();
+      await end();
     },
   };
 }

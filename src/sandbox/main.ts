@@ -80,5 +80,6 @@ function writeWhole(path: string, value: unknown): void {
 /** 2 where what it was told is at fault, as for mediactl itself. */
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
-  process.exit(error instanceof ArgumentError ? 2 : 1);
+  const misread = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
+  process.exit(error instanceof ArgumentError || misread ? 2 : 1);
 });

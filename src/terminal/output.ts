@@ -62,7 +62,7 @@ async function writeList(
     await terminal.write(
       page
         .map((item) => {
-          if (format === 'quiet') return `${printable(result.id(item))}\n`;
+          if (format === 'quiet') return result.id(item) && `${printable(result.id(item))}\n`;
           if (format === 'jsonl') return `${line(item, dress)}\n`;
           return `${result.columns.map((column) => column.value(item, dress)).join('\t')}\n`;
         })

@@ -97,4 +97,29 @@ describe('§1, §7: what a plan may limit', () => {
     }
     expect((await create(41)).status).toBe(201);
   });
+
+  it('507: several at once do not find the same room', async () => {
+    const small = await startSandbox({ storageBytes: 100 });
+    const http = rawHttp(() => small);
+    try {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => http.create(100)));
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    } finally {
+      await small.end();
+    }
+  });
+
+  it('§3: an expired session gives back its storage, and its asset has failed', async () => {
+    const small = await startSandbox({ storageBytes: 100, sessionSeconds: 0.05 });
+    const http = rawHttp(() => small);
+    try {
+      const { asset_uid } = await (await http.create(100)).json();
+      await new Promise((resolve) => setTimeout(resolve, 80));
+      expect((await http.create(100)).status).toBe(201);
+      const asset = await (await http.call('GET', `/assets/${asset_uid}/`)).json();
+      expect(asset.status).toBe('failed');
+    } finally {
+      await small.end();
+    }
+  });
 });

@@ -67,6 +67,27 @@ describe('§4 Folders', () => {
     }
   });
 
+  it('uids count neither upper nor lower case, in a parent too', async () => {
+    const top = await make('upper');
+    const child = await make('below', top.toUpperCase());
+    expect(
+      (await (await call('GET', folders())).json()).find(
+        (each: { uid: string }) => each.uid === top,
+      ).children[0].uid,
+    ).toBe(child);
+    const itself = await send('PATCH', `${folders()}${top}/`, { parent_uid: top.toUpperCase() });
+    expect(itself.status).toBe(422);
+  });
+
+  it('nest a hundred deep, by creation or by a move: then 422', async () => {
+    let parent = await make('1');
+    const top = parent;
+    for (let depth = 2; depth <= 100; depth++) parent = await make(String(depth), parent);
+    expect((await send('POST', folders(), { name: '101', parent_uid: parent })).status).toBe(422);
+    const other = await make('above');
+    expect((await send('PATCH', `${folders()}${top}/`, { parent_uid: other })).status).toBe(422);
+  });
+
   it.each([
     ['no name', {}],
     ['an empty one', { name: '  ' }],

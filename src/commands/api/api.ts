@@ -3,10 +3,10 @@ import { pages } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
-import { text } from '../../terminal/result.ts';
 import { apiPrefix } from '../../wire/paths.ts';
 import { collect, type Define, example, jsonPair, pair } from '../command.ts';
 import { readInput } from '../input.ts';
+import { planned } from '../planned.ts';
 
 export const api: Define = (command, run) => {
   example(
@@ -43,8 +43,13 @@ export const api: Define = (command, run) => {
           ...(fields && { json: fields }),
           ...(options.input !== undefined && { body: await inputBody(context, options.input) }),
         };
+        if (options.include && (options.paginate || context.settings.shape.jq !== undefined))
+          throw usageError(
+            `--include and ${options.paginate ? '--paginate' : '--jq'} exclude each other`,
+            'headers are no JSON',
+          );
         if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD')
-          return text(`${method} ${call.url}${fields ? `\n${JSON.stringify(fields)}` : ''}`);
+          return planned(context, [call]);
         if (options.paginate) return paginate(context, call);
         const { transport } = await context.api();
         const response = await transport.send(call).catch((error) => {
@@ -63,6 +68,7 @@ export const api: Define = (command, run) => {
 /** `/assets/`, `assets/`, or with the API's prefix; other origins are refused. */
 function apiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
+    if (!URL.canParse(path)) throw usageError(`${path} is no URL`, 'a path such as /assets/');
     const url = new URL(path);
     if (url.origin === baseUrl.origin) return url.pathname + url.search;
     throw usageError(

@@ -7,7 +7,7 @@ import {
   someFailed,
 } from '../../errors.ts';
 import { cell, printable } from '../../terminal/printable.ts';
-import { type Column, list } from '../../terminal/result.ts';
+import { type Column, listBy } from '../../terminal/result.ts';
 import type { Target } from './targets.ts';
 
 /** How many writes are on their way at once. */
@@ -63,7 +63,12 @@ type WriteRecord = {
 };
 
 /** The result, a row each, and where some failed the error that names them. */
-export function outcomeOf(outcomes: readonly Outcome[], done: string, noun: string) {
+export function outcomeOf(
+  { signal }: Context,
+  outcomes: readonly Outcome[],
+  done: string,
+  noun: string,
+) {
   const records = outcomes.map(({ uid, name, error }) => ({
     ...{ uid, name, done: error === undefined },
     error: error?.toJSON() ?? null,
@@ -76,13 +81,15 @@ export function outcomeOf(outcomes: readonly Outcome[], done: string, noun: stri
   const failures = outcomes.flatMap(({ uid, error }) =>
     error ? [new MediactlError(`${uid}: ${error.message}`, error.explanation)] : [],
   );
-  return {
-    result: list([records], columns, `no ${noun}`),
-    failure:
-      outcomes.length === 1
-        ? outcomes[0]?.error
-        : failures.length > 0
-          ? someFailed(`${failures.length} of ${outcomes.length} ${noun} failed`, failures)
-          : undefined,
-  };
+  const result = listBy(
+    ({ uid, done: isDone }) => (isDone ? uid : ''),
+    records,
+    columns,
+    `no ${noun}`,
+  );
+  if (failures.length === 0) return { result, failure: undefined };
+  if (signal.aborted) return { result, failure: asMediactlError(signal.reason) };
+  if (outcomes.length === 1) return { result, failure: outcomes[0]?.error };
+  const problem = `${failures.length} of ${outcomes.length} ${noun} failed`;
+  return { result, failure: someFailed(problem, failures) };
 }

@@ -44,10 +44,33 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
 const sortFields = ['created_at', 'name', 'duration'];
 export const sortHelp = `${sortFields.join(', ')}; -FIELD turns it round`;
 
+const filterFlags = (options: FilterOptions): Record<string, string | undefined> => ({
+  '--search': options.search,
+  '--status': options.status,
+  '--tag': options.tag,
+  '--created-after': options.createdAfter,
+  '--created-before': options.createdBefore,
+  '--type': options.type,
+  '--folder': options.folder,
+});
+
+/** The API lists what the key can see, in whatever workspace: -w would promise what it cannot keep. */
+export function refuseWorkspace({ settings }: Context, command: string): void {
+  if (settings.workspaceAsked)
+    throw usageError(
+      `${command} does not take --workspace`,
+      'leave it out, or name a folder: mediactl assets ls --folder /PATH',
+      'the API lists what the key can see, and cannot filter by workspace',
+    );
+}
+
 /** The query for what was typed: dates in days, a folder by its uid. */
 export async function filtersOf(context: Context, options: FilterOptions): Promise<AssetFilters> {
   const now = context.clock.now();
   const { createdAfter, createdBefore, folder, sort } = options;
+  // An unset variable of a script must not mean everything there is.
+  for (const [name, value] of Object.entries(filterFlags(options)))
+    if (value?.trim() === '') throw usageError(`${name} is empty`, 'leave it out, or say which');
   if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
     throw usageError(
       `--sort does not take '${sort}'`,

@@ -1,5 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
+import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import type { Collection } from '../../wire/paths.ts';
+import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { oneOrMany } from './columns.ts';
 import { assetUids, idHelp } from './resolve.ts';
@@ -15,9 +17,24 @@ export function get(command: Command, run: Run, collection: Collection): void {
       run(async (context, ids) => {
         const api = await context.api();
         const uids = await assetUids(context, collection, ids);
-        const found = [];
-        for (const uid of uids) found.push(await api[collection].get(uid));
-        return oneOrMany(found, uids.length);
+        const found: Asset[] = [];
+        const failures: MediactlError[] = [];
+        for (const uid of uids)
+          try {
+            found.push(await api[collection].get(uid));
+          } catch (error) {
+            if (uids.length === 1 || !isOfOne(error)) throw error;
+            failures.push(new MediactlError(`${uid}: ${error.message}`, error.explanation));
+          }
+        const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
+        return {
+          result: oneOrMany(found, uids.length),
+          failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
+        };
       }),
     );
 }
+
+/** One that is not there says nothing of the others; a key that is refused does. */
+const isOfOne = (error: unknown): error is MediactlError =>
+  error instanceof MediactlError && error.exitCode === exitCodes.notFound;

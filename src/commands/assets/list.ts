@@ -1,12 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import { totalOf } from '../../api/pages.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { list as listOf } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { assetColumns } from './columns.ts';
-import { dateHelp, filtersOf, sortHelp, withFilters } from './filters.ts';
+import { dateHelp, filtersOf, refuseWorkspace, sortHelp, withFilters } from './filters.ts';
 
 export function list(command: Command, run: Run, collection: Collection): void {
   example(
@@ -28,12 +28,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
     .option('--count', 'print how many there are')
     .action(
       run(async (context, options) => {
-        if (context.settings.workspaceAsked)
-          throw usageError(
-            `${collection} ls does not take --workspace`,
-            `leave it out, or name a folder: mediactl assets ls --folder /PATH`,
-            'the API lists what the key can see, and cannot filter by workspace',
-          );
+        refuseWorkspace(context, `${collection} ls`);
         const filters = await filtersOf(context, options);
         const api = await context.api();
         if (options.count) {

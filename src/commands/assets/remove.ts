@@ -53,7 +53,7 @@ export function remove(command: Command, run: Run, collection: Collection): void
           context.terminal.say(
             `${gone} moved to the trash; the API cannot restore ${gone === 1 ? 'it' : 'them'}`,
           );
-        return outcomeOf(outcomes, 'moved to the trash', collection);
+        return outcomeOf(context, outcomes, 'moved to the trash', collection);
       }),
     );
 }

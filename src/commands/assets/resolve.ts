@@ -47,17 +47,26 @@ export async function assetUids(
     for (const each of given) uids.push(await assetUid(context, collection, each));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
-  return uids;
+  return [...new Set(uids)];
 }
 
 function idsIn(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter(Boolean).map((line) => {
     if (!line.startsWith('{')) return line;
-    const { uid } = JSON.parse(line) as { uid?: unknown };
-    if (typeof uid !== 'string') throw usageError('a JSON line on stdin has no uid');
+    const uid = uidIn(line);
+    if (typeof uid !== 'string')
+      throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
     return uid;
   });
+}
+
+function uidIn(line: string): unknown {
+  try {
+    return (JSON.parse(line) as { uid?: unknown }).uid;
+  } catch {
+    return undefined;
+  }
 }
 
 async function named(assets: AssetsApi, name: string): Promise<Asset[]> {

@@ -1,9 +1,11 @@
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
 import { askLine, confirm } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
+import type { Asset } from '../../wire/types.ts';
+import { refuseWorkspace } from './filters.ts';
 import { assetUids } from './resolve.ts';
 
 export type Target = { uid: string; name: string | null };
@@ -28,11 +30,35 @@ export async function targetsOf(
     const uids = await assetUids(context, collection, ids);
     return { targets: uids.map((uid) => ({ uid, name: null })), byFilter };
   }
+  refuseWorkspace(context, `${collection} by filter`);
   const targets: Target[] = [];
   const api = await context.api();
-  for await (const page of api[collection].list(filters, {}))
+  for await (const page of api[collection].list(filters, {})) {
+    for (const asset of page) assertMatches(asset, filters);
     targets.push(...page.map(({ uid, name }) => ({ uid, name: name ?? null })));
+  }
   return { targets, byFilter };
+}
+
+/**
+ * A service that passes over a filter answers with everything. Where a record itself says that it
+ * does not match, nothing is written.
+ */
+function assertMatches(asset: Asset, { status, type, tag }: AssetFilters): void {
+  const tags = asset.tags?.flatMap((each) =>
+    typeof each === 'object' && each !== null ? Object.values(each) : [each],
+  );
+  const differs =
+    (status !== undefined && asset.status !== undefined && asset.status !== status) ||
+    (type !== undefined && asset.type !== undefined && asset.type !== type) ||
+    (tag !== undefined && tags !== undefined && !tags.includes(tag));
+  if (differs)
+    throw new MediactlError('the service passed over a filter', {
+      code: 'filter_ignored',
+      exitCode: exitCodes.rejected,
+      reason: `it lists ${asset.uid}, which does not match; nothing was changed`,
+      hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
+    });
 }
 
 type Asked = {

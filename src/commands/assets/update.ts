@@ -72,7 +72,7 @@ export function update(command: Command, run: Run, collection: Collection): void
             },
           });
         const outcomes = await eachOf(context, targets, ({ uid }) => assets.update(uid, fields));
-        return outcomeOf(outcomes, 'updated', collection);
+        return outcomeOf(context, outcomes, 'updated', collection);
       }),
     );
 }

@@ -56,6 +56,7 @@ export function login(command: Command, run: Run): void {
             baseUrl: baseUrl.origin,
             ...(workspace && { workspace }),
             ...(known?.names && { names: known.names }),
+            ...(known?.settings && { settings: known.settings }),
           });
           const mine = profileRecords(updated).find((profile) => profile.name === name);
           return record(mine as NonNullable<typeof mine>, name, profileRows);

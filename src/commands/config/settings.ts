@@ -7,16 +7,9 @@ import { nameKeys, namesFor } from '../../wire/assumptions.ts';
 /** One line of `config ls`. */
 export type Setting = { key: string; value: string | null; origin: string };
 
-/** The profile in use: what is asked for, else the current one. */
-export async function profileInUse({ profiles, settings }: Context) {
-  const config = await profiles.read();
-  const name = settings.profile ?? config.current;
-  return { name, profile: name === undefined ? undefined : config.profiles[name] };
-}
-
 /** Every setting with where it came from; keys are masked. */
 export async function everySetting(context: Context): Promise<Setting[]> {
-  const { name, profile } = await profileInUse(context);
+  const { name, profile } = await context.profileInUse();
   const kept = `profile ${name}`;
   const settings = (Object.keys(sources) as SettingName[]).map((key): Setting => {
     const { value, origin } = context.settings.origins.of(key);

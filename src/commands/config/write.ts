@@ -11,7 +11,6 @@ import { nothing } from '../../terminal/result.ts';
 import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
 import { example, type Run } from '../command.ts';
 import { resolveWorkspace } from '../workspaces/resolve.ts';
-import { profileInUse } from './settings.ts';
 
 export function set(command: Command, run: Run): void {
   example(
@@ -112,7 +111,7 @@ function profileSetting(key: string): SettingName {
 }
 
 async function inProfile(context: Context, change: Change): Promise<void> {
-  const { name } = await profileInUse(context);
+  const { name } = await context.profileInUse();
   await context.profiles.update(({ profiles }) => {
     const profile = name === undefined ? undefined : profiles[name];
     if (!profile)

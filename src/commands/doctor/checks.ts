@@ -1,4 +1,5 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { when } from '../../terminal/printable.ts';
@@ -13,6 +14,8 @@ const widestSkewMs = 5 * 60_000;
 
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** In the order in which one depends on another. */
 export const checks: Record<string, Check> = {
@@ -29,18 +32,20 @@ export const checks: Record<string, Check> = {
         `chmod 600 '${profiles.path}'`,
         `its mode is ${(found.mode & 0o777).toString(8)}, and it may hold keys`,
       );
-    return `${profiles.path}, ${Object.keys(all).length} profiles`;
+    return `${profiles.path}, ${counted(Object.keys(all).length, 'profile')}`;
   },
 
   'state folder': async ({ stateDir }) => {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-      throw failure(
-        'the state folder cannot be written',
-        'state_folder',
-        'set MEDIACTL_STATE_DIR',
-        error.message,
-      );
-    });
+    await mkdir(stateDir, { recursive: true, mode: 0o700 })
+      .then(() => access(stateDir, constants.W_OK))
+      .catch((error: Error) => {
+        throw failure(
+          'the state folder cannot be written',
+          'state_folder',
+          'set MEDIACTL_STATE_DIR',
+          error.message,
+        );
+      });
     return stateDir;
   },
 
@@ -99,8 +104,13 @@ export const checks: Record<string, Check> = {
   },
 };
 
-/** These ask nothing that an earlier failure has answered. */
-export const needsService = new Set(['rate limit', 'workspace']);
+/** What a check stands on: where that failed, it would only say the same again. */
+export const standsOn: Record<string, string> = {
+  service: 'account',
+  names: 'account',
+  'rate limit': 'service',
+  workspace: 'service',
+};
 
 export const run = (check: Check, context: Context) =>
   check(context).then(

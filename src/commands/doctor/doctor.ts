@@ -3,7 +3,7 @@ import { type ErrorRecord, type MediactlError, someFailed } from '../../errors.t
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { type Define, example } from '../command.ts';
-import { checks, needsService, run as runCheck } from './checks.ts';
+import { checks, run as runCheck, standsOn } from './checks.ts';
 import { learn } from './learn.ts';
 
 type Finding = {
@@ -49,7 +49,8 @@ async function examine(context: Context) {
   const findings: Finding[] = [];
   const errors: MediactlError[] = [];
   for (const [check, perform] of Object.entries(checks)) {
-    if (errors.length > 0 && needsService.has(check)) {
+    const isSound = (other: string) => findings.find((each) => each.check === other)?.ok === true;
+    if (check in standsOn && !isSound(standsOn[check] as string)) {
       findings.push({ check, ok: null, found: null, error: null });
       continue;
     }

@@ -37,9 +37,10 @@ export async function learn(context: Context) {
   if (learned.length === 0)
     throw undescribed(usageError('the description names none of the fields in question'));
   const changes = learned.filter(({ changed }) => changed);
+  const { name: inUse = '' } = await context.profileInUse();
   if (changes.length > 0 && !context.onlyPretends(`keep ${changes.length} names in the profile`))
     await context.profiles.update(({ profiles }) => {
-      const profile = profiles[account.profile];
+      const profile = profiles[inUse];
       if (!profile)
         throw usageError('there is no profile to keep the names in', 'mediactl auth login');
       profile.names = {

@@ -1,9 +1,9 @@
 import type { DomainMethod } from '../../api/embeds.ts';
 import type { Context } from '../../context.ts';
-import { asMediactlError, MediactlError, someFailed } from '../../errors.ts';
+import { asMediactlError, exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import { planned } from '../planned.ts';
 import { type DomainRecord, domainResult } from './columns.ts';
-import { readSettings } from './settings.ts';
+import type { readSettings } from './settings.ts';
 
 /** What is to be added and what removed, given what is there. */
 export type Difference = { add: string[]; remove: string[] };
@@ -14,10 +14,9 @@ export type Difference = { add: string[]; remove: string[] };
  */
 export async function changeDomains(
   context: Context,
-  differenceOf: (there: string[]) => Difference,
+  { workspace, embeds, settings }: Awaited<ReturnType<typeof readSettings>>,
+  { add, remove }: Difference,
 ) {
-  const { workspace, embeds, settings } = await readSettings(context);
-  const { add, remove } = differenceOf(settings.domains);
   const steps: { method: DomainMethod; domain: string }[] = [
     ...add.map((domain) => ({ method: 'POST' as const, domain })),
     ...remove.map((domain) => ({ method: 'DELETE' as const, domain })),
@@ -29,28 +28,39 @@ export async function changeDomains(
     );
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
+  const failed = (domain: string, error: MediactlError) => {
+    failures.push(new MediactlError(`${domain}: ${error.message}`, error.explanation));
+    records.push({ domain, change: null, error: error.toJSON() });
+  };
   for (const { method, domain } of steps) {
-    const change = method === 'POST' ? 'added' : 'removed';
-    try {
-      await embeds.changeDomain(method, workspace, settings, domain);
-      records.push({ domain, change, error: null });
-    } catch (thrown) {
-      const error = asMediactlError(thrown);
-      failures.push(new MediactlError(`${domain}: ${error.message}`, error.explanation));
-      records.push({ domain, change: null, error: error.toJSON() });
-      // Nothing is removed where something could not be added: that could shut somebody out.
-      if (method === 'POST' && remove.length > 0) break;
+    // Nothing is removed where something could not be added: that could shut somebody out.
+    if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
+      failed(domain, notTried());
+      continue;
     }
+    await embeds.changeDomain(method, workspace, settings, domain).then(
+      () => records.push({ domain, change: method === 'POST' ? 'added' : 'removed', error: null }),
+      (thrown) => failed(domain, asMediactlError(thrown)),
+    );
   }
   const done = (change: DomainRecord['change']) =>
     records.filter((each) => each.change === change).map(({ domain }) => domain);
-  await embeds.check(workspace, done('added'), done('removed'));
-  const [only] = failures;
+  await embeds.check(workspace, done('added'), done('removed')).catch((thrown) => {
+    failures.push(asMediactlError(thrown));
+  });
+  const [only, ...more] = failures;
   return {
     result: domainResult(records, 'nothing to change'),
     failure:
-      only && steps.length === 1
+      more.length === 0 && steps.length <= 1
         ? only
-        : only && someFailed(`${failures.length} of ${steps.length} domains failed`, failures),
+        : only && someFailed(`${failures.length} of ${steps.length} changes failed`, failures),
   };
 }
+
+const notTried = () =>
+  new MediactlError('not removed', {
+    code: 'not_tried',
+    exitCode: exitCodes.partial,
+    reason: 'what was to be added before it could not be',
+  });

@@ -1,14 +1,18 @@
 import { domainToASCII } from 'node:url';
+import type { EmbedSettings } from '../../api/embed-settings.ts';
 import { usageError } from '../../errors.ts';
 
 const hint = 'a host name alone, such as news.example.com';
 
 /**
- * A domain as the allow-list takes it: lower case, in ASCII (IDNA).
+ * A domain as the allow-list takes it: lower case, in ASCII (IDNA). What is on the list already is
+ * known by its spelling there, whatever it is.
  *
  * @throws MediactlError exit 2 for a URL, a port or a path, with the right form in the hint
  */
-export function parseDomain(text: string): string {
+export function parseDomain(text: string, known?: EmbedSettings): string {
+  const at = known?.spellings.indexOf(text.trim()) ?? -1;
+  if (known && at >= 0) return known.domains[at] as string;
   const wrong = (reason: string, host?: string) =>
     usageError(`'${text}' is not a domain`, host ? `give ${host}` : hint, reason);
   const trimmed = text.trim().replace(/\.$/, '');
@@ -37,12 +41,12 @@ function ascii(host: string): string {
 }
 
 /** A list of domains: one a line, `#` begins a comment. @throws MediactlError naming the line */
-export function domainsIn(text: string, path: string): string[] {
+export function domainsIn(text: string, path: string, known: EmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();
     if (word === '') return [];
     try {
-      return [parseDomain(word)];
+      return [parseDomain(word, known)];
     } catch (error) {
       throw usageError(
         `${path}, line ${at + 1}: ${(error as Error).message}`,

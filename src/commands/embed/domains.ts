@@ -20,7 +20,7 @@ export function list(command: Command, run: Run): void {
         const { settings } = await readSettings(context);
         return listBy(
           ({ domain }) => domain,
-          settings.domains.map((domain) => ({ domain })),
+          settings.spellings.map((domain) => ({ domain })),
           [{ header: 'DOMAIN', value: ({ domain }) => printable(domain), whole: true }],
           'no domains',
         );
@@ -35,9 +35,9 @@ export function add(command: Command, run: Run): void {
     .description('Puts domains on the allow-list of the workspace. One that is there is fine.')
     .argument('<domain...>', 'host names')
     .action(
-      run((context, domains) => {
-        const wanted = [...new Set(domains.map(parseDomain))];
-        return changeDomains(context, () => ({ add: wanted, remove: [] }));
+      run(async (context, domains) => {
+        const wanted = [...new Set(domains.map((domain) => parseDomain(domain)))];
+        return changeDomains(context, await readSettings(context), { add: wanted, remove: [] });
       }),
     );
 }
@@ -51,8 +51,9 @@ export function remove(command: Command, run: Run): void {
     .argument('<domain...>', 'host names')
     .action(
       run(async (context, domains) => {
-        const unwanted = [...new Set(domains.map(parseDomain))];
-        return changeDomains(context, () => ({ add: [], remove: unwanted }));
+        const read = await readSettings(context);
+        const unwanted = [...new Set(domains.map((text) => parseDomain(text, read.settings)))];
+        return changeDomains(context, read, { add: [], remove: unwanted });
       }),
     );
 }
@@ -72,29 +73,27 @@ export function sync(command: Command, run: Run): void {
     .option('--prune', 'remove domains that the file does not name')
     .action(
       run(async (context, { file, prune }) => {
-        const wanted = domainsIn(await readInputText(context, file), file === '-' ? 'stdin' : file);
+        const text = await readInputText(context, file);
+        const read = await readSettings(context);
+        const wanted = domainsIn(text, file === '-' ? 'stdin' : file, read.settings);
         if (prune && wanted.length === 0)
           throw usageError(
             `${file} names no domain`,
             'mediactl embed disable lifts the restriction; domains rm takes off single ones',
             'with --prune the whole allow-list would go',
           );
-        const { settings } = await readSettings(context);
-        const extra = settings.domains.filter((domain) => !wanted.includes(domain));
+        const there = read.settings.domains;
+        const missing = wanted.filter((domain) => !there.includes(domain));
+        const extra = there.filter((domain) => !wanted.includes(domain));
+        context.terminal.say(
+          `${missing.length} to add, ${there.length - extra.length} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
+        );
         if (prune && extra.length > 0 && !context.settings.dryRun)
           await confirm(context.terminal, `Remove ${extra.join(', ')}?`, {
             yes: context.settings.yes,
             instead: 'the same command with --yes',
           });
-        return changeDomains(context, (there) => {
-          const missing = wanted.filter((domain) => !there.includes(domain));
-          const unwanted = there.filter((domain) => !wanted.includes(domain));
-          const kept = there.length - unwanted.length;
-          context.terminal.say(
-            `${missing.length} to add, ${kept} there already, ${unwanted.length} ${prune ? 'to remove' : 'not in the file'}`,
-          );
-          return { add: missing, remove: prune ? unwanted : [] };
-        });
+        return changeDomains(context, read, { add: missing, remove: prune ? extra : [] });
       }),
     );
 }

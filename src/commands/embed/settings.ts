@@ -19,7 +19,7 @@ export const settingsRecord = (workspace: string, settings: EmbedSettings): Resu
       'restriction',
       settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
     ],
-    ...(settings.domains.length === 0
+    ...(settings.spellings.length === 0
       ? [['domains', 'none'] satisfies Row]
-      : settings.domains.map((domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)])),
+      : settings.spellings.map((domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)])),
   ]);

@@ -24,7 +24,7 @@ export function create(command: Command, run: Run): void {
     .action(
       run(async (context, path, { parents }) => {
         const parts = partsOf(path);
-        if (context.settings.dryRun) return pretended(context, parts);
+        if (context.settings.dryRun) return pretended(context, parts, parents ?? false);
         const made = await createPath(context, parts, parents ?? false);
         return record(folderRecord(made), made.folder.uid, folderRows);
       }),
@@ -52,13 +52,7 @@ async function createMissing(
   const { folders } = await context.api();
   let { tree, workspace } = await readTree(context);
   const { missing, above } = missingOf(tree, parts);
-  if (missing.length === 0 && !withParents) throw thereAlready(parts, above as Placed);
-  if (missing.length > 1 && !withParents)
-    throw new MediactlError(`no folder /${parts.slice(0, -1).join('/')}`, {
-      code: 'not_found',
-      exitCode: exitCodes.notFound,
-      hint: `mediactl folders create -p /${parts.join('/')}`,
-    });
+  if (!withParents) assertOneMissing(parts, missing, above);
   let at = above;
   for (const name of missing) {
     const parent = at?.folder.uid ?? null;
@@ -86,10 +80,26 @@ function missingOf(tree: FolderTree, parts: readonly string[]) {
   return { missing: [], above };
 }
 
-async function pretended(context: Context, parts: readonly string[]) {
+/** Without -p, what is above must be there, and the folder itself must not. */
+function assertOneMissing(
+  parts: readonly string[],
+  missing: readonly string[],
+  above: Placed | undefined,
+): void {
+  if (missing.length === 0) throw thereAlready(parts, above as Placed);
+  if (missing.length > 1)
+    throw new MediactlError(`no folder /${parts.slice(0, -1).join('/')}`, {
+      code: 'not_found',
+      exitCode: exitCodes.notFound,
+      hint: `mediactl folders create -p /${parts.join('/')}`,
+    });
+}
+
+async function pretended(context: Context, parts: readonly string[], withParents: boolean) {
   const { folders } = await context.api();
   const { tree, workspace } = await readTree(context);
   const { missing, above } = missingOf(tree, parts);
+  if (!withParents) assertOneMissing(parts, missing, above);
   return planned(
     context,
     missing.map((name, n) =>

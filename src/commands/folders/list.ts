@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { list as listOf } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { folderColumns, folderRecord } from './columns.ts';
-import { folderHelp, isRoot, placedAt, readTree } from './resolve.ts';
+import { below, folderHelp, isRoot, placedAt, readTree } from './resolve.ts';
 
 export function list(command: Command, run: Run): void {
   example(
@@ -24,9 +24,7 @@ export function list(command: Command, run: Run): void {
         const { tree } = await readTree(context);
         const top = folder === undefined || isRoot(folder) ? undefined : placedAt(tree, folder);
         const level = top ? top.children : tree.roots;
-        const inside = recursive
-          ? tree.all.filter(({ path }) => path.startsWith(`${top?.path ?? ''}/`))
-          : level;
+        const inside = recursive ? level.flatMap((each) => [each, ...below(each)]) : level;
         return listOf([inside.map(folderRecord)], folderColumns, 'no folders');
       }),
     );

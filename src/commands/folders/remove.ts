@@ -4,7 +4,7 @@ import { record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { planned } from '../planned.ts';
 import { folderRecord, folderRows } from './columns.ts';
-import { folderHelp, placedAt, readTree } from './resolve.ts';
+import { below, folderHelp, placedAt, readTree } from './resolve.ts';
 
 export function remove(command: Command, run: Run): void {
   example(command, 'mediactl folders rm /Campaigns/2026 --yes');
@@ -22,8 +22,8 @@ export function remove(command: Command, run: Run): void {
         const placed = placedAt(tree, folder);
         const { uid } = placed.folder;
         if (context.settings.dryRun) return planned(context, [folders.deleting(workspace, uid)]);
-        const below = tree.all.filter(({ path }) => path.startsWith(`${placed.path}/`)).length;
-        const holding = below === 0 ? '' : ` and the ${below} below it`;
+        const inside = below(placed).length;
+        const holding = inside === 0 ? '' : ` and the ${inside} below it`;
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
           yes: context.settings.yes,
           instead: `mediactl folders rm ${folder} --yes`,

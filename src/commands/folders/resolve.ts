@@ -26,7 +26,13 @@ export function placedAt(tree: FolderTree, uidOrPath: string): Placed {
   return first ?? missing(tree, uidOrPath);
 }
 
+/** Everything below a folder, each before what is in it. */
+export const below = ({ children }: Placed): Placed[] =>
+  children.flatMap((child) => [child, ...below(child)]);
+
 function missing(tree: FolderTree, uidOrPath: string): never {
+  if (isRoot(uidOrPath))
+    throw usageError('the top level is no folder', 'name one: mediactl folders tree');
   const parts = uidOrPath.split('/').filter(Boolean);
   const known = parts.findIndex((_, n) => tree.at(parts.slice(0, n + 1).join('/')).length === 0);
   const above = parts.slice(0, known).join('/');

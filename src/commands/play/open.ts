@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { withoutKey } from '../../processes.ts';
 
 /** How each player begins at a second of the media. Others are given the URL alone. */
 const startAt: Record<string, (seconds: number) => string[]> = {
@@ -13,7 +14,7 @@ const startAt: Record<string, (seconds: number) => string[]> = {
 
 /** Runs a player until it ends. The URL is an argument of its own: no shell reads it. */
 export async function openWithPlayer(
-  { terminal, signal }: Context,
+  { host, terminal, signal }: Context,
   command: string,
   url: URL,
   resumeSeconds: number,
@@ -23,6 +24,7 @@ export async function openWithPlayer(
   const name = program.replace(/^.*[/\\]/, '');
   const begin = resumeSeconds > 0 ? (startAt[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...given, ...begin, url.href], {
+    env: withoutKey(host.environment),
     // What it prints is no result of ours.
     stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
   });
@@ -33,7 +35,8 @@ export async function openWithPlayer(
     if (code !== 0 && !signal.aborted) throw playerFailed(program, `exit code ${code}`);
     signal.throwIfAborted();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['ENOENT', 'EACCES'].includes(code)) throw error;
     throw usageError(`no player ${program}`, 'install it, or play with another: --open, --web');
   } finally {
     signal.removeEventListener('abort', stop);

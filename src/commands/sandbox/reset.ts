@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { confirm } from '../../terminal/prompt.ts';
 import { nothing } from '../../terminal/result.ts';
@@ -15,6 +16,10 @@ export function reset(command: Command, run: Run): void {
       run(async (context, { data }) => {
         const { settings, terminal } = context;
         const dataDir = dataDirOf(context, data);
+        if (!(await isThere(join(dataDir, 'sandbox.db')))) {
+          terminal.say(`there is no sandbox in ${dataDir}; nothing was deleted`);
+          return nothing;
+        }
         if (context.onlyPretends(`stop the sandbox and delete what it keeps in ${dataDir}`))
           return nothing;
         await confirm(terminal, `Delete everything in ${dataDir}?`, {
@@ -30,6 +35,12 @@ export function reset(command: Command, run: Run): void {
       }),
     );
 }
+
+const isThere = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Only what a sandbox wrote: --data may name a folder that holds more. */
 async function deleteSandbox(dataDir: string): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdir, open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { isRunning } from '../../processes.ts';
+import { isRunning, withoutKey } from '../../processes.ts';
 
 /** What a running sandbox tells of itself in its data folder. */
 export type Running = {
@@ -95,6 +95,7 @@ export async function launch(
   const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port]), ...told];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
     detached: !foreground,
+    env: withoutKey(host.environment),
     // In the foreground its log goes to stderr: stdout carries results.
     stdio: log ? ['ignore', log.fd, log.fd] : ['ignore', 2, 2],
   });
@@ -121,7 +122,7 @@ export async function untilRunning(
   dataDir: string,
 ): Promise<Running> {
   const deadline = context.clock.now() + startupMs;
-  while (child.exitCode === null && context.clock.now() < deadline) {
+  while (child.exitCode === null && child.signalCode === null && context.clock.now() < deadline) {
     const running = await findRunning(context, dataDir);
     if (running && running.pid === child.pid) return running;
     await context.clock.sleep(50, context.signal);

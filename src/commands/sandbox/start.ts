@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
@@ -60,7 +61,10 @@ export function start(command: Command, run: Run): void {
         return view(already, dataDir);
       }
       const child = await launch(context, { dataDir, port, told }, options.foreground ?? false);
-      const running = await untilRunning(context, child, dataDir);
+      const running = await untilRunning(context, child, dataDir).catch((error) => {
+        child.kill(); // nobody would know of it
+        throw error;
+      });
       const isCurrent = await keepProfile(context, dataDir, running);
       const use = isCurrent ? '' : ` --profile ${profileName}`;
       context.terminal.say(
@@ -80,19 +84,17 @@ export function start(command: Command, run: Run): void {
 }
 
 /** In the foreground: until it ends, or the person ends it. */
-async function stayWith(
-  { signal, host }: Context,
-  child: import('node:child_process').ChildProcess,
-): Promise<void> {
-  const stop = () => child.pid !== undefined && host.processes.signal(child.pid, 'SIGTERM');
+async function stayWith({ signal }: Context, child: ChildProcess): Promise<void> {
+  const stop = () => child.kill();
   signal.addEventListener('abort', stop, { once: true });
-  const [code] = await once(child, 'exit');
+  if (signal.aborted) stop();
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   signal.removeEventListener('abort', stop);
-  if (code !== 0 && !signal.aborted)
+  if (child.exitCode !== 0 && !signal.aborted)
     throw new MediactlError('the sandbox ended', {
       code: 'sandbox_failed',
       exitCode: exitCodes.unclassified,
-      reason: `exit code ${code}`,
+      reason: `exit code ${child.exitCode ?? child.signalCode}`,
     });
 }
 
@@ -101,11 +103,12 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   const config = await context.profiles.update((current) => {
+    const known = current.profiles[profileName];
+    // The same key is the same sandbox: what was chosen in it holds.
+    const workspace = (known?.key === all && known?.workspace) || running.workspace;
     current.profiles[profileName] = {
-      baseUrl: running.url,
-      key: all as string,
-      keyStore: 'file',
-      workspace: running.workspace,
+      ...known,
+      ...{ baseUrl: running.url, key: all as string, keyStore: 'file', workspace },
     };
     current.current ??= profileName;
   });

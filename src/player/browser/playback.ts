@@ -52,6 +52,7 @@ export class Playback {
 
   #loaded(): void {
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
+    this.#startAt = 0; // once: a recovery loads again, and goes on where it is
     if (this.#autoPlay) this.#play();
   }
 

@@ -90,7 +90,9 @@ async function kept(
     .digest('hex');
   const folder = join(context.stateDir, 'names');
   const path = join(folder, place.slice(0, 16));
-  const known = await readFile(path, 'utf8').then(JSON.parse, () => undefined);
+  const known = await readFile(path, 'utf8')
+    .then((text) => JSON.parse(text))
+    .catch(() => undefined); // none, or none that can be read: it is made anew
   if (known && context.clock.now() - known.at < keptMs && known.at <= context.clock.now())
     return known.names;
   const names = await ask(context);

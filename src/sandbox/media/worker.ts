@@ -66,9 +66,14 @@ const nothingMore = {
   sampleRate: null,
 } as const satisfies Partial<Inspection>;
 
+/** What no camera makes, and no viewer shows. */
+const mostPixels = 2 ** 32;
+
 async function inspectImage({ sourcePath }: Task, contentType: string): Promise<Inspection> {
   const { width, height, orientation = 1 } = await imageSizeFromFile(sourcePath);
   // EXIF: from 5 on it lies on its side, and whoever shows it turns it.
+  if (width < 1 || height < 1 || width * height > mostPixels)
+    return { outcome: 'failed', reason: `an image of ${width} by ${height} pixels is none` };
   const size = orientation < 5 ? { width, height } : { width: height, height: width };
   const demuxer = imageDemuxers.get(contentType) ?? null;
   return { ...nothingMore, ...size, type: 'image', contentType, demuxer };

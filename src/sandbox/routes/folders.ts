@@ -43,7 +43,7 @@ export function folderRoutes(app: App, service: Service): void {
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
       const { name, parent_uid = null } = c.req.valid('json');
-      if (parent_uid !== null) parentIn(service, uid, parent_uid);
+      if (parent_uid !== null) assertRoom(service, parentIn(service, uid, parent_uid), 1);
       const made = folders.insert(uid, name, parent_uid, now());
       return c.json(said(folder, toFolder({ ...made, children: [] })), 201);
     },
@@ -64,11 +64,12 @@ export function folderRoutes(app: App, service: Service): void {
       const found = findFolder(service, c.req.valid('param'));
       const fields = c.req.valid('json');
       if (fields.parent_uid != null) {
-        parentIn(service, found.workspace_uid, fields.parent_uid);
+        const parent = parentIn(service, found.workspace_uid, fields.parent_uid);
         if (folders.isAbove(found.uid, fields.parent_uid))
           throw new ServiceError(422, 'a folder cannot move below itself', {
             details: [{ loc: ['body', 'parent_uid'], msg: 'this is the folder or one below it' }],
           });
+        assertRoom(service, parent, heightOf(folders.subtree(found)));
       }
       folders.change(found, fields, now());
       return c.json(said(folder, toFolder(folders.subtree(found))), 200);
@@ -101,6 +102,18 @@ function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folder
   const found = service.folders.find(workspace.uid, folder_uid.toLowerCase());
   if (!found) throw new ServiceError(404, `no folder ${folder_uid}`);
   return found;
+}
+
+const deepest = 100;
+
+const heightOf = ({ children }: FolderTree): number => 1 + Math.max(0, ...children.map(heightOf));
+
+/** @throws 422 where folders would be nested past what a tree can be told */
+function assertRoom({ folders }: Service, parent: FolderRow, levels: number): void {
+  if (folders.depthOf(parent.uid) + levels > deepest)
+    throw new ServiceError(422, `folders nest at most ${deepest} deep`, {
+      details: [{ loc: ['body', 'parent_uid'], msg: 'this one is too deep' }],
+    });
 }
 
 /** @throws 404: it is named in the body, and is no folder of that workspace */

@@ -1,20 +1,26 @@
 import { z } from '@hono/zod-openapi';
 
+/** Numbers as people write them: `0x10` and `1e1` are none. */
+const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
+
+/** SQLite would end the text there. */
+const noNul = [(text: string) => !text.includes('\0'), 'a text holds no NUL'] as const;
+
 /** "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
 export const listParameters = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  offset: z.coerce.number().int().min(0).default(0),
+  limit: z.preprocess(digits, z.coerce.number().int().min(1).max(100)).default(20),
+  offset: z.preprocess(digits, z.coerce.number().int().min(0)).default(0),
 });
 
 /** "uid is a UUID path parameter." (§4) */
-export const uidParameter = z.object({ uid: z.guid() });
+export const uidParameter = z.object({ uid: z.guid().toLowerCase() });
 
 const day = z.iso.date();
 
 const filters = z.object({
   search: z.string().optional(),
   status: z.enum(['uploading', 'queued', 'processing', 'ready', 'failed']).optional(),
-  tag: z.string().optional(),
+  tag: z.string().min(1).optional(),
   created_after: day.optional(),
   created_before: day.optional(),
   ordering: z
@@ -28,7 +34,7 @@ export const videoQuery = listParameters.extend(filters.shape);
 /** "Assets list only: `type` … and `parent`" (§4). */
 export const assetQuery = videoQuery.extend({
   type: z.enum(['video', 'audio', 'image', 'document', 'third_party', 'generic']).optional(),
-  parent: z.union([z.literal('root'), z.guid()]).optional(),
+  parent: z.union([z.literal('root'), z.guid().toLowerCase()]).optional(),
 });
 
 const common = {
@@ -63,8 +69,16 @@ export const detail = z
 /** "partial update of editorial fields" (§4); which ones is not shown, an unknown one is refused. */
 export const editorial = z
   .strictObject({
-    name: z.string().trim().min(1).max(500),
-    description: z.string().max(10_000),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(500)
+      .refine(...noNul),
+    description: z
+      .string()
+      .max(10_000)
+      .refine(...noNul),
     tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
   })
   .partial()
@@ -98,17 +112,18 @@ const folderName = z
   .trim()
   .min(1)
   .max(255)
+  .refine(...noNul)
   .refine((name) => !name.includes('/'), 'a folder name has no slash');
 
 /** "folder name and optional parent" (§4). */
 export const newFolder = z
-  .strictObject({ name: folderName, parent_uid: z.guid().nullable().optional() })
+  .strictObject({ name: folderName, parent_uid: z.guid().toLowerCase().nullable().optional() })
   .openapi('NewFolder');
 
 /** "rename and/or move under another parent (partial)" (§4); null is the top level. */
 export const folderChange = newFolder.partial().openapi('FolderChange');
 
-export const folderParameter = uidParameter.extend({ folder_uid: z.guid() });
+export const folderParameter = uidParameter.extend({ folder_uid: z.guid().toLowerCase() });
 
 /** §2 Embed settings; its fields are not shown. */
 export const embedSettings = z

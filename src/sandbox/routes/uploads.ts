@@ -58,18 +58,23 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
   const metadata = decodeMetadata(c.req.header('upload-metadata'));
   const filename = metadata.get('filename');
-  const workspaceUid = metadata.get('workspace_uid');
+  const workspaceUid = metadata.get('workspace_uid')?.toLowerCase();
   if (!filename) throw new ServiceError(400, 'Upload-Metadata lacks filename');
   if (!workspaceUid) throw new ServiceError(400, 'Upload-Metadata lacks workspace_uid');
+  const name = (metadata.get('asset_name') || filename).trim();
+  if (name === '' || name.length > 500)
+    throw new ServiceError(400, 'the name of an asset has 1 to 500 characters');
   if (!service.workspaces.find(workspaceUid))
     throw new ServiceError(404, `workspace ${workspaceUid} not found`);
   const parent = metadata.get('parent_folder_uid');
   const folder = parent ? parentIn(service, workspaceUid, parent).uid : null;
   if (size > service.maxUploadBytes)
     throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
+  await service.receiver.clearExpired(service.now());
+  const disk = await service.files.freeBytes();
+  // From here on nothing waits: two at once must not both find the same room.
   const free = service.storageBytes - service.assets.storedBytes();
-  if (size > Math.min(free, await service.files.freeBytes()))
-    throw new ServiceError(507, 'insufficient storage space');
+  if (size > Math.min(free, disk)) throw new ServiceError(507, 'insufficient storage space');
   service.credits.drawStorage(size);
   const session = {
     uid: randomUUID(),
@@ -83,7 +88,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
       {
         uid: session.asset_uid,
         workspace_uid: workspaceUid,
-        name: metadata.get('asset_name') || filename,
+        name,
         description: metadata.get('description') ?? '',
         type: /^(video|audio|image)\//.exec(contentType ?? '')?.[1] ?? 'generic',
         filename,
@@ -153,9 +158,11 @@ function decodeMetadata(header: string | undefined): Map<string, string> {
   const metadata = new Map<string, string>();
   for (const pair of header.split(',')) {
     const [key = '', value = '', ...rest] = pair.trim().split(' ');
-    if (key === '' || rest.length > 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
+    const bytes = Buffer.from(value, 'base64');
+    const isRead = key !== '' && rest.length === 0 && bytes.toString('base64') === value;
+    if (!isRead || metadata.has(key) || bytes.includes(0))
       throw new ServiceError(400, `Upload-Metadata cannot be read at '${pair.trim()}'`);
-    metadata.set(key, Buffer.from(value, 'base64').toString('utf8'));
+    metadata.set(key, bytes.toString('utf8'));
   }
   return metadata;
 }

@@ -142,6 +142,16 @@ export class Assets {
     return stored?.n ?? 0;
   }
 
+  /** Its upload was never finished, and cannot be any more: nothing of it is stored. */
+  expire(uid: string, now: string): void {
+    this.#store.run(
+      `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,
+        updated_at = ? WHERE uid = ? AND status = 'uploading'`,
+      now,
+      uid,
+    );
+  }
+
   /** Uids of assets whose processing a stop of the sandbox cut short. */
   unprocessed(): string[] {
     return this.#store

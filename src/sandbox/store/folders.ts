@@ -87,6 +87,18 @@ export class Folders {
     return find(this.tree(workspace_uid)) as FolderTree;
   }
 
+  /** How many folders it is in, itself included. */
+  depthOf(uid: string): number {
+    const found = this.#store.get<{ n: number }>(
+      `WITH RECURSIVE above (uid) AS (
+         VALUES (?) UNION SELECT parent_uid FROM folders JOIN above USING (uid)
+           WHERE parent_uid IS NOT NULL
+       ) SELECT count(*) AS n FROM above`,
+      uid,
+    );
+    return found?.n ?? 0;
+  }
+
   /** Whether `uid` is `parent` itself or lies above it: then it cannot move there. */
   isAbove(uid: string, parent: string): boolean {
     const found = this.#store.get<{ n: number }>(

@@ -39,6 +39,10 @@ export class Sessions {
     this.#store.run('UPDATE upload_sessions SET expires_at = ? WHERE uid = ?', now, uid);
   }
 
+  delete(uid: string): void {
+    this.#store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);
+  }
+
   /** Sessions that may hold bytes of an unfinished upload. */
   open(): SessionRow[] {
     return this.#store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL');

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
@@ -31,6 +31,8 @@ export type ReceiverOptions = {
   sessions: Sessions;
   /** Every byte of the asset is here and on disk: the session is complete. */
   onWhole(session: SessionRow): void;
+  /** Its time is over, and its bytes are gone. */
+  onExpired(session: SessionRow): void;
 };
 
 /**
@@ -64,7 +66,7 @@ export class Receiver {
   ): Promise<Received> {
     // "409 means the sent Upload-Offset differs from the server's" (§4)
     if (offset !== (await this.offset(session))) throw await this.#conflict(session);
-    if (offset === session.total_size) return { offset };
+    if (offset === session.total_size && !lengthBytes) return { offset };
     if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (offset + (lengthBytes ?? 0) > session.total_size)
@@ -130,6 +132,20 @@ export class Receiver {
       throw new ServiceError(503, 'the bytes on disk are not those that were received');
     if (partial !== undefined) await rename(whole, files.source(asset_uid));
     onWhole(session);
+  }
+
+  /**
+   * What expired sessions hold: "a new session must be created" (§3), so their bytes serve nobody.
+   * Their assets have failed, and take no storage.
+   */
+  async clearExpired(now: number): Promise<void> {
+    const { sessions, files, onExpired } = this.#options;
+    for (const session of sessions.open()) {
+      if (session.expires_at > now || this.#writing.has(session.uid)) continue;
+      this.#digests.delete(session.uid);
+      await rm(files.partial(session.uid), { force: true });
+      onExpired(session);
+    }
   }
 
   /** After a start: sessions that a kill left with every byte, but not completed. */

@@ -1,0 +1,30 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ArgumentError } from '../argument-error.ts';
+
+/** What a sandbox that a kill stopped before its database was there may have left. */
+const ours = ['sandbox.log', 'lock', 'secret', 'secret.tmp', 'uploads', 'media'];
+
+/**
+ * A folder that holds something else is not made a sandbox's: `sandbox reset` would delete it.
+ *
+ * @throws ArgumentError where it has files, and no sandbox
+ */
+export function assertOwnFolder(dataDir: string): void {
+  const names = entries(dataDir);
+  if (names.includes('sandbox.db')) return;
+  const isForeign = (name: string) =>
+    !ours.includes(name) ||
+    (['uploads', 'media'].includes(name) && entries(join(dataDir, name)).length > 0);
+  if (names.some(isForeign))
+    throw new ArgumentError(`${dataDir} holds other files, and no sandbox; name an empty folder`);
+}
+
+function entries(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

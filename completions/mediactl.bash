@@ -99,10 +99,15 @@ _mediactl() {
     '') ;;
     --profile) _mediactl_names profiles "$cur"; return ;;
     -w|--workspace) _mediactl_names workspaces "$cur"; return ;;
+    --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
     --store) COMPREPLY=($(compgen -W 'keychain file' -- "$cur")); return ;;
+    --status) COMPREPLY=($(compgen -W 'queued processing ready failed' -- "$cur")); return ;;
+    --type) COMPREPLY=($(compgen -W 'video audio image document third_party generic' -- "$cur")); return ;;
     --folder) _mediactl_names folders "$cur"; return ;;
+    --sort) COMPREPLY=($(compgen -W 'created_at -created_at name -name duration -duration' -- "$cur")); return ;;
     --body) _mediactl_names files "$cur"; return ;;
     -o|--output) _mediactl_names files "$cur"; return ;;
+    --for) COMPREPLY=($(compgen -W 'queued processing ready failed' -- "$cur")); return ;;
     --from-list) _mediactl_names files "$cur"; return ;;
     --on-expired) COMPREPLY=($(compgen -W 'restart fail' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto bar plain json none' -- "$cur")); return ;;

@@ -3,7 +3,15 @@
 // page. Dynamic imports become lazy requires; those of `*.lazy.ts` are
 // files of their own, so that a command does not even parse what it does not use. A lazy file may
 // import none of our classes, since it carries copies of what it imports.
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename } from 'node:path';
 import { build, context } from 'esbuild';
 
@@ -57,8 +65,12 @@ const unusedModules = {
   },
 };
 
+const isWatching = process.argv.includes('--watch');
+/** A build takes its place when it is whole: what runs meanwhile finds its files. */
+const outdir = isWatching ? 'dist' : 'dist.new';
+
 const common = {
-  outdir: 'dist',
+  outdir,
   bundle: true,
   minify: true,
   legalComments: 'none', // their licences are in THIRD-PARTY-LICENSES.txt, whole
@@ -112,12 +124,15 @@ function licences(inputs) {
 }
 
 const bundles = [node, browser];
-if (process.argv.includes('--watch'))
-  for (const options of bundles) await (await context(options)).watch();
+if (isWatching) for (const options of bundles) await (await context(options)).watch();
 else {
-  rmSync('dist', { recursive: true, force: true });
+  rmSync(outdir, { recursive: true, force: true });
   const built = await Promise.all(bundles.map((options) => build(options)));
-  copyFileSync('node_modules/jq-web/jq.wasm', 'dist/jq.wasm'); // where jq.lazy.cjs looks for it
+  copyFileSync('node_modules/jq-web/jq.wasm', `${outdir}/jq.wasm`); // where jq.lazy.cjs looks for it
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(inputs));
+  writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
+  rmSync('dist.old', { recursive: true, force: true });
+  if (existsSync('dist')) renameSync('dist', 'dist.old');
+  renameSync(outdir, 'dist');
+  rmSync('dist.old', { recursive: true, force: true });
 }

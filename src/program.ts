@@ -188,7 +188,7 @@ function addNouns(program: Command, version: string): Command {
     .showSuggestionAfterError()
     .addHelpText(
       'after',
-      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help exit-codes|environment|formatting|scripting',
+      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help TOPIC\nTopics: exit-codes, environment, formatting, scripting',
     );
   for (const option of globalOptions()) program.addOption(option);
   for (const { name, summary, isHidden = false, load } of nouns)
@@ -273,8 +273,12 @@ function commanderUsage(error: CommanderError, command: Command): MediactlError 
     path.unshift(at.name());
   return usageError(
     problem ?? 'that cannot be understood',
-    `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`,
-    suggestion?.replace(/^\(|\)$/g, ''),
+    [
+      suggestion?.replace(/^\(|\)$/g, ''),
+      `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`,
+    ]
+      .filter(Boolean)
+      .join(' '),
   );
 }
 
@@ -282,8 +286,7 @@ const unknownCommand = (word: string) => {
   const near = nouns.find(({ name }) => name.slice(0, 2) === word.slice(0, 2));
   return usageError(
     `unknown command '${word}'`,
-    near ? `mediactl ${near.name} --help` : 'mediactl --help',
-    near && `Did you mean ${near.name}?`,
+    near ? `Did you mean ${near.name}? mediactl ${near.name} --help` : 'mediactl --help',
   );
 };
 

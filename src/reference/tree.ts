@@ -1,5 +1,6 @@
 import type { Command, Option } from '@commander-js/extra-typings';
 import { examplesOf } from '../commands/command.ts';
+import { assetStatuses, assetTypes } from '../wire/assumptions.ts';
 
 /** What a shell may ask `mediactl __complete` for, or its own files. */
 export type Values = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
@@ -72,7 +73,7 @@ function describeOption(option: Option, path: readonly string[]): OptionNode {
     short: option.short ?? null,
     long: option.long ?? null,
     takesValue,
-    choices: option.argChoices ?? [],
+    choices: option.argChoices ?? suggested[option.long ?? ''] ?? [],
     values: takesValue ? valuesOf(name, path, option.long) : null,
     description: option.description,
     defaultValue:
@@ -80,6 +81,15 @@ function describeOption(option: Option, path: readonly string[]): OptionNode {
     isGlobal: option.helpGroupHeading === 'Global options:',
   };
 }
+
+/** Values that others than these are taken beside. */
+const suggested: Record<string, readonly string[]> = {
+  '--status': assetStatuses,
+  '--for': assetStatuses,
+  '--type': assetTypes,
+  '--sort': ['created_at', '-created_at', 'name', '-name', 'duration', '-duration'],
+  '--color': ['auto', 'always', 'never'],
+};
 
 /** By the word in its usage: `<folder>` is a folder wherever it stands. */
 const byName: Record<string, Values> = {

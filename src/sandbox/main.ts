@@ -4,6 +4,7 @@ import { ArgumentError } from './argument-error.ts';
 import { readArguments } from './arguments.ts';
 import { createSandbox, type Sandbox } from './create.ts';
 import { findFfmpeg } from './media/find-ffmpeg.ts';
+import { FolderTaken } from './store/folder-lock.ts';
 
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
@@ -81,5 +82,6 @@ function writeWhole(path: string, value: unknown): void {
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   const misread = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
+  if (error instanceof FolderTaken) process.exit(3);
   process.exit(error instanceof ArgumentError || misread ? 2 : 1);
 });

@@ -73,7 +73,11 @@ async function writeList(
 /** Label and value, a line each; empty ones are left out. Measuring text is for terminals only. */
 async function detailOf(rows: readonly Row[], dress: Dress): Promise<string> {
   const shown = rows.filter(([, value]) => value !== '');
-  if (!dress.isTerminal) return shown.map(([label, value]) => `${label}\t${value}\n`).join('');
+  // One word a label, as JSON has it, for who splits lines.
+  if (!dress.isTerminal)
+    return shown
+      .map(([label, value]) => `${label.trim().replaceAll(' ', '_')}\t${value}\n`)
+      .join('');
   const { detail } = await import('./detail.lazy.ts');
   return detail(shown, dress);
 }

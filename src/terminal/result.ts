@@ -8,6 +8,8 @@ export type Column<T> = {
   value(record: T, dress: Dress): string;
   /** Never cut to fit: uids. */
   whole?: boolean;
+  /** Cells are cut to no less, in columns of the terminal; then whole columns are left out. */
+  least?: number;
 };
 
 export type Row = readonly [label: string, value: string];

@@ -40,7 +40,7 @@ export function table(
   const excess = () => shown.reduce((sum, { width }) => sum + width + gap, -gap) - dress.columns;
   const giving = () =>
     shown
-      .filter(({ column, width }) => !column.whole && width > least)
+      .filter(({ column, width }) => !column.whole && width > (column.least ?? least))
       .sort((a, b) => b.width - a.width)[0];
   for (let widest = giving(); widest && excess() > 0; widest = giving()) widest.width--;
   while (excess() > 0) {

@@ -1,3 +1,4 @@
+import { exitCodes, MediactlError } from '../errors.ts';
 import { sessionLifetimeMs, type UploadMetadata } from '../wire/tus.ts';
 import { openChecksum } from './checksum.ts';
 import { createSession, creationUnknown, findOrphans, madeNothing } from './creation.ts';
@@ -232,6 +233,10 @@ class FileUpload {
     if (entry.verified !== undefined) {
       // What is whole is done, unless the file is another by now, or it was another day.
       if (isExpired || !isSame(entry.file, this.#source.identity)) this.#forgetSession();
+      else if (await this.#isGone(entry.session.assetUid)) {
+        this.#notice(`asset ${entry.session.assetUid} is gone since; uploading anew`);
+        this.#forgetSession();
+      }
       return;
     }
     if (entry.file.sizeBytes !== this.#source.sizeBytes)
@@ -241,6 +246,17 @@ class FileUpload {
       );
     entry.file = this.#source.identity;
     if (isExpired) await this.#startOver(expired(entry.session.assetUid));
+  }
+
+  async #isGone(assetUid: string): Promise<boolean> {
+    return this.#tools.api.assets.get(assetUid).then(
+      () => false,
+      (error) => {
+        if (isSessionGone(error)) return true;
+        if (error instanceof MediactlError && error.exitCode === exitCodes.forbidden) return false;
+        throw error;
+      },
+    );
   }
 
   async #startOver(why: unknown): Promise<void> {

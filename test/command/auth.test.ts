@@ -29,7 +29,7 @@ describe('auth login', () => {
     const { code, stdout, stderr } = await login('--profile', 'main', '--workspace', workspace);
     expect(code).toBe(0);
     expect(stdout).toBe(
-      `profile\tmain\nbase url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey in\tfile\n`,
+      `profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`,
     );
     expect(stderr).toBe(`key kept in ${config} (mode 0600)\n`);
     expect(statSync(config).mode & 0o777).toBe(0o600);

@@ -57,16 +57,75 @@ describe('assets rm', () => {
     expect(await count('unasked')).toBe(0);
   });
 
-  it('more than --max-delete: --yes is not enough; the number typed is', async () => {
-    await make(4, 'bulky');
-    const args = ['assets', 'rm', '--search', 'bulky', '--max-delete', '3'];
-    const refused = await cli.run([...args, '--yes']);
-    expect([refused.code, refused.stdout]).toEqual([2, '']);
-    expect(refused.stderr).toContain('4 assets match, more than --max-delete 3');
-    expect((await cli.run(args, { tty: true, stdin: '3\n' })).code).toBe(2);
+  it('--max-delete is a limit, for filters and ids, whoever sits there', async () => {
+    const uids = await make(4, 'bulky');
+    for (const which of [['--search', 'bulky'], uids]) {
+      const args = ['assets', 'rm', ...which, '--max-delete', '3'];
+      for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
+        const { code, stdout, stderr } = await cli.run([...args, '--yes'], options);
+        expect([code, stdout]).toEqual([2, '']);
+        expect(stderr).toContain('more than 3 assets are meant, and --max-delete is 3');
+      }
+    }
     expect(await count('bulky')).toBe(4);
-    expect((await cli.run(args, { tty: true, stdin: '4\n' })).code).toBe(0);
-    expect(await count('bulky')).toBe(0);
+    expect((await cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(0);
+  });
+
+  it('more than the usual hundred: --yes is not enough; the number typed is', async () => {
+    const uids = await make(101, 'many');
+    const args = ['assets', 'rm', '--search', 'many'];
+    expect((await cli.run([...args, '--yes'])).code).toBe(2);
+    expect((await cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code).toBe(2);
+    expect((await cli.run(args, { tty: true, stdin: '100\n' })).code).toBe(2);
+    expect(await count('many')).toBe(101);
+    const { code, stderr } = await cli.run(args, { tty: true, stdin: '101\n' });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Type 101 to go on')]);
+    expect(await count('many')).toBe(0);
+  });
+
+  it.each([
+    ['--search', ''],
+    ['--tag', ' '],
+    ['--status', ''],
+    ['--folder', ''],
+    ['--created-before', ''],
+  ])('%s "%s": an empty filter is exit 2, and not everything', async (flag, value) => {
+    for (const verb of [['ls'], ['rm', '-y']]) {
+      const { code, stderr } = await cli.run(['assets', ...verb, flag, value]);
+      expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${flag} is empty`]);
+    }
+  });
+
+  it('a service that passes over a filter is found out before anything is gone', async () => {
+    const service = await listen(({ method }, response) =>
+      answer(response, method === 'GET' ? 200 : 204, {
+        items: [{ uid: '00000000-0000-4000-8000-000000000001', status: 'ready', tags: ['kept'] }],
+        count: 1,
+      }),
+    );
+    const { code, stderr } = await cli.run(['assets', 'rm', '--tag', 'draft', '--yes'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect([code, stderr]).toEqual([6, expect.stringContaining('passed over a filter')]);
+  });
+
+  it('-w would promise what the API cannot keep', async () => {
+    const [uid] = await make(1, 'elsewhere');
+    for (const which of [[uid as string], ['--search', 'elsewhere']])
+      expect((await cli.run(['assets', 'rm', ...which, '-w', 'Archive', '-y'])).code).toBe(2);
+    expect(await count('elsewhere')).toBe(1);
+  });
+
+  it('a uid from the service that would make another request is refused', async () => {
+    const paths: string[] = [];
+    const service = await listen(({ method, url = '' }, response) => {
+      if (method === 'DELETE') paths.push(url);
+      answer(response, 200, { items: [{ uid: '..', name: 'n' }], count: 1 });
+    });
+    const { code } = await cli.run(['assets', 'rm', '--search', 'n', '--yes'], {
+      environment: { MEDIACTL_BASE_URL: service },
+    });
+    expect([code, paths]).toEqual([10, []]);
   });
 
   it('neither ids nor filters: exit 2; everything would match', async () => {

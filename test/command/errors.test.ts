@@ -96,15 +96,13 @@ describe('bad input', () => {
   it('an unknown option, with the nearest one', () =>
     reads(['upload', '--wiat', 'x'], 2, [
       "error: unknown option '--wiat'",
-      '  cause: Did you mean --wait?',
-      '  try:   mediactl upload --help',
+      '  try:   Did you mean --wait? mediactl upload --help',
     ]));
 
   it('an unknown command', async () => {
     const lines = [
       "error: unknown command 'asets'",
-      '  cause: Did you mean assets?',
-      '  try:   mediactl assets --help',
+      '  try:   Did you mean assets? mediactl assets --help',
     ];
     await reads(['asets', 'ls'], 2, lines);
     await reads(['help', 'asets'], 2, lines);
@@ -113,8 +111,7 @@ describe('bad input', () => {
   it('an unknown verb', () =>
     reads(['assets', 'lst'], 2, [
       "error: unknown command 'lst'",
-      '  cause: Did you mean one of list, ls?',
-      '  try:   mediactl assets --help',
+      '  try:   Did you mean one of list, ls? mediactl assets --help',
     ]));
 
   it('a missing argument', () =>

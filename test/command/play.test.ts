@@ -64,8 +64,8 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
         ...[
           'sprites\tHERE/media/s.vtt',
           'chapters\t0s One\\u001b[2J',
-          ' \t1:01 Two',
-          'resume at\t1:15',
+          '\t1:01 Two',
+          'resume_at\t1:15',
         ],
       ],
     ],
@@ -81,7 +81,7 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
       },
       [
         ...['type\taudio', 'file\tHERE/media/a.mp3', 'waveform\tHERE/media/w.json'],
-        ...['subtitles\tEnglish en HERE/media/en.vtt', ' \tHERE/x'],
+        ...['subtitles\tEnglish en HERE/media/en.vtt', '\tHERE/x'],
       ],
     ],
     [
@@ -89,9 +89,9 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
       { type: 'image', variants },
       [
         'type\timage',
-        'image 1920x1080\tHERE/media/l.jpg',
-        'image 640x360\tHERE/media/m.jpg\t2026-03-01T16:00:00Z',
-        'image 320x180\tHERE/media/s.jpg',
+        'image_1920x1080\tHERE/media/l.jpg',
+        'image_640x360\tHERE/media/m.jpg\t2026-03-01T16:00:00Z',
+        'image_320x180\tHERE/media/s.jpg',
       ],
     ],
     [

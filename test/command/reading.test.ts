@@ -354,7 +354,7 @@ describe('api', () => {
 
   it('--dry-run sends no write', async () => {
     const { stdout } = await run(['api', '/upload/', '-f', 'a=b', '-n']);
-    expect(stdout).toBe('POST /api/external/v1/upload/\n{"a":"b"}\n');
+    expect(stdout).toBe(`POST\t${sandbox.url}/api/external/v1/upload/\t{"a":"b"}\n`);
   });
 });
 

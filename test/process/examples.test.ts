@@ -91,7 +91,10 @@ async function arrangeHome(): Promise<{
   writeFileSync(join(home, 'domains.txt'), 'news.example.com\n');
   const { playback_token: token } = await (await call('GET', `/assets/${clip}/player/`)).json();
   writeFileSync(join(home, 'token.txt'), token);
-  writeFileSync(join(home, 'state/last-upload'), clip);
+  writeFileSync(
+    join(home, 'state/last-upload'),
+    JSON.stringify({ uid: clip, base_url: sandbox.url }),
+  );
   // What a player and a converter do is theirs; that they are called is ours.
   writeFileSync(
     join(home, 'bin/mpv'),

@@ -25,11 +25,11 @@ const length = ({ duration: seconds }: Asset, { isTerminal }: Dress) =>
 
 export const assetColumns: Column<Asset>[] = [
   { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
-  { header: 'NAME', value: ({ name }) => cell(name) },
-  { header: 'TYPE', value: ({ type }) => cell(type) },
-  { header: 'STATUS', value: status },
-  { header: 'LENGTH', value: length },
-  { header: 'CREATED', value: created },
+  { header: 'NAME', value: ({ name }) => cell(name), least: 18 },
+  { header: 'TYPE', value: ({ type }) => cell(type), least: 8 },
+  { header: 'STATUS', value: status, least: 10 },
+  { header: 'LENGTH', value: length, least: 7 },
+  { header: 'CREATED', value: created, least: 12 },
 ];
 
 /** The fields one looks for first; then whatever else the service sent. */

@@ -1,9 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
-import { totalOf } from '../../api/pages.ts';
+import type { AssetFilters } from '../../api/assets.ts';
+import { itemsOf, totalOf } from '../../api/pages.ts';
+import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { list as listOf } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
+import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { assetColumns } from './columns.ts';
 import { dateHelp, filtersOf, refuseWorkspace, sortHelp, withFilters } from './filters.ts';
@@ -22,7 +25,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
   withFilters(described, collection)
     .option('--tag <slug>', 'tag')
     .option('--sort <field>', sortHelp)
-    .option('--limit <number>', 'how many at most', '20')
+    .option('--limit <number>', 'how many at most (20)')
     .option('--all', 'all there are')
     .option('--offset <number>', 'how many to leave out at the beginning', '0')
     .option('--count', 'print how many there are')
@@ -37,13 +40,32 @@ export function list(command: Command, run: Run, collection: Collection): void {
           if (total === undefined) throw noTotal();
           return { kind: 'raw', text: String(total) } as const;
         }
-        const window = {
-          limit: options.all ? undefined : parseCount('--limit', options.limit, 1),
-          offset: parseCount('--offset', options.offset),
-        };
-        return listOf(api[collection].list(filters, window), assetColumns, `no ${collection}`);
+        const offset = parseCount('--offset', options.offset);
+        const empty = `no ${collection}`;
+        if (options.limit === undefined && !options.all)
+          return listOf([await firstOf(context, collection, filters, offset)], assetColumns, empty);
+        const limit = options.all ? undefined : parseCount('--limit', options.limit ?? '', 1);
+        const pages = api[collection].list(filters, { limit, offset });
+        return listOf(pages, assetColumns, empty);
       }),
     );
+}
+
+const usual = 20;
+
+/** As many as one looks at; where there are more, that is said: a script must not take them for all. */
+async function firstOf(
+  context: Context,
+  collection: Collection,
+  filters: AssetFilters,
+  offset: number,
+): Promise<Asset[]> {
+  const page = await (await context.api())[collection].page(filters, usual, offset);
+  const items = itemsOf<Asset>(page).slice(0, usual);
+  const total = totalOf(page, (await context.account()).names);
+  if (total !== undefined && total > offset + items.length)
+    context.terminal.say(`${items.length} of ${total}; --all for all, --limit for more`);
+  return items;
 }
 
 const noTotal = () =>

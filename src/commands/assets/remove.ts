@@ -1,12 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
-import { parseCount } from '../../profiles/units.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { planned } from '../planned.ts';
 import { eachOf, outcomeOf } from './each.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
 import { idHelp } from './resolve.ts';
-import { agree, targetsOf } from './targets.ts';
+import { agree, mostOf, targetsOf } from './targets.ts';
 
 export function remove(command: Command, run: Run, collection: Collection): void {
   example(
@@ -24,12 +23,12 @@ export function remove(command: Command, run: Run, collection: Collection): void
     .argument('[id...]', `${idHelp}; - for stdin`);
   withFilters(described, collection)
     .option('--tag <slug>', 'tag')
-    .option('--max-delete <number>', 'how many the filters may match at most', '100')
+    .option('--max-delete <number>', 'how many at most (100)')
     .action(
       run(async (context, ids, options) => {
-        const most = parseCount('--max-delete', options.maxDelete, 1);
+        const most = mostOf('--max-delete', options.maxDelete);
         const filters = await filtersOf(context, options);
-        const { targets, byFilter } = await targetsOf(context, collection, ids, filters);
+        const { targets } = await targetsOf(context, collection, ids, filters, most);
         const { [collection]: assets } = await context.api();
         if (context.settings.dryRun)
           return planned(
@@ -37,13 +36,7 @@ export function remove(command: Command, run: Run, collection: Collection): void
             targets.map(({ uid }) => assets.deleting(uid)),
           );
         const deed = (what: string) => `move ${what} to the trash`;
-        await agree(context, targets, {
-          deed,
-          noun: collection,
-          flag: '--max-delete',
-          most,
-          byFilter,
-        });
+        await agree(context, collection, targets, { deed, most });
         const outcomes = await eachOf(context, targets, async ({ uid }) => {
           await assets.delete(uid);
           return {};

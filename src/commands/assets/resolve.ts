@@ -1,4 +1,6 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Api } from '../../api/api.ts';
 import type { AssetsApi } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
@@ -8,24 +10,33 @@ import { readInputText } from '../input.ts';
 import { isUid, onlyOne } from '../names.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
-export const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
+const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid, exact name, or @last (the newest asset uploaded from here)';
 
+/** Whose assets an id is one of. */
+type Library = { api: Api; profile: string };
+
 /** The uid for what a person typed: a uid as it is, `@last`, or an exact name. */
 export const assetUid = (context: Context, collection: Collection, id: string) =>
-  assetUidIn(context, async () => (await context.api())[collection], id, collection);
+  assetUidIn(
+    context,
+    async () => ({ api: await context.api(), profile: (await context.account()).profile }),
+    id,
+    collection,
+  );
 
-/** The same, where a name is looked for among assets that need not be the account's. */
+/** The same among assets that need not be the account's. */
 export async function assetUidIn(
   context: Context,
-  assets: () => Promise<AssetsApi>,
+  open: () => Promise<Library>,
   id: string,
   collection: Collection,
 ): Promise<string> {
   if (isUid(id)) return id.toLowerCase();
-  if (id === '@last') return lastUpload(context);
-  const found = await named(await assets(), id);
+  const library = await open();
+  if (id === '@last') return lastUpload(context, library);
+  const found = await named(library.api[collection], id);
   if (found.length > 0) return onlyOne('asset', id, found).uid;
   throw new MediactlError(`no asset is called ${id}`, {
     code: 'not_found',
@@ -54,19 +65,11 @@ function idsIn(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter(Boolean).map((line) => {
     if (!line.startsWith('{')) return line;
-    const uid = uidIn(line);
+    const { uid } = parsed(line);
     if (typeof uid !== 'string')
       throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
     return uid;
   });
-}
-
-function uidIn(line: string): unknown {
-  try {
-    return (JSON.parse(line) as { uid?: unknown }).uid;
-  } catch {
-    return undefined;
-  }
 }
 
 async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
@@ -76,9 +79,32 @@ async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
   return found;
 }
 
-async function lastUpload({ stateDir }: Context): Promise<string> {
-  const { readFile } = await import('node:fs/promises');
-  const uid = await readFile(lastUploadPath(stateDir), 'utf8').catch(() => '');
-  if (isUid(uid.trim())) return uid.trim();
-  throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
+/** Remembers the newest upload, and whose it is. */
+export async function keepLastUpload(context: Context, uid: string): Promise<void> {
+  const { profile, baseUrl } = await context.account();
+  const last = { uid, profile, base_url: baseUrl.origin };
+  await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
+}
+
+async function lastUpload({ stateDir }: Context, { api, profile }: Library): Promise<string> {
+  const last = parsed(await readFile(lastUploadPath(stateDir), 'utf8').catch(() => '{}'));
+  if (typeof last.uid !== 'string' || !isUid(last.uid))
+    throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
+  // A profile's service may move, as a sandbox does from port to port.
+  const { origin } = api.transport.baseUrl;
+  if (last.base_url !== origin && last.profile !== profile)
+    throw usageError(
+      `@last is on another service: ${last.base_url}`,
+      'mediactl assets ls, and give a uid or name',
+      `this account is at ${origin}`,
+    );
+  return last.uid;
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
 }

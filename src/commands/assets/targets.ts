@@ -1,7 +1,8 @@
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { printable } from '../../terminal/printable.ts';
+import { parseCount } from '../../profiles/units.ts';
+import { cell } from '../../terminal/printable.ts';
 import { askLine, confirm } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
@@ -10,15 +11,29 @@ import { assetUids } from './resolve.ts';
 
 export type Target = { uid: string; name: string | null };
 
+/** How many a command may write to: a flag that was typed is a limit, the default one a question. */
+export type Most = { flag: string; count: number; isTyped: boolean };
+
+const usual = 100;
+
+export const mostOf = (flag: string, typed: string | undefined): Most => ({
+  flag,
+  count: typed === undefined ? usual : parseCount(flag, typed, 1),
+  isTyped: typed !== undefined,
+});
+
 /**
  * What a command is to write to: the ids given, or everything that filters match. One of the two
  * must be there: without either, everything would match.
+ *
+ * @throws MediactlError exit 2 where there are more than may be, and nobody can be asked
  */
 export async function targetsOf(
   context: Context,
   collection: Collection,
   ids: readonly string[],
   filters: AssetFilters,
+  most: Most,
 ): Promise<{ targets: Target[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
   if (byFilter === ids.length > 0)
@@ -26,18 +41,36 @@ export async function targetsOf(
       byFilter ? 'ids and filters exclude each other' : 'nothing says which ones',
       'give ids, or filters such as --tag SLUG --created-before 90d',
     );
-  if (!byFilter) {
-    const uids = await assetUids(context, collection, ids);
-    return { targets: uids.map((uid) => ({ uid, name: null })), byFilter };
-  }
-  refuseWorkspace(context, `${collection} by filter`);
+  refuseWorkspace(context, `a change of ${collection}`);
+  const isLimit = most.isTyped || !context.terminal.isInteractive;
+  const targets = byFilter
+    ? // One more than may be is enough to know; a whole library is not read for that.
+      await matching(context, collection, filters, isLimit ? most.count + 1 : undefined)
+    : (await assetUids(context, collection, ids)).map((uid) => ({ uid, name: null }));
+  if (isLimit && targets.length > most.count) throw tooMany(collection, most);
+  return { targets, byFilter };
+}
+
+const tooMany = (noun: string, { flag, count }: Most, found?: number) =>
+  usageError(
+    `${found ?? `more than ${count}`} ${noun} are meant, and ${flag} is ${count}`,
+    `name fewer, or allow more with ${flag}`,
+    'nothing was changed',
+  );
+
+async function matching(
+  context: Context,
+  collection: Collection,
+  filters: AssetFilters,
+  limit: number | undefined,
+): Promise<Target[]> {
   const targets: Target[] = [];
   const api = await context.api();
-  for await (const page of api[collection].list(filters, {})) {
+  for await (const page of api[collection].list(filters, { limit })) {
     for (const asset of page) assertMatches(asset, filters);
     targets.push(...page.map(({ uid, name }) => ({ uid, name: name ?? null })));
   }
-  return { targets, byFilter };
+  return targets;
 }
 
 /**
@@ -64,47 +97,48 @@ function assertMatches(asset: Asset, { status, type, tag }: AssetFilters): void 
 type Asked = {
   /** What would be done: "update 3 assets", "move 3 assets to the trash". */
   deed(what: string): string;
-  noun: string;
-  /** `--max-delete` */
-  flag: string;
-  most: number;
-  byFilter: boolean;
+  most: Most;
 };
 
 /**
- * Asks before many are written to. More than the flag allows, found by filters, need the number
- * typed; where nobody can type it, exit 2.
+ * Asks before many are written to. More than usual need the number typed.
+ *
+ * @throws MediactlError exit 130 when declined, exit 2 where nobody can be asked
  */
 export async function agree(
-  { terminal, settings }: Context,
+  context: Context,
+  collection: Collection,
   targets: readonly Target[],
-  { deed, noun, flag, most, byFilter }: Asked,
+  { deed, most }: Asked,
 ): Promise<void> {
+  const { terminal, settings } = context;
   const count = targets.length;
-  const what = deed(`${count} ${count === 1 ? noun.replace(/s$/, '') : noun}`);
-  if (byFilter && count > most) {
-    const problem = usageError(
-      `${count} ${noun} match, more than ${flag} ${most}`,
-      `narrow the filters, or ${flag} ${count}`,
-      'nothing was changed',
-    );
-    if (!terminal.isInteractive) throw problem;
-    terminal.say(sample(targets));
+  if (count === 0) return;
+  const what = deed(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`);
+  const isAsked = terminal.isInteractive && !settings.yes;
+  if (isAsked) terminal.say(await sample(context, collection, targets));
+  if (count > most.count) {
+    if (!isAsked) throw tooMany(collection, most, count);
     const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);
-    if (typed !== String(count)) throw problem;
+    if (typed !== String(count)) throw tooMany(collection, most, count);
     return;
   }
-  if (count === 0) return;
-  if (terminal.isInteractive && !settings.yes) terminal.say(sample(targets));
   await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
     yes: settings.yes,
     instead: 'the same command with --yes',
   });
 }
 
-/** The first few by name, for whoever is asked. */
-const sample = (targets: readonly Target[]) =>
-  [
-    ...targets.slice(0, 5).map(({ uid, name }) => `  ${uid}  ${printable(name ?? '')}`.trimEnd()),
-    ...(targets.length > 5 ? [`  … and ${targets.length - 5} more`] : []),
-  ].join('\n');
+const shown = 5;
+
+/** The first few by name, for whoever is asked; ids that were typed are looked up. */
+async function sample(context: Context, collection: Collection, targets: readonly Target[]) {
+  const api = await context.api();
+  const lines: string[] = [];
+  for (const { uid, name } of targets.slice(0, shown)) {
+    const known = name ?? (await api[collection].get(uid)).name;
+    lines.push(`  ${uid}  ${cell(known)}`.trimEnd());
+  }
+  if (targets.length > shown) lines.push(`  … and ${targets.length - shown} more`);
+  return lines.join('\n');
+}

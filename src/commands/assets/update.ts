@@ -2,7 +2,6 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Fields } from '../../api/writes.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { parseCount } from '../../profiles/units.ts';
 import { record } from '../../terminal/result.ts';
 import { namesFor } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
@@ -13,7 +12,7 @@ import { assetRows } from './columns.ts';
 import { eachOf, outcomeOf } from './each.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
 import { idHelp } from './resolve.ts';
-import { agree, targetsOf } from './targets.ts';
+import { agree, mostOf, targetsOf } from './targets.ts';
 
 export function update(command: Command, run: Run, collection: Collection): void {
   example(
@@ -41,15 +40,15 @@ export function update(command: Command, run: Run, collection: Collection): void
     .option('--body <file>', 'the whole body, a JSON object; - for stdin');
   withFilters(described, collection)
     .option('--tagged <slug>', 'those with this tag')
-    .option('--max-update <number>', 'how many the filters may match at most', '100')
+    .option('--max-update <number>', 'how many at most (100)')
     .action(
       run(async (context, ids, options) => {
-        const most = parseCount('--max-update', options.maxUpdate, 1);
+        const most = mostOf('--max-update', options.maxUpdate);
         if (options.body === '-' && ids.includes('-'))
           throw usageError('ids and body cannot both come from stdin');
         const fields = await fieldsOf(context, options);
         const filters = await filtersOf(context, { ...options, tag: options.tagged });
-        const { targets, byFilter } = await targetsOf(context, collection, ids, filters);
+        const { targets, byFilter } = await targetsOf(context, collection, ids, filters, most);
         const { [collection]: assets } = await context.api();
         if (context.settings.dryRun)
           return planned(
@@ -62,15 +61,7 @@ export function update(command: Command, run: Run, collection: Collection): void
           return record(updated, updated.uid, assetRows);
         }
         if (byFilter)
-          await agree(context, targets, {
-            ...{
-              deed: (what: string) => `update ${what}`,
-              noun: collection,
-              flag: '--max-update',
-              most,
-              byFilter,
-            },
-          });
+          await agree(context, collection, targets, { deed: (what) => `update ${what}`, most });
         const outcomes = await eachOf(context, targets, ({ uid }) => assets.update(uid, fields));
         return outcomeOf(context, outcomes, 'updated', collection);
       }),

@@ -47,7 +47,11 @@ export async function openWithPlayer(
 const openerPatienceMs = 1_000;
 
 /** Hands it to the desktop; what opens it goes on after this process. */
-export async function openWithDefault({ clock, signal }: Context, target: URL): Promise<void> {
+export async function openWithDefault(
+  { clock, signal }: Context,
+  target: URL,
+  instead: string,
+): Promise<void> {
   const { open } = await import('./open.lazy.ts');
   const child = await open(target.href);
   const patience = new AbortController();
@@ -62,7 +66,13 @@ export async function openWithDefault({ clock, signal }: Context, target: URL): 
   ]);
   patience.abort();
   signal.throwIfAborted();
-  if (failure) throw playerFailed('the default application', failure);
+  if (failure)
+    throw new MediactlError('nothing here opens it', {
+      code: 'player_failed',
+      exitCode: exitCodes.unclassified,
+      reason: `the opener of this machine: ${failure}`,
+      hint: instead,
+    });
 }
 
 const playerFailed = (player: string, reason: string) =>

@@ -69,7 +69,8 @@ export const play: Define = (command, run) => {
         if (context.onlyPretends(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
         const resumeSeconds = info.resume_position_seconds ?? 0;
         if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
-        else if (options.player === undefined) await openWithDefault(context, best.url);
+        else if (options.player === undefined)
+          await openWithDefault(context, best.url, `mediactl play ${uid} --url prints its address`);
         else await openWithPlayer(context, options.player, best.url, resumeSeconds);
         return nothing;
       }),

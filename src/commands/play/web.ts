@@ -1,12 +1,13 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Context } from '../../context.ts';
-import { MediactlError } from '../../errors.ts';
 import { watchPage } from '../../player/page.ts';
 import type { Asset } from '../../wire/types.ts';
 import { openWithDefault } from './open.ts';
 import type { Playback } from './resolve.ts';
+
+const keptMs = 24 * 60 * 60 * 1000;
 
 /**
  * Writes a page that plays the asset, and opens it in the browser. It is a file of this user alone
@@ -29,12 +30,19 @@ export async function openAsPage(
   });
   const folder = join(context.stateDir, 'watch');
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await sweep(folder, context.clock.now());
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
   await writeFile(`${path}.part`, html, { mode: 0o600 });
   await rename(`${path}.part`, path);
-  await openWithDefault(context, pathToFileURL(path)).catch((error) => {
-    // The page is there all the same: a machine without a desktop may show it elsewhere.
-    throw error instanceof MediactlError ? error.with({ hint: `open ${path} yourself` }) : error;
-  });
+  // The page is there all the same: a machine without a desktop may show it elsewhere.
+  await openWithDefault(context, pathToFileURL(path), `open ${path} in a browser`);
   return path;
+}
+
+/** Pages whose links have long expired. */
+async function sweep(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (now - (await stat(path)).mtimeMs > keptMs) await rm(path, { force: true });
+  }
 }

@@ -25,13 +25,21 @@ export type Health = {
   left_out?: string[];
 };
 
+/** The profile that `sandbox start` makes. */
+export const profileName = 'sandbox';
+
 export const dataOption = [
   '--data <dir>',
   'folder of the sandbox (one of your user by default)',
 ] as const;
 
-export const dataDirOf = (context: Context, data: string | undefined) =>
-  data === undefined ? context.sandboxDir : resolve(context.host.cwd, data);
+export function dataDirOf(context: Context, data: string | undefined): string {
+  const dataDir = data === undefined ? context.sandboxDir : resolve(context.host.cwd, data);
+  // Making folders there never ends in Node.
+  if (/^\/(proc|sys|dev)(\/|$)/.test(dataDir))
+    throw usageError(`cannot keep a sandbox in ${dataDir}`, '--data DIR');
+  return dataDir;
+}
 
 export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
 
@@ -114,6 +122,8 @@ async function openLog(dataDir: string, foreground: boolean) {
 }
 
 const startupMs = 15_000;
+/** How the sandbox's program ends where another one has its folder. */
+const lockedExit = 3;
 
 /** Waits until the child answers. */
 export async function untilRunning(
@@ -122,9 +132,11 @@ export async function untilRunning(
   dataDir: string,
 ): Promise<Running> {
   const deadline = context.clock.now() + startupMs;
-  while (child.exitCode === null && child.signalCode === null && context.clock.now() < deadline) {
+  const isUp = () => child.exitCode === null && child.signalCode === null;
+  // One that another start came before ends so; the other is what runs.
+  while ((isUp() || child.exitCode === lockedExit) && context.clock.now() < deadline) {
     const running = await findRunning(context, dataDir);
-    if (running && running.pid === child.pid) return running;
+    if (running && (running.pid === child.pid || !isUp())) return running;
     await context.clock.sleep(50, context.signal);
   }
   const log = await readFile(logPath(dataDir), 'utf8').catch(() => '');

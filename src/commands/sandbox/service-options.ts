@@ -30,7 +30,10 @@ export const serviceOptions = <Args extends unknown[], Options extends OptionVal
     .option('--rate-limit <number/duration>', 'requests a key may make (1000/1h)')
     .option('--session-lifetime <duration>', 'until an upload session expires (24h)')
     .option('--token-lifetime <duration>', 'until playback tokens and media URLs expire (4h)')
-    .option('--credits <number>', 'the credit balance (unlimited)')
+    .option(
+      '--credits <number>',
+      'the credit balance; a started MiB costs one, a playback one (unlimited)',
+    )
     .option('--max-upload-size <size>', 'the largest upload (unlimited)')
     .option('--storage <size>', 'what all assets may take (the disk)')
     .option('--auto-play', 'players begin by themselves')

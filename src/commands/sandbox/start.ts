@@ -12,13 +12,12 @@ import {
   dataOption,
   findRunning,
   launch,
+  profileName,
   type Running,
   readKeys,
   untilRunning,
 } from './server.ts';
 import { serviceArguments, serviceOptions } from './service-options.ts';
-
-const profileName = 'sandbox';
 
 export function start(command: Command, run: Run): void {
   example(
@@ -65,6 +64,8 @@ export function start(command: Command, run: Run): void {
         child.kill(); // nobody would know of it
         throw error;
       });
+      if (running.pid !== child.pid)
+        context.terminal.say(`another start was first: it runs, pid ${running.pid}`);
       const isCurrent = await keepProfile(context, dataDir, running);
       const use = isCurrent ? '' : ` --profile ${profileName}`;
       context.terminal.say(
@@ -76,7 +77,7 @@ export function start(command: Command, run: Run): void {
           '  mediactl sandbox watch @last --open',
         ].join('\n'),
       );
-      if (!options.foreground) return view(running, dataDir);
+      if (!options.foreground || running.pid !== child.pid) return view(running, dataDir);
       await stayWith(context, child);
       return nothing;
     }),
@@ -102,8 +103,10 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
 async function keepProfile(context: Context, dataDir: string, running: Running): Promise<boolean> {
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
+  let elsewhere: string | undefined;
   const config = await context.profiles.update((current) => {
     const known = current.profiles[profileName];
+    if (known && known.key !== all) elsewhere = known.baseUrl;
     // The same key is the same sandbox: what was chosen in it holds.
     const workspace = (known?.key === all && known?.workspace) || running.workspace;
     current.profiles[profileName] = {
@@ -112,6 +115,10 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
     };
     current.current ??= profileName;
   });
+  if (elsewhere)
+    context.terminal.warn(
+      `profile ${profileName} is for this sandbox now; it was for the one at ${elsewhere}`,
+    );
   return config.current === profileName;
 }
 

@@ -4,7 +4,7 @@ import { nothing, text } from '../../terminal/result.ts';
 import { assetUidIn, idHelp } from '../assets/resolve.ts';
 import { example, type Run } from '../command.ts';
 import { openWithDefault } from '../play/open.ts';
-import { dataDirOf, dataOption, findRunning, readKeys } from './server.ts';
+import { dataDirOf, dataOption, findRunning, profileName, readKeys } from './server.ts';
 
 export function watch(command: Command, run: Run): void {
   example(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
@@ -25,13 +25,18 @@ export function watch(command: Command, run: Run): void {
         context.terminal.redactor.add(all);
         const api = context.apiFor({ baseUrl: new URL(running.url), apiKey: all, names: {} });
         try {
-          const uid = await assetUidIn(context, async () => api.assets, id, 'assets');
+          const uid = await assetUidIn(
+            context,
+            async () => ({ api, profile: profileName }),
+            id,
+            'assets',
+          );
           const { playback_token } = await api.assets.player(uid);
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);
           if (!open) return text(url.href);
           if (!context.onlyPretends(`open ${url.origin}${url.pathname}`))
-            await openWithDefault(context, url);
+            await openWithDefault(context, url, `mediactl sandbox watch ${id} prints its address`);
           return nothing;
         } finally {
           await api.transport.close();

@@ -57,11 +57,11 @@ const outcome = ({ error, verified, status }: UploadRecord) =>
 
 export const uploadColumns: Column<UploadRecord>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path) },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
   {
     header: 'SIZE',
     value: ({ size_bytes }, { isTerminal }) =>
       size_bytes === null ? '' : isTerminal ? bytes(size_bytes) : String(size_bytes),
   },
-  { header: 'RESULT', value: outcome },
+  { header: 'RESULT', value: outcome, least: 18 },
 ];

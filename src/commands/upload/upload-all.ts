@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { TransportNotice } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError, someFailed } from '../../errors.ts';
@@ -10,7 +10,7 @@ import type { Uploaded, UploadOptions } from '../../upload/job.ts';
 import { type CorruptEntry, hashKey, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
 import { uploadFile } from '../../upload/upload-file.ts';
 import { waitForAssets } from '../../upload/wait.ts';
-import { lastUploadPath } from '../assets/resolve.ts';
+import { keepLastUpload } from '../assets/resolve.ts';
 import { type FileToUpload, isSpooled, spoolStdin } from './files.ts';
 import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
 
@@ -82,8 +82,19 @@ export async function uploadAll(
   const records = shown.map((fate) => terminal.redactor.redactRecord(recordOf(fate)));
   const result = listBy(({ asset_uid, path }) => asset_uid ?? path, records, uploadColumns, '');
   if (!failure || jobs.length === 1 || signal.aborted) return { result, failure: failures.at(-1) };
-  const problem = `${failures.length} of ${jobs.length} files were not uploaded`;
-  return { result, failure: someFailed(problem, failures, mendAndRepeat) };
+  const named = fates.flatMap(({ job, error }) =>
+    error ? [new MediactlError(`${labelOf(job)}: ${error.message}`, error.explanation)] : [],
+  );
+  const notUploaded = fates.filter(({ error, uploaded }) => error && !uploaded).length;
+  const count = `${failures.length} of ${jobs.length} files`;
+  const problem =
+    notUploaded === failures.length
+      ? `${count} were not uploaded`
+      : `${count} failed, ${notUploaded} of them to upload`;
+  return {
+    result,
+    failure: someFailed(problem, named, notUploaded > 0 ? mendAndRepeat : undefined),
+  };
 }
 
 async function uploadOne(
@@ -128,9 +139,8 @@ async function uploadOne(
         },
       },
     );
-    await writeFile(lastUploadPath(context.stateDir), uploaded.assetUid, { mode: 0o600 }).catch(
-      (error) =>
-        onEvent({ path: label, event: 'notice', message: `@last is not kept: ${error.message}` }),
+    await keepLastUpload(context, uploaded.assetUid).catch((error) =>
+      onEvent({ path: label, event: 'notice', message: `@last is not kept: ${error.message}` }),
     );
     return { ...fate(), uploaded };
   } catch (thrown) {

@@ -60,12 +60,12 @@ export function mediaRoutes(app: App, service: Service): void {
 
 function servable(c: Context, { signer, assets, now }: Service) {
   c.header('X-Content-Type-Options', 'nosniff');
-  c.header('Cache-Control', 'private, max-age=3600');
   const { expires = '', signature = '' } = c.req.query();
   if (!signer.pathIsValid(c.req.path, expires, signature, now()))
     throw new ServiceError(403, 'this URL is changed or expired');
   const asset = assets.find(c.req.param('uid') ?? '');
   if (asset?.status !== 'ready') throw new ServiceError(404, 'no such media');
+  c.header('Cache-Control', 'private, max-age=3600');
   return asset;
 }
 

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { ArgumentError } from '../argument-error.ts';
 
 /** What a sandbox that a kill stopped before its database was there may have left. */
-const ours = ['sandbox.log', 'lock', 'secret', 'secret.tmp', 'uploads', 'media'];
+const ours = [
+  ...['sandbox.log', 'lock', 'secret', 'secret.tmp', 'uploads', 'media'],
+  ...['server.json', 'server.json.tmp', 'credentials.json', 'credentials.json.tmp'],
+];
 
 /**
  * A folder that holds something else is not made a sandbox's: `sandbox reset` would delete it.

@@ -1,3 +1,4 @@
+import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
 import { type Downloaded, download, type Sink } from './download.ts';
@@ -12,8 +13,9 @@ export class PlaybackApi {
     this.#transport = transport;
   }
 
-  info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
-    return this.#transport.json({
+  /** @throws MediactlError by status; `unexpected_answer` where a list of it is none */
+  async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
+    const info = await this.#transport.json<PlaybackInfo>({
       method: 'POST',
       url: paths.playbackInfo(),
       json: { asset_id: assetUid, playback_token: playbackToken },
@@ -22,6 +24,8 @@ export class PlaybackApi {
       retry: 'reads',
       purpose: { action: 'play this asset' },
     });
+    for (const name of ['chapters', 'variants'] as const) assertRecords(name, info[name]);
+    return info;
   }
 
   /** Fetches a signed URL whole, into a sink. */
@@ -42,4 +46,16 @@ export class PlaybackApi {
       }),
     });
   }
+}
+
+function assertRecords(name: string, value: unknown): void {
+  if (value === undefined || value === null) return;
+  if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null))
+    return;
+  throw new MediactlError('the playback info is not as the API has it', {
+    code: 'unexpected_answer',
+    exitCode: exitCodes.unreachable,
+    reason: `its ${name} are no list of records`,
+    hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+  });
 }

@@ -82,6 +82,19 @@ describe('where a setting comes from', () => {
     expect(wrong.code).toBe(2);
   });
 
+  it.each(['no', 'off', 'maybe'])(
+    'MEDIACTL_YES=%s is neither yes nor no: exit 2',
+    async (value) => {
+      const { code } = await cli.run(['config', 'ls'], { environment: { MEDIACTL_YES: value } });
+      expect(code).toBe(2);
+    },
+  );
+
+  it('MEDIACTL_YES=false is no', async () => {
+    const environment = { MEDIACTL_YES: 'false' };
+    expect((await cli.run(['auth', 'logout', '--all'], { environment })).code).toBe(2);
+  });
+
   it('keys are masked', async () => {
     const key = 'sk_live_0123456789abcdef';
     const [value, origin] = await setting('api_key', { MEDIACTL_API_KEY: key });

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MediactlError } from '../../src/errors.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixture, startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -187,6 +188,42 @@ describe('assets rm', () => {
   });
 });
 
+it('an interruption is exit 130, whatever was done', async () => {
+  const uids = await make(30, 'stopped');
+  const interruption = new AbortController();
+  const service = await listen(async (_request, response) => {
+    interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    answer(response, 204);
+  });
+  const { code, stdout } = await cli.run(['assets', 'rm', ...uids, '--yes', '--json'], {
+    signal: interruption.signal,
+    environment: { MEDIACTL_BASE_URL: service },
+  });
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toHaveLength(30);
+});
+
+it('assets get: the ones that are not there are named, the others shown, exit 11', async () => {
+  const [first, second] = await make(2, 'shown');
+  const nobody = '00000000-0000-4000-8000-000000000000';
+  const args = ['assets', 'get', first as string, nobody, second as string, '--json'];
+  const { code, stdout, stderr } = await cli.run(args);
+  expect([code, JSON.parse(stdout).map(({ uid }: { uid: string }) => uid)]).toEqual([
+    11,
+    [first, second],
+  ]);
+  expect(JSON.parse(stderr).error.cause).toContain(nobody);
+});
+
+it('assets ls says where there are more than it shows', async () => {
+  await make(25, 'cut');
+  const cut = await cli.run(['assets', 'ls', '--search', 'cut', '-q']);
+  expect(cut.stdout.trimEnd().split('\n')).toHaveLength(20);
+  expect(cut.stderr).toBe(unshown('20 of 25; --all for all, --limit for more\n', ''));
+  expect((await cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
+});
+
 describe('assets update', () => {
   it('shows the record as it is then', async () => {
     const [uid] = await make(1, 'updating');
@@ -237,6 +274,83 @@ describe('assets download', () => {
     expect(readFileSync(path, 'utf8')).toBe('mine');
     expect((await cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
     expect(readFileSync(path).equals(readFileSync(fixture('still.jpg')))).toBe(true);
+  });
+
+  it('neither a .part of somebody else nor a link of that name is touched', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(cli.home, 'picture.jpg');
+    writeFileSync(`${path}.part`, 'mine');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
+    expect(readFileSync(`${path}.part`, 'utf8')).toBe('mine');
+    expect(readdirSync(cli.home).filter((name) => name.endsWith('.part'))).toEqual([
+      'picture.jpg.part',
+    ]);
+  });
+
+  it('what is no file is written to, not replaced', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const pipe = join(cli.home, 'pipe');
+    await promisify(execFile)('mkfifo', [pipe]);
+    const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
+    expect((await cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
+    expect((await reader).stdout.equals(readFileSync(fixture('still.jpg')))).toBe(true);
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
+  it('two to one place: one of them whole, never both in one', async () => {
+    const uids = [];
+    for (const name of ['clip.mp4', 'tone.mp3'])
+      uids.push((await cli.json(['upload', fixture(name), '--wait']))[0].asset_uid as string);
+    const path = join(cli.home, 'same');
+    await Promise.all(uids.map((uid) => cli.run(['assets', 'download', uid, '-o', path, '--yes'])));
+    const whole = [fixture('clip.mp4'), fixture('tone.mp3')].map((name) => readFileSync(name));
+    expect(whole.some((bytes) => bytes.equals(readFileSync(path)))).toBe(true);
+  });
+
+  it('a reader that leaves ends it quietly', async () => {
+    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+    const { stdout, stderr } = await promisify(execFile)(
+      'bash',
+      [
+        '--norc',
+        '-c',
+        `set -o pipefail; node '${program}' assets download @last -o - | head -c 10`,
+      ],
+      {
+        env: {
+          ...account(),
+          PATH: process.env.PATH,
+          MEDIACTL_STATE_DIR: `${cli.home}/state`,
+          MEDIACTL_CONFIG_DIR: `${cli.home}/config`,
+        },
+        encoding: 'buffer',
+      },
+    );
+    expect([stdout.length, stderr.toString()]).toEqual([10, '']);
+  });
+
+  it('an answer that is a part, or nothing, is no file: exit 13', async () => {
+    for (const [status, headers] of [
+      [206, { 'content-range': 'bytes 0-4/1000' }],
+      [204, {}],
+    ] as const) {
+      const service = await listen(({ url }, response) => {
+        if (url?.startsWith('/media'))
+          response.writeHead(status, headers).end(status === 206 ? 'bytes' : '');
+        else
+          answer(response, 200, {
+            ...{ uid: 'x', name: 'film', playback_token: 'a.token', type: 'video' },
+            source_url: { url: `${service}/media` },
+          });
+      });
+      const path = join(cli.home, `part ${status}`);
+      const id = '00000000-0000-4000-8000-000000000001';
+      const { code } = await cli.run(['assets', 'download', id, '-o', path], {
+        environment: { MEDIACTL_BASE_URL: service },
+      });
+      expect([status, code, existsSync(path)]).toEqual([status, 13, false]);
+    }
   });
 
   /** Media that break off after so many bytes, each time, and honour ranges or do not. */

@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { answer, listen } from '../support/http-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const empty = { items: [], count: 0 };
 
@@ -199,4 +203,26 @@ describe('proxies', () => {
 it('a key over plain http to another machine is warned about', async () => {
   const { stderr } = await list('http://no-such-host.invalid');
   expect(stderr).toContain('is not https: the key can be read on the way');
+});
+
+it('what is on its way when the work is done is not tried again', async () => {
+  let asked = 0;
+  const service = await listen(async ({ url = '' }, response) => {
+    asked++;
+    const offset = Number(new URL(url, 'http://localhost').searchParams.get('offset'));
+    await new Promise((resolve) => setTimeout(resolve, offset === 0 ? 0 : 300));
+    const items = Array.from({ length: 100 }, (_, n) => ({ uid: String(offset + n) }));
+    answer(response, 200, { items, count: 5_000 });
+  });
+  const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+  const list = `node '${program}' assets ls --all --jsonl | head -1`;
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', list], {
+    env: {
+      ...{ PATH: process.env.PATH, HOME: temporaryFolder() },
+      ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service },
+    },
+  });
+  expect(JSON.parse(stdout)).toEqual({ uid: '0' });
+  // the first page, and those that were on their way then; none of them again
+  expect(asked).toBeLessThanOrEqual(17);
 });

@@ -154,6 +154,76 @@ describe('A05 to A07: embed settings', () => {
   });
 });
 
+describe('embed domains that are spelled otherwise', () => {
+  const service = () => {
+    const domains = ['München.example', '192.0.2.1', 'host.example:8080'];
+    return embedService({ enabled: true, domains }, ({ domain }, method) => {
+      if (method === 'POST') domains.push(String(domain));
+      else if (domains.includes(String(domain))) domains.splice(domains.indexOf(String(domain)), 1);
+    });
+  };
+
+  it('what the list says is what a file may say: nothing is added, nothing removed', async () => {
+    const { cli, writes } = await against(service());
+    const { stdout } = await cli.run(['embed', 'domains', 'ls']);
+    expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
+    for (const stdin of [stdout, 'xn--mnchen-3ya.example\n192.0.2.1\nhost.example:8080\n']) {
+      const sync = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
+      expect((await cli.run(sync, { stdin })).code).toBe(0);
+    }
+    expect(writes()).toEqual([]);
+  });
+
+  it('each is removed by the spelling of the service', async () => {
+    const { cli, writes } = await against(service());
+    const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
+    expect((await cli.run(args)).code).toBe(0);
+    expect(writes().map(({ body }) => body)).toEqual([
+      { domain: 'München.example' },
+      { domain: '192.0.2.1' },
+    ]);
+  });
+
+  it('a re-read that fails hides nothing of what was done', async () => {
+    let reads = 0;
+    const { cli } = await against(({ method }) => {
+      if (method !== 'GET') return { status: 201, body: {} };
+      return ++reads > 1 ? { status: 403, body: {} } : { body: { enabled: true, domains: [] } };
+    });
+    const { code, stdout } = await cli.run(['embed', 'domains', 'add', 'a.example', 'b.example']);
+    expect([code, stdout]).toEqual([11, '+\ta.example\tadded\n+\tb.example\tadded\n']);
+  });
+
+  it('nothing is removed where something could not be added, and that is said', async () => {
+    const { cli, writes } = await against(({ method }) =>
+      method === 'GET' ? { body: { enabled: true, domains: ['old.example'] } } : { status: 500 },
+    );
+    const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];
+    const { code, stdout } = await cli.run(args, { stdin: 'new.example' });
+    expect(code).toBe(11);
+    expect(
+      JSON.parse(stdout).map(({ error }: { error: { message: string } }) => error.message),
+    ).toEqual([expect.stringContaining('500'), 'not removed']);
+    expect(writes().map(({ method }) => method)).toEqual(['POST']);
+  });
+});
+
+describe('checks of a write', () => {
+  const update = async (args: string[], record: object) => {
+    const { cli } = await against(() => ({ body: { uid: top, ...record } }));
+    return (await cli.run(['assets', 'update', top as string, ...args])).code;
+  };
+
+  it.each([
+    ['an object in another order', ['--set-json', 'a={"x":1,"y":2}'], { a: { y: 2, x: 1 } }, 0],
+    ['null that is null', ['--set-json', 'a=null'], { a: null }, 0],
+    ['null of a field that is not there', ['--set-json', 'a=null'], {}, 6],
+    ['an empty text of a field that is not there', ['--set', 'a='], {}, 6],
+  ])('%s', async (_what, args, record, code) => {
+    expect(await update(args, record)).toBe(code);
+  });
+});
+
 describe('a 422 that names the field it misses', () => {
   it.each([
     [{ detail: [{ loc: ['body', 'payload', 'fqdn'], msg: 'Field required' }] }],

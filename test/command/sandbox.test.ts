@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
@@ -63,6 +63,38 @@ it('watch prints the address of a page that plays', async () => {
     const page = await fetch(url);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('still.jpg')]);
   }
+});
+
+it('a folder that holds something else is neither taken nor emptied', async () => {
+  const folder = join(cli.home, 'mine');
+  mkdirSync(join(folder, 'media'), { recursive: true });
+  writeFileSync(join(folder, 'media/photo.jpg'), 'mine');
+  writeFileSync(join(folder, 'secret'), 'mine');
+  const started = await cli.run(['sandbox', 'start', '--port', '0', '--data', folder]);
+  expect([started.code, started.stderr]).toEqual([2, expect.stringContaining('holds other files')]);
+  const reset = await cli.run(['sandbox', 'reset', '--data', folder, '--yes']);
+  expect(reset.stderr).toContain('nothing was deleted');
+  expect(readFileSync(join(folder, 'media/photo.jpg'), 'utf8')).toBe('mine');
+  expect(readFileSync(join(folder, 'secret'), 'utf8')).toBe('mine');
+});
+
+it('several starts at once: one runs, and the others find it', async () => {
+  const starts = await Promise.all(
+    [0, 1, 2].map(() => cli.run(['sandbox', 'start', '--port', '0', '--json'])),
+  );
+  expect(starts.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect(new Set(starts.map(({ stdout }) => JSON.parse(stdout).pid)).size).toBe(1);
+});
+
+it('a start keeps what was chosen in its profile', async () => {
+  await start();
+  await cli.run(['workspaces', 'use', 'Archive']);
+  await cli.run(['config', 'set', 'color', 'never']);
+  const chosen = await cli.json(['config', 'get', 'workspace']);
+  await cli.run(['sandbox', 'stop']);
+  await start();
+  expect(await cli.json(['config', 'get', 'workspace'])).toBe(chosen);
+  expect(await cli.json(['config', 'get', 'color'])).toBe('never');
 });
 
 it('status tells whether it runs', async () => {

@@ -102,3 +102,15 @@ it('wide characters keep their columns, control characters do not drive the term
     expect(stdout).toContain('映像 🎬 \\u001b]0;title\\u0007');
   }
 });
+
+it('--jq over a format that was not typed: jq wins, since JSON is what it reads', async () => {
+  const { url } = await record(() => ({ body: { items, count: 3 } }));
+  const cli = new Cli({
+    ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, MEDIACTL_OUTPUT: 'csv' },
+  });
+  expect((await cli.run(['assets', 'ls', '--jq', 'length'])).stdout).toBe('3\n');
+  const environment = { MEDIACTL_OUTPUT: '', MEDIACTL_JQ: 'length' };
+  expect((await cli.run(['assets', 'ls', '-q'], { environment })).stdout).toBe(
+    `${uids.join('\n')}\n`,
+  );
+});

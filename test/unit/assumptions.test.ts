@@ -36,7 +36,7 @@ type Item = { uid: string };
 /** A list of `size` that tells its total or not, and may grow at its head between pages. */
 async function walk(
   size: number,
-  { total = true, limit = undefined as number | undefined, grows = 0 } = {},
+  { total = true, limit = undefined as number | undefined, grows = 0, times = 1e9 } = {},
 ) {
   let items: Item[] = Array.from({ length: size }, (_, n) => ({ uid: String(n) }));
   const asked: [number, number][] = [];
@@ -48,7 +48,9 @@ async function walk(
       ...(total && { count: items.length }),
     };
     items = [
-      ...Array.from({ length: grows }, (_, n) => ({ uid: `new ${asked.length} ${n}` })),
+      ...Array.from({ length: asked.length > times ? 0 : grows }, (_, n) => ({
+        uid: `new ${asked.length} ${n}`,
+      })),
       ...items,
     ];
     return page;
@@ -137,4 +139,24 @@ it('a service that gives less than asked for is followed at its own pace', async
   const { offsets, found } = await atOnce(100, { gives: 30 });
   expect(offsets).toEqual([0, 30, 60, 90]);
   expect(found).toEqual(Array.from({ length: 100 }, (_, n) => String(n)));
+});
+
+it('a page of repeats is no end where the total says that there is more', async () => {
+  const { found } = await walk(1000, { grows: 100, times: 1 });
+  for (let n = 0; n < 1000; n++) expect(found).toContain(String(n));
+});
+
+it('a limit is met in spite of repeats', async () => {
+  for (const limit of [101, 150]) {
+    const { found } = await walk(1000, { limit, grows: 1, times: 1 });
+    expect([found.length, new Set(found).size]).toEqual([limit, limit]);
+  }
+});
+
+it('a service that does not heed the offset is no endless list', async () => {
+  const fetchPage = async () => ({ items: [{ uid: 'a' }], count: 1_000_000 });
+  const all = async () => {
+    for await (const _page of pages(fetchPage, {}, {}));
+  };
+  await expect(all()).rejects.toThrow('the same items again');
 });

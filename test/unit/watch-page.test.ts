@@ -112,3 +112,20 @@ it.each([
 ])('left at %d of %d seconds, it resumes at %d', (position, duration, expected) => {
   expect(resumeFrom(position, duration)).toBe(expected);
 });
+
+it('what a service sends is text, even where it looks like our own markup', () => {
+  const evil = { markup: '"><script>steal()</script><x y="' } as unknown as string;
+  const { html: page } = watchPage({
+    title: evil,
+    info: {
+      type: 'video',
+      source_url: { url: 'https://media.example/f' },
+      chapters: [{ title: evil, start_time: 0 }],
+    },
+    config: { theme: evil },
+    script: 'ours()',
+  });
+  expect(page).not.toContain('steal()');
+  expect(page).toContain('[object Object]');
+  expect(page).toContain('<html lang="en">');
+});

@@ -59,7 +59,7 @@ export const playbackRows = (
 ): Row[] => [
   ['type', cell(info.type)],
   ...found.map(urlRow(dress)),
-  ...(views[info.type]?.(info) ?? []),
+  ...(Object.hasOwn(views, info.type) ? (views[info.type]?.(info) ?? []) : []),
 ];
 
 export const checkRows = ({ plays, kind, links }: CheckReport, dress: Dress): Row[] => [

@@ -1,6 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { printableJson } from '../../terminal/printable.ts';
 import { nothing, record, text } from '../../terminal/result.ts';
 import { assetUid, idHelp } from '../assets/resolve.ts';
 import { type Define, example } from '../command.ts';
@@ -49,7 +50,10 @@ export const play: Define = (command, run) => {
         const { uid, ...playback } = await playbackOf(context, id, options);
         const { info } = playback;
         if (way === 'info')
-          return record(info, uid, (shown) => `${JSON.stringify(shown, null, 2)}\n`);
+          return record(info, uid, (shown, { isTerminal }) => {
+            const json = `${JSON.stringify(shown, null, 2)}\n`;
+            return isTerminal ? printableJson(json) : json;
+          });
         assertNotBlocked(uid, info);
         const found = playables(info).filter(
           ({ kind }) => options.source === undefined || kind === options.source,

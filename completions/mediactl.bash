@@ -2,6 +2,7 @@
 _mediactl_names() {
   local name
   [[ $1 == files ]] && { compopt -o default 2>/dev/null; return; }
+  [[ $1 == =* ]] && { COMPREPLY=($(compgen -W "${1#=}" -- "$2")); return; }
   [[ -n $1 ]] || return
   while IFS=$'\t' read -r name _; do
     [[ $name == "$2"* ]] && COMPREPLY+=("$(printf %q "$name")")
@@ -188,9 +189,9 @@ _mediactl() {
     'sandbox reset') words='' flags='--data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'sandbox watch') words='' flags='--open --data --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'sandbox logs') words='' flags='--data --lines -f --follow --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
-    'completion') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') ;;
+    'completion') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('=bash zsh fish powershell') ;;
     'commands') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
-    'schema') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') ;;
+    'schema') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('=upload error commands written domains check plan') ;;
   esac
   if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   elif [[ -n $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur"))

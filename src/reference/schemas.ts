@@ -83,6 +83,7 @@ const command = closed({
     closed({
       term: { type: 'string' },
       description: { type: 'string' },
+      choices: arrayOf({ type: 'string' }),
       values: nullable('string'),
       isVariadic: { type: 'boolean' },
     }),

@@ -22,6 +22,7 @@ type ArgumentNode = {
   /** `<id...>` */
   term: string;
   description: string;
+  choices: readonly string[];
   values: Values | null;
   isVariadic: boolean;
 };
@@ -51,6 +52,7 @@ export function describe(command: Command, parents: readonly string[] = []): Com
       return {
         term: argument.required ? `<${name}>` : `[${name}]`,
         description: argument.description,
+        choices: argument.argChoices ?? [],
         values: valuesOf(argument.name(), path),
         isVariadic: argument.variadic,
       };

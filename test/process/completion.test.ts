@@ -127,6 +127,8 @@ describe.each(Object.keys(completers).filter(has))('%s', (name) => {
     expect(await complete('play', 'x', '--source', 'h')).toEqual(['hls']);
     expect(await complete('completion', 'x', '--profile', 'oth')).toEqual(['other-one']);
     expect(await complete('assets', 'ls', '--search', '')).toEqual([]);
+    expect(await complete('completion', 'po')).toEqual(['powershell']);
+    expect(await complete('assets', 'ls', '--status', 're')).toEqual(['ready']);
   });
 
   it('names of workspaces and recent assets, asked of the service once a minute', async () => {

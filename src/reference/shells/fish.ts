@@ -22,6 +22,8 @@ function __mediactl_names
     switch "$argv[1]"
         case files
             __fish_complete_path (commandline -ct)
+        case '=*'
+            string split ' ' -- (string sub -s 2 -- $argv[1])
         case '?*'
             mediactl __complete $argv[1] 2>/dev/null </dev/null
     end

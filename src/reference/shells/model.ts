@@ -12,8 +12,8 @@ export type Place = {
   aliases: string[];
   verbs: Word[];
   flags: Word[];
-  /** What each argument in turn may be; the last one again where `isVariadic`. */
-  values: (Values | '')[];
+  /** What each argument in turn may be, `=a b` for a or b; the last one again where `isVariadic`. */
+  values: (Values | '' | `=${string}`)[];
   isVariadic: boolean;
 };
 
@@ -33,7 +33,9 @@ export const placesOf = (tree: CommandNode): Place[] =>
       flags: node.options.flatMap(({ short, long, description }) =>
         [short, long].flatMap((word) => (word ? [{ word, description }] : [])),
       ),
-      values: node.arguments.map(({ values }) => values ?? ''),
+      values: node.arguments.map(({ choices, values }) =>
+        choices.length > 0 ? (`=${choices.join(' ')}` as const) : (values ?? ''),
+      ),
       isVariadic: node.arguments.at(-1)?.isVariadic ?? false,
     };
   });

@@ -33,6 +33,7 @@ ${placesOf(tree)
     function Complete-Names($kind) {
         if ($kind -eq 'files') { return $null }
         if ($kind -eq '') { return }
+        if ($kind.StartsWith('=')) { $kind.Substring(1) -split ' ' | ForEach-Object { ,@($_, $_) }; return }
         mediactl __complete $kind 2>$null | ForEach-Object { ,@(($_ -split "\`t")[0], ($_ -split "\`t")[-1]) }
     }
     $found = @()

@@ -12,7 +12,7 @@ export const bashCompletion = (tree: CommandNode) => `# ${header}
 _mediactl_names() {
   local name
   [[ $1 == files ]] && { compopt -o default 2>/dev/null; return; }
-  [[ $1 == =* ]] && { COMPREPLY=($(compgen -W "\${1#=}" -- "$2")); return; }
+  [[ $1 == '='* ]] && { COMPREPLY=($(compgen -W "\${1#=}" -- "$2")); return; }
   [[ -n $1 ]] || return
   while IFS=$'\\t' read -r name _; do
     [[ $name == "$2"* ]] && COMPREPLY+=("$(printf %q "$name")")

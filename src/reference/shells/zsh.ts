@@ -19,7 +19,7 @@ export const zshCompletion = (tree: CommandNode) => `#compdef mediactl
 _mediactl_names() {
   local -a names
   [[ $1 == files ]] && { _files; return }
-  [[ $1 == =* ]] && { compadd -- \${(s: :)\${1#=}}; return }
+  [[ $1 == '='* ]] && { compadd -- \${(s: :)\${1#=}}; return }
   [[ -n $1 ]] || return
   names=("\${(@f)$(mediactl __complete "$1" 2>/dev/null </dev/null)}")
   names=("\${(@)names%%$'\\t'*}")

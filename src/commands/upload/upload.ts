@@ -2,16 +2,14 @@ import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseDuration, parseSize } from '../../profiles/units.ts';
-import { printable } from '../../terminal/printable.ts';
 import { progressModes } from '../../terminal/progress.ts';
-import { listBy } from '../../terminal/result.ts';
 import type { UploadOptions } from '../../upload/job.ts';
-import { paths } from '../../wire/paths.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { collect, type Define, example } from '../command.ts';
 import { readInputText } from '../input.ts';
 import { workspaceUid } from '../workspaces/resolve.ts';
 import { filesIn } from './files.ts';
+import { plan } from './plan.ts';
 import { targetFolders } from './target-folders.ts';
 import { type Job, uploadAll } from './upload-all.ts';
 
@@ -132,24 +130,4 @@ export function transferOptions({ settings }: Context, flags: Flags): UploadOpti
     onExpired: flags.onExpired,
     requireChecksum: flags.requireChecksum ?? false,
   };
-}
-
-/** --dry-run: the requests that would be made. */
-async function plan(jobs: readonly Job[], context: Context) {
-  const { baseUrl } = await context.account();
-  return listBy(
-    ({ path }) => path,
-    jobs.map(({ path, contentType, workspace }) => ({
-      path,
-      request: `POST ${new URL(paths.upload(), baseUrl)}`,
-      workspace,
-      content_type: contentType ?? null,
-    })),
-    [
-      { header: 'PATH', value: ({ path }) => printable(path) },
-      { header: 'REQUEST', value: ({ request }) => request },
-      { header: 'CONTENT TYPE', value: ({ content_type }) => content_type ?? '' },
-    ],
-    'nothing to upload',
-  );
 }

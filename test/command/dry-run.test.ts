@@ -26,7 +26,7 @@ const calls: Record<string, string[]> = {
   'videos get': ['videos', 'get', uid],
   'videos player': ['videos', 'player', uid],
   'videos wait': ['videos', 'wait', uid],
-  upload: ['upload', 'a.txt'],
+  upload: ['upload', '-'],
   'uploads ls': ['uploads', 'ls'],
   'uploads resume': ['uploads', 'resume', '--all'],
   'uploads forget': ['uploads', 'forget', 'abc'],

@@ -82,6 +82,7 @@ const plainIntervalMs = 10_000;
 class PlainProgress implements Progress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
+  readonly #statuses = new Map<string, string>();
   #rate = new Rate();
   #saidAt: number;
 
@@ -96,8 +97,7 @@ class PlainProgress implements Progress {
     const happened = line(event);
     if (happened) this.#terminal.say(happened);
     if (event.event === 'started') this.#rate = new Rate();
-    if (event.event === 'status')
-      this.#terminal.say(`${printable(event.path)}: ${printable(event.status)}`);
+    if (event.event === 'status') this.#status(event);
     if (event.event === 'waiting') this.#terminal.say(waiting(event, this.#clock.now()));
     if (event.event !== 'progress') return;
     const now = this.#clock.now();
@@ -108,6 +108,13 @@ class PlainProgress implements Progress {
     this.#terminal.say(
       `${printable(event.path)}: ${bytes(done)} of ${bytes(size)}, ${this.#rate}, ${this.#rate.left(size - sent)} left`,
     );
+  }
+
+  /** Once each: somebody asks again and again while it is processed. */
+  #status({ path, status }: UploadEvent & { event: 'status' }): void {
+    if (this.#statuses.get(path) === status) return;
+    this.#statuses.set(path, status);
+    this.#terminal.say(`${printable(path)}: ${printable(status)}`);
   }
 
   close(): void {}

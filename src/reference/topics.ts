@@ -83,7 +83,7 @@ nothing that writes.
 
   export MEDIACTL_API_KEY=… MEDIACTL_BASE_URL=https://media.example.com
   mediactl upload ./out/*.mp4 --wait --json > uploaded.json
-  mediactl assets ls --tag draft --created-before 30d -q | mediactl assets rm - --yes
+  mediactl assets ls --tag draft --created-before 30d --all -q | mediactl assets rm - --yes
 
 Reads are tried again, Retry-After is obeyed, and --max-wait bounds the waiting in all. An
 upload that broke goes on where it was when the same command is run again. Many items of

@@ -10,6 +10,8 @@ export type Column<T> = {
   whole?: boolean;
   /** Cells are cut to no less, in columns of the terminal; then whole columns are left out. */
   least?: number;
+  /** The first to be left out. */
+  spare?: boolean;
 };
 
 export type Row = readonly [label: string, value: string];

@@ -44,7 +44,8 @@ export function table(
       .sort((a, b) => b.width - a.width)[0];
   for (let widest = giving(); widest && excess() > 0; widest = giving()) widest.width--;
   while (excess() > 0) {
-    const last = shown.findLastIndex(({ column }) => !column.whole);
+    const spare = shown.findLastIndex(({ column }) => column.spare);
+    const last = spare >= 0 ? spare : shown.findLastIndex(({ column }) => !column.whole);
     if (last < 0) break;
     shown.splice(last, 1);
   }

@@ -62,6 +62,8 @@ export const uploadColumns: Column<UploadRecord>[] = [
     header: 'SIZE',
     value: ({ size_bytes }, { isTerminal }) =>
       size_bytes === null ? '' : isTerminal ? bytes(size_bytes) : String(size_bytes),
+    least: 9,
+    spare: true,
   },
   { header: 'RESULT', value: outcome, least: 18 },
 ];

@@ -29,7 +29,7 @@ export function parseSize(name: string, text: string): number {
 /** A whole number of at least `least`. */
 export function parseCount(name: string, text: string, least = 0): number {
   const count = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(count) || count < least)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < least)
     throw usageError(`${name} does not take '${text}'`, `a whole number of at least ${least}`);
   return count;
 }

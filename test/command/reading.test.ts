@@ -106,6 +106,7 @@ describe('assets ls', () => {
   it.each([
     [['--limit', 'x'], "--limit does not take 'x'"],
     [['--limit', '0'], "--limit does not take '0'"],
+    [['--limit', '0x10'], "--limit does not take '0x10'"],
     [['--sort', 'size'], "--sort does not take 'size'"],
     [['--created-after', '12h'], "--created-after does not take '12h'"],
     [['--created-after', '2026-02-30'], '--created-after: there is no day 2026-02-30'],

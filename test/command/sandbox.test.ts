@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
@@ -76,6 +76,27 @@ it('a folder that holds something else is neither taken nor emptied', async () =
   expect(reset.stderr).toContain('nothing was deleted');
   expect(readFileSync(join(folder, 'media/photo.jpg'), 'utf8')).toBe('mine');
   expect(readFileSync(join(folder, 'secret'), 'utf8')).toBe('mine');
+  expect(readdirSync(folder).sort()).toEqual(['media', 'secret']);
+});
+
+it('--profile names the profile of another sandbox; the first one keeps its own', async () => {
+  const { url } = await start();
+  const other = ['--data', join(cli.home, 'other')];
+  const second = await cli.json([
+    'sandbox',
+    'start',
+    '--port',
+    '0',
+    '--profile',
+    'second',
+    ...other,
+  ]);
+  const profiles = await cli.json(['auth', 'ls']);
+  await cli.run(['sandbox', 'stop', ...other]);
+  expect(profiles.map(({ name, base_url }: Record<string, string>) => [name, base_url])).toEqual([
+    ['sandbox', url],
+    ['second', second.url],
+  ]);
 });
 
 it('several starts at once: one runs, and the others find it', async () => {

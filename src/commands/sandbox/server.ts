@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
@@ -26,7 +26,7 @@ export type Health = {
 };
 
 /** The profile that `sandbox start` makes. */
-export const profileName = 'sandbox';
+export const usualProfile = 'sandbox';
 
 export const dataOption = [
   '--data <dir>',
@@ -141,6 +141,9 @@ export async function untilRunning(
   }
   const log = await readFile(logPath(dataDir), 'utf8').catch(() => '');
   const reason = log.trim().split('\n').at(-1) ?? '';
+  // A folder of somebody else was refused: it is left as it was.
+  if (child.exitCode === exitCodes.usage && log.trim() === reason)
+    await rm(logPath(dataDir), { force: true });
   throw new MediactlError('the sandbox did not start', {
     code: 'sandbox_failed',
     // It ends with 2 where what it was told cannot be.

@@ -4,6 +4,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
+import { assertProfileName } from '../../profiles/profile-file.ts';
+import { flagRank } from '../../profiles/sources.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
@@ -12,10 +14,10 @@ import {
   dataOption,
   findRunning,
   launch,
-  profileName,
   type Running,
   readKeys,
   untilRunning,
+  usualProfile,
 } from './server.ts';
 import { serviceArguments, serviceOptions } from './service-options.ts';
 
@@ -29,7 +31,7 @@ export function start(command: Command, run: Run): void {
   const plain = command
     .summary('start the service on this machine')
     .description(
-      'Starts the service on this machine and makes a profile named sandbox for it. It goes on in the background; what you upload is kept until sandbox reset.',
+      'Starts the service on this machine and makes a profile for it, sandbox or the one that --profile names. It goes on in the background; what you upload is kept until sandbox reset.',
     )
     .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
     .option(...dataOption)
@@ -41,7 +43,8 @@ export function start(command: Command, run: Run): void {
       if (port !== undefined) parseCount('--port', port);
       const told = serviceArguments(options);
       if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
-      await assertProfileIsOurs(context);
+      const profileName = profileFor(context);
+      await assertProfileIsOurs(context, profileName);
       const already = await findRunning(context, dataDir);
       if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
         throw usageError(
@@ -55,9 +58,9 @@ export function start(command: Command, run: Run): void {
           `it was started ${already.told.length > 0 ? `with ${already.told.join(' ')}` : 'without options'}`,
         );
       if (already && !options.foreground) {
-        await keepProfile(context, dataDir, already);
+        await keepProfile(context, profileName, dataDir, already);
         context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
-        return view(already, dataDir);
+        return view(already, dataDir, profileName);
       }
       const child = await launch(context, { dataDir, port, told }, options.foreground ?? false);
       const running = await untilRunning(context, child, dataDir).catch((error) => {
@@ -66,7 +69,7 @@ export function start(command: Command, run: Run): void {
       });
       if (running.pid !== child.pid)
         context.terminal.say(`another start was first: it runs, pid ${running.pid}`);
-      const isCurrent = await keepProfile(context, dataDir, running);
+      const isCurrent = await keepProfile(context, profileName, dataDir, running);
       const use = isCurrent ? '' : ` --profile ${profileName}`;
       context.terminal.say(
         [
@@ -77,11 +80,20 @@ export function start(command: Command, run: Run): void {
           '  mediactl sandbox watch @last --open',
         ].join('\n'),
       );
-      if (!options.foreground || running.pid !== child.pid) return view(running, dataDir);
+      if (!options.foreground || running.pid !== child.pid)
+        return view(running, dataDir, profileName);
       await stayWith(context, child);
       return nothing;
     }),
   );
+}
+
+/** The profile that the sandbox gets: `sandbox`, or the one that --profile names. */
+function profileFor({ settings }: Context): string {
+  const { value, rank } = settings.origins.of('profile');
+  if (value === undefined || rank < flagRank) return usualProfile;
+  assertProfileName(value);
+  return value;
 }
 
 /** In the foreground: until it ends, or the person ends it. */
@@ -100,7 +112,12 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
 }
 
 /** Makes or mends the profile; current only where there is no other. True where it is current. */
-async function keepProfile(context: Context, dataDir: string, running: Running): Promise<boolean> {
+async function keepProfile(
+  context: Context,
+  profileName: string,
+  dataDir: string,
+  running: Running,
+): Promise<boolean> {
   const { all } = await readKeys(dataDir);
   context.terminal.redactor.add(all);
   let elsewhere: string | undefined;
@@ -123,12 +140,13 @@ async function keepProfile(context: Context, dataDir: string, running: Running):
 }
 
 /** @throws MediactlError before anything starts, where the profile is another service's */
-async function assertProfileIsOurs({ profiles }: Context): Promise<void> {
+async function assertProfileIsOurs({ profiles }: Context, profileName: string): Promise<void> {
   const { [profileName]: taken } = (await profiles.read()).profiles;
-  if (taken && !isLoopback(parseBaseUrl(taken.baseUrl))) throw profileTaken(taken.baseUrl);
+  if (taken && !isLoopback(parseBaseUrl(taken.baseUrl)))
+    throw profileTaken(profileName, taken.baseUrl);
 }
 
-const profileTaken = (baseUrl: string) =>
+const profileTaken = (profileName: string, baseUrl: string) =>
   new MediactlError(`there is a profile ${profileName} already, for ${baseUrl}`, {
     code: 'profile_taken',
     exitCode: exitCodes.usage,
@@ -136,17 +154,21 @@ const profileTaken = (baseUrl: string) =>
     hint: `mediactl auth rename ${profileName} NAME, then mediactl sandbox start`,
   });
 
-const published = ({ pid, url, workspace, started_at }: Running, data: string) => ({
+const published = (
+  { pid, url, workspace, started_at }: Running,
+  data: string,
+  profile: string,
+) => ({
   pid,
   url,
   workspace,
   started_at,
   data,
-  profile: profileName,
+  profile,
 });
 
-const view = (running: Running, dataDir: string) =>
-  record(published(running, dataDir), running.url, (shown): Row[] => [
+const view = (running: Running, dataDir: string, profile: string) =>
+  record(published(running, dataDir, profile), running.url, (shown): Row[] => [
     ['url', shown.url],
     ['pid', String(shown.pid)],
     ['workspace', shown.workspace],

@@ -4,7 +4,7 @@ import { nothing, text } from '../../terminal/result.ts';
 import { assetUidIn, idHelp } from '../assets/resolve.ts';
 import { example, type Run } from '../command.ts';
 import { openWithDefault } from '../play/open.ts';
-import { dataDirOf, dataOption, findRunning, profileName, readKeys } from './server.ts';
+import { dataDirOf, dataOption, findRunning, readKeys, usualProfile } from './server.ts';
 
 export function watch(command: Command, run: Run): void {
   example(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
@@ -27,7 +27,7 @@ export function watch(command: Command, run: Run): void {
         try {
           const uid = await assetUidIn(
             context,
-            async () => ({ api, profile: profileName }),
+            async () => ({ api, profile: usualProfile }),
             id,
             'assets',
           );

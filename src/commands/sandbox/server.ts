@@ -59,7 +59,8 @@ async function readRunning(dataDir: string): Promise<Running | undefined> {
   const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => '');
   try {
     const running = JSON.parse(text) as Partial<Running> | null;
-    return typeof running?.pid === 'number' && running.url ? (running as Running) : undefined;
+    if (typeof running?.pid !== 'number' || !running.url) return undefined;
+    return { told: [], ...running } as Running; // an older one did not tell
   } catch {
     return undefined;
   }

@@ -120,7 +120,9 @@ export class Context {
 
   /** The service without a key, for playback by token and signed media; no key need be there. */
   mediaApi(): Promise<Api> {
-    this.#mediaApi ??= this.#baseUrl().then((baseUrl) => this.anonymousApi(baseUrl));
+    this.#mediaApi ??= this.profileInUse().then(({ profile }) =>
+      this.anonymousApi(this.#baseUrl(profile)),
+    );
     return this.#mediaApi;
   }
 
@@ -137,25 +139,13 @@ export class Context {
 
   /** Holds a lock of this user under a name while the work goes on; others of this machine wait. */
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const [{ lockWithin }, { mkdir }] = await Promise.all([
-      import('./lock.ts'),
-      import('node:fs/promises'),
-    ]);
-    await mkdir(this.stateDir, { recursive: true, mode: 0o700 });
+    const { whileLocked } = await import('./lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
-    const release = await lockWithin(lockWaitMs, path, this.host.processes);
-    if (!release)
-      throw new MediactlError('another mediactl process is at the same work', {
-        code: 'locked',
-        exitCode: exitCodes.unclassified,
-        reason: `it holds ${path}`,
-        hint: 'run it again once that one has ended',
-      });
-    try {
-      return await work();
-    } finally {
-      await release();
-    }
+    return whileLocked(
+      { path, waitMs: lockWaitMs, busy: () => locked(path) },
+      this.host.processes,
+      work,
+    );
   }
 
   async close(): Promise<void> {
@@ -169,21 +159,16 @@ export class Context {
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  /** The profile that is asked for, or current; none where key and base URL are given without it. */
-  async profileInUse(): Promise<{ name: string | undefined; profile: Profile | undefined }> {
-    const { settings } = this;
-    const config = await this.profiles.read();
-    const name =
-      settings.profile ?? (settings.apiKey && settings.baseUrl ? undefined : config.current);
-    const profile = name === undefined ? undefined : config.profiles[name];
-    if (settings.profile !== undefined && !profile)
-      throw noSuchProfile(settings.profile, config.profiles);
-    return { name, profile };
+  /** @throws MediactlError `no_such_profile` where one is asked for that is not there */
+  async profileInUse(): Promise<Settings['inUse']> {
+    const { profile: asked, inUse } = this.settings;
+    if (asked !== undefined && !inUse.profile)
+      throw noSuchProfile(asked, (await this.profiles.read()).profiles);
+    return inUse;
   }
 
-  async #baseUrl(): Promise<URL> {
+  #baseUrl(profile: Profile | undefined): URL {
     const { settings } = this;
-    const { profile } = await this.profileInUse();
     if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
     return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
   }
@@ -191,7 +176,7 @@ export class Context {
   async #resolveAccount(): Promise<Account> {
     const { settings } = this;
     const { name, profile } = await this.profileInUse();
-    const baseUrl = await this.#baseUrl();
+    const baseUrl = this.#baseUrl(profile);
     if (isPlaintextElsewhere(baseUrl))
       this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
     const apiKey = settings.apiKey ?? (await this.#profileKey(name, profile, baseUrl));
@@ -254,6 +239,14 @@ function proxyOf(environment: Environment): ProxySettings {
     ...(noProxy && { noProxy }),
   };
 }
+
+const locked = (path: string) =>
+  new MediactlError('another mediactl process is at the same work', {
+    code: 'locked',
+    exitCode: exitCodes.unclassified,
+    reason: `it holds ${path}`,
+    hint: 'run it again once that one has ended',
+  });
 
 const noProfile = () =>
   new MediactlError('no profile and no API key', {

@@ -40,7 +40,7 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
   143: 'terminated',
 };
 
-type Explanation = {
+export type Explanation = {
   /** Stable, for scripts: `snake_case`. */
   code: string;
   exitCode: ExitCode;
@@ -76,6 +76,11 @@ export class MediactlError extends Error {
   /** The same failure with a better next step, for a caller who knows more. */
   with(more: Partial<Explanation>): MediactlError {
     return new MediactlError(this.message, { ...this.explanation, ...more });
+  }
+
+  /** The same failure, said of one among many: its uid, path or name comes first. */
+  of(which: string): MediactlError {
+    return new MediactlError(`${which}: ${this.message}`, this.explanation);
   }
 
   /** The `error` object of the machine modes. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { isRunning, type Processes, processStat } from './processes.ts';
 
 /** Who holds a lock: the pid, and when that process started, since pids are used again. */
@@ -32,22 +33,34 @@ export async function tryLock(path: string, processes: Processes): Promise<Lock>
 
 const pauseMs = 20;
 
-/**
- * The same, waiting for whoever has it.
- *
- * @returns what releases it; undefined where it was not to be had for so long
- */
-export async function lockWithin(
-  waitMs: number,
-  path: string,
+/** A lock to wait for: its file, how long at most, and the error where it was not to be had. */
+export type Wanted = { path: string; waitMs: number; busy: () => Error };
+
+/** Does the work while holding the lock, for which it waits; the lock's folder is made if need be. */
+export async function whileLocked<T>(
+  wanted: Wanted,
   processes: Processes,
-): Promise<(() => Promise<void>) | undefined> {
+  work: () => Promise<T>,
+): Promise<T> {
+  await mkdir(dirname(wanted.path), { recursive: true, mode: 0o700 });
+  const release = await lockWithin(wanted, processes);
+  try {
+    return await work();
+  } finally {
+    await release();
+  }
+}
+
+async function lockWithin(
+  { path, waitMs, busy }: Wanted,
+  processes: Processes,
+): Promise<() => Promise<void>> {
   for (let tries = 0; tries <= waitMs / pauseMs; tries++) {
     const lock = await tryLock(path, processes);
     if ('release' in lock) return lock.release;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-  return undefined;
+  throw busy();
 }
 
 async function linked(from: string, to: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import type { Headers } from './rate-limit.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** What the API answers is far smaller; a body past this is not its. */
 const maxAnswerBytes = 256 * 1024 * 1024;
@@ -24,11 +24,8 @@ export async function drain(body: AsyncIterable<Buffer>, sink: (part: Buffer) =>
 }
 
 const tooLarge = () =>
-  new MediactlError('the answer does not end', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
+  unexpectedAnswer('the answer does not end', {
     reason: `it is past ${maxAnswerBytes} bytes`,
-    hint: 'check the base URL: mediactl auth status',
   });
 
 /** Names in lower case, repeated headers joined. */

@@ -1,4 +1,3 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { type Collection, paths } from '../wire/paths.ts';
 import type { Asset, Page, PlayerData } from '../wire/types.ts';
@@ -6,6 +5,7 @@ import { identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import { itemsOf, mostPagesInFlight, pages, type Window } from './pages.ts';
 import type { Transport } from './transport.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 import { assertTaken, type Fields } from './writes.ts';
 
 /** §4 Filters and ordering; `type` and `parent` for assets only. Dates are YYYY-MM-DD. */
@@ -70,11 +70,7 @@ export class AssetsApi {
       purpose: this.#read,
     });
     if (typeof player.playback_token === 'string') return player;
-    throw new MediactlError('the player data hold no playback token', {
-      code: 'unexpected_answer',
-      exitCode: exitCodes.unreachable,
-      hint: 'check the base URL: mediactl auth status',
-    });
+    throw unexpectedAnswer('the player data hold no playback token');
   }
 
   /** PATCH: "partial update of editorial fields" (§4); which ones is A08. */

@@ -1,7 +1,8 @@
 import { domainToASCII } from 'node:url';
-import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { exitCodes, usageError } from '../errors.ts';
 import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import type { EmbedRecord } from '../wire/types.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** What is no host name (an address, a port) is compared as it is. */
 const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -76,8 +77,7 @@ export class EmbedSettings {
     const record = (entry ?? {}) as Record<string, unknown>;
     const name = namesFor('embed_domain', this.#names).find((each) => each in record);
     if (name !== undefined) return String(record[name]);
-    throw new MediactlError('the allow-list holds something that is no domain', {
-      code: 'unexpected_answer',
+    throw unexpectedAnswer('the allow-list holds something that is no domain', {
       exitCode: exitCodes.usage,
       reason: JSON.stringify(entry),
       hint: 'mediactl config set names.embed_domain NAME',

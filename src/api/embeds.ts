@@ -1,10 +1,10 @@
-import type { NameKey, NameOverrides } from '../wire/assumptions.ts';
+import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import type { EmbedRecord } from '../wire/types.ts';
 import { EmbedSettings } from './embed-settings.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
-import { assertTaken, type Fields, taught } from './writes.ts';
+import { assertTaken, type Fields, otherNameHint, taught } from './writes.ts';
 
 /** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
@@ -42,7 +42,7 @@ export class EmbedsApi {
     const request = this.restricting(workspace, before, enabled);
     await taught(this.#transport.send(request), request.json as Fields, () => 'embed_enabled');
     const after = await this.settings(workspace);
-    assertTaken({ enabled }, { enabled: after.enabled }, settings, hintFor('embed_enabled'));
+    assertTaken({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
     return after;
   }
 
@@ -81,12 +81,9 @@ export class EmbedsApi {
     const after = await this.settings(workspace);
     const kept = after.domains.filter((domain) => !removed.includes(domain));
     const domains = [...new Set([...kept, ...added])];
-    assertTaken({ domains }, { domains: after.domains }, settings, hintFor('embed_domain'));
+    assertTaken({ domains }, { domains: after.domains }, settings, otherNameHint('embed_domain'));
     return after;
   }
 }
 
 const settings = 'the embed settings';
-
-const hintFor = (key: NameKey) =>
-  `if this service calls it otherwise: mediactl config set names.${key} NAME`;

@@ -1,7 +1,7 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import type { Folder } from '../wire/types.ts';
 import { identifier } from './identifier.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** A folder with where it stands. */
 export type Placed = {
@@ -17,11 +17,8 @@ export type Placed = {
 const deepest = 500;
 
 const tooDeep = () =>
-  new MediactlError('the folders are nested too deep', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
+  unexpectedAnswer('the folders are nested too deep', {
     reason: `past ${deepest} levels`,
-    hint: 'check the base URL: mediactl auth status',
   });
 
 /**
@@ -72,13 +69,6 @@ export class FolderTree {
   get parentField(): string {
     const nested = this.all.filter(({ parent }) => parent).map(({ folder }) => folder);
     return this.#seen('folder_parent', ...nested, ...this.all.map(({ folder }) => folder));
-  }
-
-  /** The uid of a record's parent: string, object or null (A03); undefined where it shows none. */
-  parentOf(folder: Folder): string | null | undefined {
-    const parent = folder[this.#seen('folder_parent', folder)];
-    if (typeof parent === 'object' && parent !== null) return (parent as Folder).uid;
-    return parent as string | null | undefined;
   }
 
   #seen(key: 'folder_name' | 'folder_parent' | 'folder_children', ...records: Folder[]): string {

@@ -1,4 +1,3 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import type { Folder } from '../wire/types.ts';
@@ -6,7 +5,8 @@ import { FolderTree, type Placed } from './folder-tree.ts';
 import { identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
-import { assertTaken, type Fields, taught } from './writes.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
+import { assertTaken, type Fields, otherNameHint, taught } from './writes.ts';
 
 /** What to make of a folder; the parent is a uid, null for the top level. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
@@ -16,9 +16,6 @@ export type Changed = { placed: Placed; tree: FolderTree };
 
 /** Which of the two names of a folder's body a field would be. */
 const keyOf = (field: string) => (/parent/.test(field) ? 'folder_parent' : 'folder_name');
-
-const nameHint = (field: string) =>
-  `if this service calls it otherwise: mediactl config set names.${field} NAME`;
 
 /** §4 Folders. A tree is read first: the names seen in it are the names written (A02). */
 export class FoldersApi {
@@ -39,11 +36,8 @@ export class FoldersApi {
     // "array of folders" (§4); an envelope around it is understood
     const list = Array.isArray(folders) ? folders : folders.items;
     if (Array.isArray(list)) return new FolderTree(list, this.#names);
-    throw new MediactlError('the answer is not a list of folders', {
-      code: 'unexpected_answer',
-      exitCode: exitCodes.unreachable,
+    throw unexpectedAnswer('the answer is not a list of folders', {
       reason: 'it is neither an array nor has `items`',
-      hint: 'check the base URL: mediactl auth status',
     });
   }
 
@@ -117,8 +111,10 @@ export class FoldersApi {
       shown ?? { uid },
       'the folder',
       [
-        ...(name !== undefined && name !== shown?.name ? [nameHint('folder_name')] : []),
-        ...(parent !== undefined && parent !== shown?.parent ? [nameHint('folder_parent')] : []),
+        ...(name !== undefined && name !== shown?.name ? [otherNameHint('folder_name')] : []),
+        ...(parent !== undefined && parent !== shown?.parent
+          ? [otherNameHint('folder_parent')]
+          : []),
       ].join('; '),
     );
     return { placed: placed as Placed, tree };

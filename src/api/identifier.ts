@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /**
  * An identifier that may stand in a path. "Identifiers named uid are UUID strings." (§1) One that a
@@ -8,10 +8,7 @@ import { exitCodes, MediactlError } from '../errors.ts';
  */
 export function identifier(uid: unknown): string {
   if (typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid)) return uid;
-  throw new MediactlError('the service names something by what is no uid', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
+  throw unexpectedAnswer('the service names something by what is no uid', {
     reason: `its uid is ${String(JSON.stringify(uid)).slice(0, 100)}`,
-    hint: 'check the base URL: mediactl auth status',
   });
 }

@@ -19,26 +19,30 @@ export function namesIn(document: unknown): NameOverrides {
   const folder = description.answer('get', folders);
   const embed = description.answer('get', settings);
   const found: Record<NameKey, string | undefined> = {
-    page_total: description.only('page_total', description.answer('get', '/assets/'), 'integer'),
-    folder_name: description.only('folder_name', newFolder, 'string', (name) =>
+    page_total: description.fieldName(
+      'page_total',
+      description.answer('get', '/assets/'),
+      'integer',
+    ),
+    folder_name: description.fieldName('folder_name', newFolder, 'string', (name) =>
       /name|title/.test(name),
     ),
-    folder_parent: description.only('folder_parent', newFolder, 'string', (name) =>
+    folder_parent: description.fieldName('folder_parent', newFolder, 'string', (name) =>
       /parent/.test(name),
     ),
-    folder_children: description.only('folder_children', folder, 'array'),
-    embed_enabled: description.only(
+    folder_children: description.fieldName('folder_children', folder, 'array'),
+    embed_enabled: description.fieldName(
       'embed_enabled',
       description.body('patch', settings),
       'boolean',
     ),
-    embed_domains: description.only('embed_domains', embed, 'array'),
-    embed_domain: description.only(
+    embed_domains: description.fieldName('embed_domains', embed, 'array'),
+    embed_domain: description.fieldName(
       'embed_domain',
       description.body('post', '/workspaces/{}/embed-domains/'),
       'string',
     ),
-    asset_tags: description.only(
+    asset_tags: description.fieldName(
       'asset_tags',
       description.body('patch', '/assets/{}/'),
       'array',
@@ -70,7 +74,7 @@ class Description {
   }
 
   /** The only property of a type, or the one of them that is among our guesses. */
-  only(key: NameKey, properties: Node, type: string, fits = (_name: string) => true) {
+  fieldName(key: NameKey, properties: Node, type: string, fits = (_name: string) => true) {
     const names = Object.keys(properties).filter(
       (name) => name !== 'items' && fits(name) && this.#isOfType(properties[name], type),
     );

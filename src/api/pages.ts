@@ -1,6 +1,6 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import type { Page } from '../wire/types.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** §8: `limit` is 1 to 100; requests are the currency, so a full page is asked for. */
 export const maxPageSize = 100;
@@ -22,11 +22,8 @@ export function itemsOf<T>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : (answer as { items?: unknown } | null)?.items;
   if (Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null))
     return items;
-  throw new MediactlError('the answer is not a page of the API', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
+  throw unexpectedAnswer('the answer is not a page of the API', {
     reason: 'it has no `items` array of records',
-    hint: 'check the base URL: mediactl auth status',
   });
 }
 
@@ -39,9 +36,7 @@ export type Window = {
 const mostStalePages = 10;
 
 const notPaging = () =>
-  new MediactlError('the service sends the same items again and again', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
+  unexpectedAnswer('the service sends the same items again and again', {
     reason: 'it does not seem to heed the offset',
     hint: 'mediactl api /assets/?offset=100, to see what it sends',
   });

@@ -1,9 +1,9 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
 import { type Downloaded, download, type Sink } from './download.ts';
 import type { ApiResponse } from './messages.ts';
 import type { Transport } from './transport.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** §4 Playback info, and the signed media URLs that it hands out. Neither ever sees the key. */
 export class PlaybackApi {
@@ -52,9 +52,7 @@ function assertRecords(name: string, value: unknown): void {
   if (value === undefined || value === null) return;
   if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null))
     return;
-  throw new MediactlError('the playback info is not as the API has it', {
-    code: 'unexpected_answer',
-    exitCode: exitCodes.unreachable,
+  throw unexpectedAnswer('the playback info is not as the API has it', {
     reason: `its ${name} are no list of records`,
     hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
   });

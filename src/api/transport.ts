@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { backoffMs, type Clock } from '../clock.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
+import { MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import { drain, flatten, readBody } from './answer.ts';
 import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
@@ -8,6 +8,7 @@ import { errorFrom, isHtml } from './error-response.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError } from './network-error.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** Something a person who waits wants to know. */
 export type TransportNotice =
@@ -74,9 +75,7 @@ export class Transport {
       if (typeof answer !== 'object' || answer === null) throw new Error(`it is ${answer}`);
       return answer as T;
     } catch (error) {
-      throw new MediactlError('the answer is not the JSON of the API', {
-        code: 'unexpected_answer',
-        exitCode: exitCodes.unreachable,
+      throw unexpectedAnswer('the answer is not the JSON of the API', {
         reason: isHtml(response)
           ? `${response.url.host} sent a web page: "${response.text.replace(/\s+/g, ' ').slice(0, 120)}"`
           : `${response.url.host} sent ${response.headers['content-type'] ?? 'no Content-Type'}`,

@@ -1,10 +1,10 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../wire/tus.ts';
 import type { UploadSession } from '../wire/types.ts';
 import { identifier } from './identifier.ts';
 import { foreignOrigin } from './network-error.ts';
 import type { Transport } from './transport.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** What POST /upload/ answers, with the session's address made absolute. */
 export type CreatedSession = UploadSession & { sessionUrl: string };
@@ -41,11 +41,8 @@ export class UploadSessionsApi {
       typeof session.location !== 'string' ||
       !URL.canParse(session.location, this.#transport.baseUrl.href)
     )
-      throw new MediactlError('the answer to the upload’s creation names no session', {
-        code: 'unexpected_answer',
-        exitCode: exitCodes.unreachable,
+      throw unexpectedAnswer('the answer to the upload’s creation names no session', {
         reason: 'it lacks a `location` that can be read',
-        hint: 'check the base URL: mediactl auth status',
         details: session,
       });
     identifier(session.asset_uid);

@@ -31,6 +31,10 @@ export function assertTaken(asked: Fields, shown: Fields, noun: string, hint: st
   });
 }
 
+/** The next step where a write was passed over under the name that mediactl takes it to have. */
+export const otherNameHint = (key: NameKey) =>
+  `if this service calls it otherwise: mediactl config set names.${key} NAME`;
+
 /** Whether a record shows a value, whatever form it gave it: trimmed, sorted, or as an object. */
 function isTaken(asked: unknown, shown: unknown): boolean {
   if (asked === null || asked === '') return shown === null || shown === '';

@@ -14,3 +14,12 @@ export const readInput = ({ terminal }: Context, path: string): Promise<Buffer> 
 /** The same as text. */
 export const readInputText = async (context: Context, path: string) =>
   (await readInput(context, path)).toString('utf8');
+
+/** What a text is as JSON; undefined where it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import type { Processes } from '../processes.ts';
@@ -63,9 +63,10 @@ export class ProfileFile {
 
   /** Reads, changes and writes in one go; others wait, so that no change is lost. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    const release = await this.#lock();
-    try {
+    const { whileLocked } = await import('../lock.ts');
+    const busy = () => this.#unusable('another mediactl process holds its lock');
+    const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };
+    return whileLocked(wanted, this.#processes, async () => {
       const config = await this.read();
       change(config);
       const { Conf } = await import('./conf.lazy.ts');
@@ -80,9 +81,7 @@ export class ProfileFile {
       conf.store = config;
       await this.#sweep();
       return config;
-    } finally {
-      await release();
-    }
+    });
   }
 
   /** Half-written files of a process that was killed: they may hold keys. The lock is ours. */
@@ -90,13 +89,6 @@ export class ProfileFile {
     for (const name of await readdir(this.#directory))
       if (name.startsWith('config.json.tmp'))
         await rm(join(this.#directory, name), { force: true });
-  }
-
-  async #lock(): Promise<() => Promise<void>> {
-    const { lockWithin } = await import('../lock.ts');
-    const release = await lockWithin(lockWaitMs, `${this.path}.lock`, this.#processes);
-    if (release) return release;
-    throw this.#unusable('another mediactl process holds its lock');
   }
 
   #unusable(reason: string, underlying?: unknown): MediactlError {

@@ -1,8 +1,8 @@
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { type Format, formats, type Shape } from './format.ts';
-import type { ProfileConfig } from './profile-file.ts';
+import type { Profile, ProfileConfig } from './profile-file.ts';
 import { findProjectFile } from './project-file.ts';
-import { type Environment, flagRank, Origins, type SettingName } from './sources.ts';
+import { type Environment, Origins, ranks, type SettingName } from './sources.ts';
 import { parseDuration } from './units.ts';
 
 export type { Environment } from './sources.ts';
@@ -30,7 +30,10 @@ export type GlobalOptions = {
 
 /** What flags, variables, the project file and the profile come to. */
 export type Settings = {
+  /** The profile asked for, which may not be there. */
   profile?: string | undefined;
+  /** The profile asked for, else the current one; none where key and base URL are given without it. */
+  inUse: { name: string | undefined; profile: Profile | undefined };
   workspace?: string | undefined;
   /** Whether --workspace was given with this very command. */
   workspaceAsked: boolean;
@@ -62,16 +65,17 @@ export function resolveSettings(
   const value = (name: SettingName) => origins.of(name).value;
   const apiKey = value('api_key');
   const baseUrl = value('base_url');
-  const { value: asked, origin } = origins.of('profile');
+  const { value: asked, rank } = origins.of('profile');
   // Key and base URL are a whole account: what a repository calls its profile need not be here.
-  const isWhole = apiKey !== undefined && baseUrl !== undefined;
-  const profile = isWhole && origin.endsWith('.mediactl.json') ? undefined : asked;
-  const acting = profile ?? (isWhole ? undefined : config.current);
-  const kept = acting === undefined ? undefined : config.profiles[acting];
-  origins.useProfile(acting, kept && { workspace: kept.workspace, ...kept.settings });
+  const isWhole = Boolean(apiKey && baseUrl);
+  const profile = isWhole && rank === ranks.project ? undefined : asked;
+  const name = profile ?? (isWhole ? undefined : config.current);
+  const kept = name === undefined ? undefined : config.profiles[name];
+  origins.useProfile(name, kept && { workspace: kept.workspace, ...kept.settings });
   const requestTimeout = value('request_timeout');
   return {
     profile,
+    inUse: { name, profile: kept },
     folder: value('folder'),
     workspaceAsked: options.workspace !== undefined,
     workspace: value('workspace'),
@@ -126,7 +130,7 @@ function shapeOf(origins: Origins): Shape {
   let jq = filter.value;
   // jq reads JSON. Where both were typed that is a mistake; else the stronger source wins.
   if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
-    if (output.rank === filter.rank && output.rank === flagRank)
+    if (output.rank === filter.rank && output.rank === ranks.flag)
       throw exclusive('--jq', `--${format}`);
     if (filter.rank >= output.rank) format = 'json';
     else jq = undefined;

@@ -85,11 +85,11 @@ export const profileSettings = (Object.keys(sources) as SettingName[]).filter(
 export type Sourced = {
   value: string | undefined;
   origin: string;
-  /** The higher one comes first. */
-  rank: number;
+  rank: (typeof ranks)[keyof typeof ranks];
 };
 
-export const flagRank = 4;
+/** Which source comes first: the higher. */
+export const ranks = { flag: 4, variable: 3, project: 2, profile: 1, fallback: 0 } as const;
 
 /** Flag > MEDIACTL_* variable > .mediactl.json > profile > default. */
 export class Origins {
@@ -116,15 +116,16 @@ export class Origins {
   of(name: SettingName): Sourced {
     const source: Source = sources[name];
     const flag = this.#flags[name];
-    if (flag !== undefined) return { value: flag, origin: source.flag ?? 'flag', rank: flagRank };
+    if (flag !== undefined) return { value: flag, origin: source.flag ?? 'flag', rank: ranks.flag };
     const variable = this.#environment[source.variable];
-    if (variable) return { value: variable, origin: source.variable, rank: 3 };
+    if (variable) return { value: variable, origin: source.variable, rank: ranks.variable };
     const project = source.project && this.#project?.[name as keyof ProjectFile];
-    if (project) return { value: project, origin: (this.#project as ProjectFile).path, rank: 2 };
+    if (project)
+      return { value: project, origin: (this.#project as ProjectFile).path, rank: ranks.project };
     const kept = source.profile && this.#profile?.settings[name];
     if (typeof kept === 'string')
-      return { value: kept, origin: `profile ${this.#profile?.name}`, rank: 1 };
+      return { value: kept, origin: `profile ${this.#profile?.name}`, rank: ranks.profile };
     const origin = source.fallback === undefined ? '' : 'default';
-    return { value: source.fallback, origin, rank: 0 };
+    return { value: source.fallback, origin, rank: ranks.fallback };
   }
 }

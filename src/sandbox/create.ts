@@ -40,6 +40,7 @@ export type Sandbox = {
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, pid, log = () => {} } = options;
   const now = () => Date.now();
+  const timestamp = () => new Date(now()).toISOString();
   const faults = new Faults(options.faults ?? [], log);
   assertOwnFolder(dataDir);
   const files = new Files(dataDir);
@@ -53,7 +54,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   log(
     path === undefined ? `no ffmpeg: assets go without ${leftOut.join(', ')}` : `ffmpeg: ${path}`,
   );
-  workspaces.seed(new Date(now()).toISOString());
+  workspaces.seed(timestamp());
   const processor = new Processor({
     ...{ files, assets, workerPath: mediaWorker, ffmpeg, ffmpegSeconds, now, log },
   });
@@ -63,15 +64,15 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     sessions,
     onWhole: (session) => {
       store.transaction(() => {
-        sessions.complete(session.uid, new Date(now()).toISOString());
-        assets.setStatus(session.asset_uid, 'queued', new Date(now()).toISOString());
+        sessions.complete(session.uid, timestamp());
+        assets.setStatus(session.asset_uid, 'queued', timestamp());
       });
       processor.enqueue(session.asset_uid);
     },
     onExpired: (session) => {
       store.transaction(() => {
         sessions.delete(session.uid);
-        assets.expire(session.asset_uid, new Date(now()).toISOString());
+        assets.expire(session.asset_uid, timestamp());
       });
     },
   });
@@ -90,6 +91,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit,
     ),
     now,
+    timestamp,
     sessionLifetimeMs: (options.sessionSeconds ?? defaults.sessionSeconds) * 1000,
     playbackLifetimeMs: (options.playbackSeconds ?? defaults.playbackSeconds) * 1000,
     publicUrl: () => origin,

@@ -3,18 +3,13 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-const { call, upload } = rawHttp(() => sandbox);
+const { call, send, upload } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
 
-const edit = (path: string, body: unknown, key?: string) =>
-  call('PATCH', path, {
-    ...(key && { key }),
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+const edit = (path: string, body: unknown, key?: string) => send('PATCH', path, body, key);
 
 describe('§4 PATCH: "partial update of editorial fields"', () => {
   it('changes what is named, keeps the rest, and is found by its new words', async () => {

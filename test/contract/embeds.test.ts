@@ -3,19 +3,13 @@ import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-const { call, create } = rawHttp(() => sandbox);
+const { call, send, create } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
 
 const at = (what: string) => `/workspaces/${sandbox.workspace}/embed-${what}/`;
-const send = (method: string, path: string, body: unknown, key?: string) =>
-  call(method, path, {
-    ...(key && { key }),
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
 
 describe('§4 Workspaces: embed settings', () => {
   it('begin open, are turned on and off, and always answer whole', async () => {

@@ -3,7 +3,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
-const { call, create } = rawHttp(() => sandbox);
+const { call, send, create } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox();
 });
@@ -11,12 +11,6 @@ afterAll(() => sandbox.end());
 
 const nobody = '00000000-0000-4000-8000-000000000000';
 const folders = () => `/workspaces/${sandbox.workspace}/folders/`;
-const send = (method: string, path: string, body: unknown, key?: string) =>
-  call(method, path, {
-    ...(key && { key }),
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
 const make = async (name: string, parent_uid?: string | null) => {
   const response = await send('POST', folders(), { name, ...(parent_uid && { parent_uid }) });
   expect(response.status).toBe(201);

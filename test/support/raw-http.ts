@@ -26,6 +26,14 @@ export function rawHttp(sandbox: () => TestSandbox) {
     return response;
   };
 
+  /** Sends a body of JSON. */
+  const send = (method: string, path: string, body: unknown, key?: string) =>
+    call(method, path, {
+      ...(key && { key }),
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
   const create = (size: number, metadata: Record<string, string> = {}, options: RawOptions = {}) =>
     call('POST', '/upload/', {
       ...options,
@@ -81,7 +89,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
     }
   };
 
-  return { call, create, patch, head, upload, processed };
+  return { call, send, create, patch, head, upload, processed };
 }
 
 /** A test says what the JSON is by what it asserts. */

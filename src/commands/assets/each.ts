@@ -78,9 +78,7 @@ export function outcomeOf(
     { header: 'NAME', value: ({ name }) => cell(name) },
     { header: 'RESULT', value: ({ error }) => (error ? `failed: ${cell(error.message)}` : done) },
   ];
-  const failures = outcomes.flatMap(({ uid, error }) =>
-    error ? [new MediactlError(`${uid}: ${error.message}`, error.explanation)] : [],
-  );
+  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.of(uid)] : []));
   const result = listBy(
     ({ uid, done: isDone }) => (isDone ? uid : ''),
     records,

@@ -24,7 +24,7 @@ export function get(command: Command, run: Run, collection: Collection): void {
             found.push(await api[collection].get(uid));
           } catch (error) {
             if (uids.length === 1 || !isOfOne(error)) throw error;
-            failures.push(new MediactlError(`${uid}: ${error.message}`, error.explanation));
+            failures.push(error.of(uid));
           }
         const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
         return {

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
-import { readInputText } from '../input.ts';
+import { parsedJson, readInputText } from '../input.ts';
 import { isUid, onlyOne } from '../names.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
@@ -65,7 +65,7 @@ function idsIn(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter(Boolean).map((line) => {
     if (!line.startsWith('{')) return line;
-    const { uid } = parsed(line);
+    const { uid } = recordIn(line);
     if (typeof uid !== 'string')
       throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
     return uid;
@@ -87,7 +87,7 @@ export async function keepLastUpload(context: Context, uid: string): Promise<voi
 }
 
 async function lastUpload({ stateDir }: Context, { api, profile }: Library): Promise<string> {
-  const last = parsed(await readFile(lastUploadPath(stateDir), 'utf8').catch(() => '{}'));
+  const last = recordIn(await readFile(lastUploadPath(stateDir), 'utf8').catch(() => '{}'));
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
   // A profile's service may move, as a sandbox does from port to port.
@@ -101,10 +101,4 @@ async function lastUpload({ stateDir }: Context, { api, profile }: Library): Pro
   return last.uid;
 }
 
-function parsed(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) ?? {};
-  } catch {
-    return {};
-  }
-}
+const recordIn = (text: string) => (parsedJson(text) ?? {}) as Record<string, unknown>;

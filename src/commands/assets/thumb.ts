@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { nothing } from '../../terminal/result.ts';
+import { httpUrl } from '../../wire/http-url.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { assetUid, idHelp } from './resolve.ts';
@@ -18,9 +19,8 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
         const api = await context.api();
         const uid = await assetUid(context, collection, id);
         const { name, thumbnail_url } = await api[collection].get(uid);
-        if (!thumbnail_url || !/^https?:$/.test(parsed(thumbnail_url)?.protocol ?? ''))
-          throw noThumbnail(uid);
-        const url = new URL(thumbnail_url);
+        const url = httpUrl(thumbnail_url);
+        if (!url) throw noThumbnail(uid);
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
         const path = output ?? fileNameFor(name, uid, extension);
         if (context.onlyPretends(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
@@ -28,8 +28,6 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
       }),
     );
 }
-
-const parsed = (text: string) => (URL.canParse(text) ? new URL(text) : undefined);
 
 const noThumbnail = (uid: string) =>
   new MediactlError(`asset ${uid} has no thumbnail`, {

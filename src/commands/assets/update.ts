@@ -6,7 +6,7 @@ import { record } from '../../terminal/result.ts';
 import { namesFor } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
-import { readInputText } from '../input.ts';
+import { parsedJson, readInputText } from '../input.ts';
 import { planned } from '../planned.ts';
 import { assetRows } from './columns.ts';
 import { eachOf, outcomeOf } from './each.ts';
@@ -102,15 +102,7 @@ async function fieldsOf(context: Context, options: FieldOptions): Promise<Fields
 
 async function bodyIn(context: Context, path: string): Promise<Fields> {
   const text = await readInputText(context, path);
-  const body = parsed(text);
+  const body = parsedJson(text);
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Fields;
   throw usageError(`--body: ${path === '-' ? 'stdin' : path} is no JSON object`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -29,7 +29,7 @@ export async function changeDomains(
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
   const failed = (domain: string, error: MediactlError) => {
-    failures.push(new MediactlError(`${domain}: ${error.message}`, error.explanation));
+    failures.push(error.of(domain));
     records.push({ domain, change: null, error: error.toJSON() });
   };
   for (const { method, domain } of steps) {

@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { EmbedSettings } from '../../api/embed-settings.ts';
-import { usageError } from '../../errors.ts';
+import { asMediactlError, usageError } from '../../errors.ts';
 
 const hint = 'a host name alone, such as news.example.com';
 
@@ -35,9 +35,8 @@ export function parseDomain(text: string, known?: EmbedSettings): string {
 /** Empty for what is none. A leading `*.` is the service's to take or to refuse. */
 function ascii(host: string): string {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
-  return /[\s@\\*]/.test(name)
-    ? ''
-    : (domainToASCII(name) && wildcard + domainToASCII(name)).toLowerCase();
+  const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
+  return domain && (wildcard + domain).toLowerCase();
 }
 
 /** A list of domains: one a line, `#` begins a comment. @throws MediactlError naming the line */
@@ -48,10 +47,8 @@ export function domainsIn(text: string, path: string, known: EmbedSettings): str
     try {
       return [parseDomain(word, known)];
     } catch (error) {
-      throw usageError(
-        `${path}, line ${at + 1}: ${(error as Error).message}`,
-        (error as { explanation?: { hint?: string } }).explanation?.hint,
-      );
+      const { message, explanation } = asMediactlError(error);
+      throw usageError(`${path}, line ${at + 1}: ${message}`, explanation.hint);
     }
   });
   return [...new Set(domains)];

@@ -1,4 +1,5 @@
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { httpUrl } from '../../wire/http-url.ts';
 import type { PlaybackInfo, SignedUrl } from '../../wire/types.ts';
 
 /** One thing that can be fetched to play or show an asset. */
@@ -68,8 +69,8 @@ function sizeOf(variant: NonNullable<PlaybackInfo['variants']>[number]): Size | 
 const area = (size: Size | undefined) => (size ? size.width * size.height : 0);
 
 function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url;
+  const url = httpUrl(text);
+  if (url) return url;
   throw new MediactlError(`the service names a media URL that is none: ${text}`, {
     code: 'bad_media_url',
     exitCode: exitCodes.unplayable,

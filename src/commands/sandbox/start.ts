@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
 import { assertProfileName } from '../../profiles/profile-file.ts';
-import { flagRank } from '../../profiles/sources.ts';
+import { ranks } from '../../profiles/sources.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
@@ -91,7 +91,7 @@ export function start(command: Command, run: Run): void {
 /** The profile that the sandbox gets: `sandbox`, or the one that --profile names. */
 function profileFor({ settings }: Context): string {
   const { value, rank } = settings.origins.of('profile');
-  if (value === undefined || rank < flagRank) return usualProfile;
+  if (value === undefined || rank < ranks.flag) return usualProfile;
   assertProfileName(value);
   return value;
 }

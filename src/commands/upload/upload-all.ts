@@ -82,9 +82,7 @@ export async function uploadAll(
   const records = shown.map((fate) => terminal.redactor.redactRecord(recordOf(fate)));
   const result = listBy(({ asset_uid, path }) => asset_uid ?? path, records, uploadColumns, '');
   if (!failure || jobs.length === 1 || signal.aborted) return { result, failure: failures.at(-1) };
-  const named = fates.flatMap(({ job, error }) =>
-    error ? [new MediactlError(`${labelOf(job)}: ${error.message}`, error.explanation)] : [],
-  );
+  const named = fates.flatMap(({ job, error }) => (error ? [error.of(labelOf(job))] : []));
   const notUploaded = fates.filter(({ error, uploaded }) => error && !uploaded).length;
   const count = `${failures.length} of ${jobs.length} files`;
   const problem =

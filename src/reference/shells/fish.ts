@@ -1,5 +1,14 @@
 import type { CommandNode } from '../tree.ts';
-import { header, type Place, placesOf, spellings, valuedOptions, type Word } from './model.ts';
+import {
+  completedOptions,
+  header,
+  type Place,
+  placesOf,
+  spellings,
+  typedCommands,
+  valuedOptions,
+  type Word,
+} from './model.ts';
 
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
@@ -49,11 +58,10 @@ function __mediactl_complete
             case '-*'
             case '*'
                 switch (string trim -- "$place $word")
-${placesOf(tree)
-  .filter(({ path }) => path !== '')
+${typedCommands(tree)
   .map(
-    ({ path, aliases }) =>
-      `                    case ${[path, ...aliases].map(quoted).join(' ')}\n                        set place ${quoted(path)}\n`,
+    ({ path, typed }) =>
+      `                    case ${typed.map(quoted).join(' ')}\n                        set place ${quoted(path)}\n`,
   )
   .join('')}                    case '*'
                         set at (math $at + 1)
@@ -62,8 +70,7 @@ ${placesOf(tree)
     end
     switch "$skip"
         case ''
-${valuedOptions(tree)
-  .filter(({ choices, values }) => choices.length > 0 || values !== null)
+${completedOptions(tree)
   .map((option) => {
     const { choices, values } = option;
     const complete =

@@ -50,5 +50,15 @@ export function valuedOptions(tree: CommandNode): OptionNode[] {
   );
 }
 
+/** Those of them whose values are known: a fixed set, or names of a kind. */
+export const completedOptions = (tree: CommandNode) =>
+  valuedOptions(tree).filter(({ choices, values }) => choices.length > 0 || values !== null);
+
+/** Every command below mediactl itself, with the spellings that it is typed by. */
+export const typedCommands = (tree: CommandNode) =>
+  placesOf(tree)
+    .filter(({ path }) => path !== '')
+    .map(({ path, aliases }) => ({ path, typed: [path, ...aliases] }));
+
 export const spellings = ({ short, long }: OptionNode) =>
   [short, long].filter((flag) => flag !== null);

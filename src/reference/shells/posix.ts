@@ -1,5 +1,5 @@
 import type { CommandNode } from '../tree.ts';
-import { type Place, placesOf, spellings, valuedOptions } from './model.ts';
+import { completedOptions, type Place, spellings, typedCommands, valuedOptions } from './model.ts';
 
 /* What bash and zsh say alike: the words typed so far, and the values of an option. */
 
@@ -12,11 +12,10 @@ export const walk = (tree: CommandNode, typed: string) => `\
       -*) ;;
       *)
         case "$place\${place:+ }$word" in
-${placesOf(tree)
-  .filter(({ path }) => path !== '')
+${typedCommands(tree)
   .map(
-    ({ path, aliases }) =>
-      `          ${[path, ...aliases].map((each) => `'${each}'`).join('|')}) place='${path}' ;;\n`,
+    ({ path, typed: spelt }) =>
+      `          ${spelt.map((each) => `'${each}'`).join('|')}) place='${path}' ;;\n`,
   )
   .join('')}          *) at=$((at + 1)) ;;
         esac ;;
@@ -31,8 +30,7 @@ export const optionValues = (
 ) => `\
   case $skip in
     '') ;;
-${valuedOptions(tree)
-  .filter(({ choices, values }) => choices.length > 0 || values !== null)
+${completedOptions(tree)
   .map((option) => {
     const { choices, values } = option;
     const complete = choices.length > 0 ? choose(choices.join(' ')) : name(values as string);

@@ -1,5 +1,14 @@
 import type { CommandNode } from '../tree.ts';
-import { header, type Place, placesOf, spellings, valuedOptions, type Word } from './model.ts';
+import {
+  completedOptions,
+  header,
+  type Place,
+  placesOf,
+  spellings,
+  typedCommands,
+  valuedOptions,
+  type Word,
+} from './model.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 const list = (texts: readonly string[]) => `@(${texts.map(quoted).join(', ')})`;
@@ -21,11 +30,10 @@ Register-ArgumentCompleter -Native -CommandName mediactl -ScriptBlock {
         if ($valued -ccontains $word) { $skip = $word; continue }
         if ($word.StartsWith('-')) { continue }
         switch -CaseSensitive ("$place $word".Trim()) {
-${placesOf(tree)
-  .filter(({ path }) => path !== '')
+${typedCommands(tree)
   .map(
-    ({ path, aliases }) =>
-      `            { ${list([path, ...aliases])} -ccontains $_ } { $place = ${quoted(path)}; break }\n`,
+    ({ path, typed }) =>
+      `            { ${list(typed)} -ccontains $_ } { $place = ${quoted(path)}; break }\n`,
   )
   .join('')}            default { $at++ }
         }
@@ -39,8 +47,8 @@ ${placesOf(tree)
     $found = @()
     if ($skip -ne '') {
         switch -CaseSensitive ($skip) {
-${valuedOptions(tree)
-  .filter(({ choices, values }) => choices.length > 0 || (values !== null && values !== 'files'))
+${completedOptions(tree)
+  .filter(({ values }) => values !== 'files')
   .map((option) => {
     const { choices, values } = option;
     const complete =

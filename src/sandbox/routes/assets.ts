@@ -63,7 +63,7 @@ export function assetRoutes(app: App, service: Service): void {
       }),
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
-        service.assets.edit(uid, c.req.valid('json'), new Date(service.now()).toISOString());
+        service.assets.edit(uid, c.req.valid('json'), service.timestamp());
         return c.json(said(detail, toDetail(service, find(service, uid, videosOnly))), 200);
       },
     );
@@ -78,7 +78,7 @@ export function assetRoutes(app: App, service: Service): void {
       }),
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
-        service.assets.trash(uid, new Date(service.now()).toISOString());
+        service.assets.trash(uid, service.timestamp());
         return c.body(null, 204);
       },
     );

@@ -13,7 +13,6 @@ const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
   const { folder, said } = service.answers;
-  const now = () => new Date(service.now()).toISOString();
 
   app.openapi(
     createRoute({
@@ -44,7 +43,7 @@ export function folderRoutes(app: App, service: Service): void {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
       const { name, parent_uid = null } = c.req.valid('json');
       if (parent_uid !== null) assertRoom(service, parentIn(service, uid, parent_uid), 1);
-      const made = folders.insert(uid, name, parent_uid, now());
+      const made = folders.insert(uid, name, parent_uid, service.timestamp());
       return c.json(said(folder, toFolder({ ...made, children: [] })), 201);
     },
   );
@@ -71,7 +70,7 @@ export function folderRoutes(app: App, service: Service): void {
           });
         assertRoom(service, parent, heightOf(folders.subtree(found)));
       }
-      folders.change(found, fields, now());
+      folders.change(found, fields, service.timestamp());
       return c.json(said(folder, toFolder(folders.subtree(found))), 200);
     },
   );

@@ -96,17 +96,12 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
         size,
         parent_uid: folder,
       },
-      new Date(service.now()).toISOString(),
+      service.timestamp(),
     );
     service.sessions.insert(session);
   });
   if (size === 0)
-    service.assets.setStatus(
-      session.asset_uid,
-      'failed',
-      new Date(service.now()).toISOString(),
-      'the file is empty',
-    );
+    service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
   const location = `${uploadPath}${session.uid}/`;
   c.header('Location', location);
   c.header('Tus-Resumable', '1.0.0');

@@ -9,6 +9,7 @@ import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError } from './network-error.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
+import { WaitBudget } from './wait-budget.ts';
 
 /** Something a person who waits wants to know. */
 export type TransportNotice =
@@ -49,11 +50,12 @@ export class Transport {
   /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
   readonly #ended = new AbortController();
   #connections: Promise<Connections> | undefined;
-  #waitedMs = 0;
+  readonly #waitBudget: WaitBudget;
 
   constructor(options: TransportOptions) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
+    this.#waitBudget = new WaitBudget(options.clock, options.maxWaitMs);
   }
 
   get clock(): Clock {
@@ -117,7 +119,7 @@ export class Transport {
   async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
     const { retryAfterSeconds } = failure.explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoffMs(this.clock, attempt);
-    if (this.#waitedMs + delayMs > this.#options.maxWaitMs) throw failure;
+    if (!this.#waitBudget.spend(delayMs)) throw failure;
     await this.#wait(delayMs, signal, {
       kind: 'retrying',
       untilMs: this.clock.now() + delayMs,
@@ -128,7 +130,7 @@ export class Transport {
   async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
     const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
     const delayMs = Math.max(asked, leastPauseMs);
-    if (this.#waitedMs + delayMs > this.#options.maxWaitMs)
+    if (!this.#waitBudget.spend(delayMs))
       throw errorFrom(response, call.purpose).with({
         reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
         retryAfterSeconds: Math.ceil(delayMs / 1000),
@@ -140,7 +142,6 @@ export class Transport {
   }
 
   async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
-    this.#waitedMs += delayMs;
     this.#options.onNotice?.(notice);
     const interruption = signal ?? this.#options.signal ?? this.#ended.signal;
     await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#ended.signal]));

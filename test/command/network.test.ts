@@ -110,6 +110,27 @@ describe('failing reads', () => {
   });
 });
 
+it('pages that wait at the same time spend --max-wait once', async () => {
+  const waited = new Set<string>();
+  const service = await listen((request, response) => {
+    const offset = new URL(request.url ?? '', 'http://service').searchParams.get('offset') ?? '0';
+    if (offset !== '0' && !waited.has(offset)) {
+      waited.add(offset);
+      return answer(response, 429, { error: {} }, { 'retry-after': '30' });
+    }
+    const items = Array.from({ length: 100 }, (_, at) => ({ uid: `asset-${offset}-${at}` }));
+    answer(response, 200, { items, count: 900 });
+  });
+  const environment = { MEDIACTL_BASE_URL: service };
+  const ran = await cli.run(['assets', 'ls', '--limit', '900', '--quiet', '--max-wait', '2m'], {
+    clock: fastClock(),
+    environment,
+  });
+  expect(ran.code).toBe(0);
+  expect(ran.stdout.trim().split('\n')).toHaveLength(900);
+  expect(waited.size).toBe(8);
+});
+
 it('a 429 that asks for no wait is not asked again in a hot loop', async () => {
   const clock = fastClock();
   let asked = 0;

@@ -5,6 +5,7 @@ import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
 import type { Processes } from './processes.ts';
+import { noBaseUrl, noProfile, noSuchProfile } from './profiles/account-errors.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from './profiles/base-url.ts';
 import { assertKey, keyOf } from './profiles/key-stores.ts';
 import { type Profile, ProfileFile } from './profiles/profile-file.ts';
@@ -246,28 +247,4 @@ const locked = (path: string) =>
     exitCode: exitCodes.unclassified,
     reason: `it holds ${path}`,
     hint: 'run it again once that one has ended',
-  });
-
-const noProfile = () =>
-  new MediactlError('no profile and no API key', {
-    code: 'no_profile',
-    exitCode: exitCodes.unauthenticated,
-    reason: 'nothing says which service to call, or as whom',
-    hint: 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
-  });
-
-const noBaseUrl = () =>
-  new MediactlError('no base URL', {
-    code: 'no_base_url',
-    exitCode: exitCodes.unauthenticated,
-    reason: 'MEDIACTL_API_KEY is set, but nothing says which service it belongs to',
-    hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
-  });
-
-export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
-  new MediactlError(`no profile is called ${name}`, {
-    code: 'no_such_profile',
-    exitCode: exitCodes.usage,
-    reason: `there ${Object.keys(profiles).length === 1 ? 'is' : 'are'} ${Object.keys(profiles).join(', ') || 'none'}`,
-    hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
   });

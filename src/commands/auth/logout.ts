@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { noSuchProfile } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
+import { noSuchProfile } from '../../profiles/account-errors.ts';
 import { forgetInKeychain } from '../../profiles/key-stores.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy, nothing } from '../../terminal/result.ts';

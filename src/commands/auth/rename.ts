@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { noSuchProfile } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { noSuchProfile } from '../../profiles/account-errors.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../profiles/key-stores.ts';
 import { assertProfileName } from '../../profiles/profile-file.ts';
 import { nothing, record } from '../../terminal/result.ts';

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { noSuchProfile } from '../../context.ts';
+import { noSuchProfile } from '../../profiles/account-errors.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { profileRecords, profileRows } from './columns.ts';

@@ -1,0 +1,28 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { Profile } from './profile-file.ts';
+
+/* Why nobody can be called yet. */
+
+export const noProfile = () =>
+  new MediactlError('no profile and no API key', {
+    code: 'no_profile',
+    exitCode: exitCodes.unauthenticated,
+    reason: 'nothing says which service to call, or as whom',
+    hint: 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+  });
+
+export const noBaseUrl = () =>
+  new MediactlError('no base URL', {
+    code: 'no_base_url',
+    exitCode: exitCodes.unauthenticated,
+    reason: 'MEDIACTL_API_KEY is set, but nothing says which service it belongs to',
+    hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
+  });
+
+export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =>
+  new MediactlError(`no profile is called ${name}`, {
+    code: 'no_such_profile',
+    exitCode: exitCodes.usage,
+    reason: `there ${Object.keys(profiles).length === 1 ? 'is' : 'are'} ${Object.keys(profiles).join(', ') || 'none'}`,
+    hint: `mediactl auth ls, or mediactl auth login --profile ${name}`,
+  });

@@ -8,23 +8,32 @@ export type Clock = {
   random(): number;
 };
 
+/** Node's timers hold no more, and fire at once for what is longer. */
+const longestTimerMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
-  sleep: (delayMs, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const aborted = () => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', aborted);
-        resolve();
-      }, delayMs);
-      signal?.addEventListener('abort', aborted, { once: true });
-    }),
+  sleep: async (delayMs, signal) => {
+    let leftMs = delayMs;
+    for (; leftMs > longestTimerMs; leftMs -= longestTimerMs) await timer(longestTimerMs, signal);
+    await timer(leftMs, signal);
+  },
 };
+
+const timer = (delayMs: number, signal: AbortSignal | undefined) =>
+  new Promise<void>((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const aborted = () => {
+      clearTimeout(timeout);
+      reject(signal?.reason);
+    };
+    const timeout = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, delayMs);
+    signal?.addEventListener('abort', aborted, { once: true });
+  });
 
 /** Full jitter: anywhere between nothing and 1 s, 2 s, 4 s … at most 60 s. `attempt` counts from 0. */
 export const backoffMs = (clock: Clock, attempt: number) =>

@@ -49,7 +49,7 @@ const lockWaitMs = 60_000;
 const configDirOf = ({ environment, directories }: Host) =>
   environment.MEDIACTL_CONFIG_DIR || directories.config;
 
-export const profilesOf = (host: Host) => new ProfileFile(configDirOf(host), host.processes);
+export const profilesOf = (host: Host) => new ProfileFile(configDirOf(host));
 
 /** What a command is handed. Everything costly is made when it is first asked for. */
 export class Context {
@@ -100,7 +100,7 @@ export class Context {
 
   async journal(): Promise<Journal> {
     const { Journal: Opened } = await import('./upload/journal.ts');
-    return new Opened(this.stateDir, this.host.processes);
+    return new Opened(this.stateDir, this.host.processes.pid);
   }
 
   /** @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
@@ -142,11 +142,7 @@ export class Context {
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { whileLocked } = await import('./lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
-    return whileLocked(
-      { path, waitMs: lockWaitMs, busy: () => locked(path) },
-      this.host.processes,
-      work,
-    );
+    return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path) }, work);
   }
 
   async close(): Promise<void> {

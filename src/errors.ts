@@ -55,6 +55,10 @@ export type Explanation = {
   /** Seconds that the service asked to wait. */
   retryAfterSeconds?: number | undefined;
   details?: unknown;
+  /** Names of fields that the service found missing or wrong. */
+  fields?: readonly string[] | undefined;
+  /** The answer was text/plain: the service's own refusal of a creation (§4), where a gateway's is none. */
+  isPlainText?: boolean | undefined;
   /** The error underneath, shown by --debug. */
   underlying?: unknown;
 };
@@ -126,6 +130,22 @@ export const someFailed = (problem: string, failures: readonly MediactlError[], 
     hint,
     details: failures.map((failure) => failure.toJSON()),
   });
+
+/** What would fail for every other item of a run alike: the account, the budget, a person's stop. */
+const forAllAlike = new Set<number>([
+  exitCodes.unauthenticated,
+  exitCodes.forbidden,
+  exitCodes.quota,
+  exitCodes.rateLimited,
+  exitCodes.interrupted,
+  exitCodes.terminated,
+]);
+
+export const endsTheRun = ({ exitCode }: MediactlError): boolean => forAllAlike.has(exitCode);
+
+/** Of the items after one that ends the run. */
+export const notTried = (cause: MediactlError) =>
+  new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
 
 /** Any thrown value as a MediactlError: the foreseen ones untouched, the others unclassified. */
 export function asMediactlError(thrown: unknown): MediactlError {

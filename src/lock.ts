@@ -1,112 +1,68 @@
-import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isRunning, type Processes, processStat } from './processes.ts';
 
-/** Who holds a lock: the pid, and when that process started, since pids are used again. */
-type Holder = { pid: number; startedAt: string };
-
-const takeoverStaleMs = 5_000;
-
-/** A lock that was got, or the process that has it. */
-export type Lock = { release: () => Promise<void> } | { heldBy: number | undefined };
+/** Held until it is released, or until its process ends in whatever way. */
+export type Lock = { release(): void };
 
 /**
- * An exclusive lock that a killed process does not keep: a file naming its holder, linked into
- * place whole, so that no reader ever sees half of it. A dead holder's lock is taken over.
+ * Takes an exclusive lock on a file, which is made if missing and stays: a lock file that is removed
+ * while others open it would have two holders. It is SQLite's own lock, which the kernel keeps for the
+ * process: nothing is left to clean up after a kill, and it holds between containers, whose process
+ * ids say nothing of each other. Nobody may open the file by other means meanwhile.
+ *
+ * @returns undefined where somebody else holds it, this process included
+ * @throws Error where the file cannot be made or locked
  */
-export async function tryLock(path: string, processes: Processes): Promise<Lock> {
-  const mine = `${path}.${randomUUID()}`;
-  await writeFile(mine, JSON.stringify(await holderOf(processes.pid)), { mode: 0o600 });
+export async function tryLock(path: string): Promise<Lock | undefined> {
+  // SQLite would make it readable for others. An open file of ours would end its lock (POSIX).
+  await open(path, 'wx', 0o600).then(
+    (handle) => handle.close(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    },
+  );
+  const { default: Database } = await import('libsql');
+  const database = new Database(path);
   try {
-    for (let tries = 0; tries < 100; tries++) {
-      if (await linked(mine, path)) return { release: () => rm(path, { force: true }) };
-      const holder = await readHolder(path);
-      if (holder && (await isAlive(holder, processes))) return { heldBy: holder.pid };
-      await clearStale(path, processes);
-    }
-    return { heldBy: undefined };
-  } finally {
-    await rm(mine, { force: true });
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return undefined;
+    throw error;
   }
+  return {
+    release: () => {
+      database.exec('ROLLBACK');
+      database.close();
+    },
+  };
 }
 
-const pauseMs = 20;
-
-/** A lock to wait for: its file, how long at most, and the error where it was not to be had. */
+/** A lock to wait for: its file, how long at most (milliseconds), and the error where it was not to be had. */
 export type Wanted = { path: string; waitMs: number; busy: () => Error };
 
+const shortestPauseMs = 2;
+const longestPauseMs = 30;
+
 /** Does the work while holding the lock, for which it waits; the lock's folder is made if need be. */
-export async function whileLocked<T>(
-  wanted: Wanted,
-  processes: Processes,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(wanted.path), { recursive: true, mode: 0o700 });
-  const release = await lockWithin(wanted, processes);
+  const lock = await lockWithin(wanted);
   try {
     return await work();
   } finally {
-    await release();
+    lock.release();
   }
 }
 
-async function lockWithin(
-  { path, waitMs, busy }: Wanted,
-  processes: Processes,
-): Promise<() => Promise<void>> {
-  for (let tries = 0; tries <= waitMs / pauseMs; tries++) {
-    const lock = await tryLock(path, processes);
-    if ('release' in lock) return lock.release;
+async function lockWithin({ path, waitMs, busy }: Wanted): Promise<Lock> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const lock = await tryLock(path);
+    if (lock) return lock;
+    if (performance.now() > deadline) throw busy();
+    // Of those that wait, none is always the one that comes too late.
+    const pauseMs = shortestPauseMs + Math.random() * (longestPauseMs - shortestPauseMs);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
-  throw busy();
 }
-
-async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Only one process may clear a dead holder's lock, or it might clear its rival's living one. */
-async function clearStale(path: string, processes: Processes): Promise<void> {
-  const gate = `${path}.takeover`;
-  try {
-    await (await open(gate, 'wx', 0o600)).close();
-  } catch {
-    const age = await stat(gate).then(
-      ({ mtimeMs }) => Date.now() - mtimeMs,
-      () => 0,
-    );
-    if (age > takeoverStaleMs) await rm(gate, { force: true });
-    return new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  try {
-    const holder = await readHolder(path);
-    if (!holder || !(await isAlive(holder, processes))) await rm(path, { force: true });
-  } finally {
-    await rm(gate, { force: true });
-  }
-}
-
-async function readHolder(path: string): Promise<Holder | undefined> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as Holder;
-  } catch {
-    return undefined; // released meanwhile, or no lock of ours: as good as dead
-  }
-}
-
-const isAlive = async ({ pid, startedAt }: Holder, processes: Processes): Promise<boolean> =>
-  (await isRunning(processes, pid)) && (await holderOf(pid)).startedAt === startedAt;
-
-/** Linux tells when a process started; elsewhere the pid alone must do. */
-const holderOf = async (pid: number): Promise<Holder> => ({
-  pid,
-  startedAt: (await processStat(pid))[19] ?? '',
-});

@@ -72,7 +72,7 @@ function buildProgram(host: Host, settled: Settled, onCall: (command: Command) =
   program.action(() => {
     const [word] = program.args;
     if (word === undefined) program.help({ error: false });
-    throw unknownCommand(String(word));
+    unknownCommand(program);
   });
   program.allowExcessArguments();
   return program;
@@ -151,6 +151,7 @@ const runner =
       const outcome = await perform(context, ...input);
       const result = 'result' in outcome ? outcome.result : outcome;
       await present(host.terminal, settings.shape, result, host.clock.now());
+      if ('written' in outcome) await outcome.written?.();
       if ('failure' in outcome && outcome.failure) throw outcome.failure;
     } finally {
       await context.close();
@@ -171,7 +172,10 @@ async function spellHelp(argv: readonly string[], program: Command): Promise<str
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
   const [, noun] = argv;
-  if (noun !== undefined && !nouns.some(({ name }) => name === noun)) throw unknownCommand(noun);
+  if (noun !== undefined && !nouns.some(({ name }) => name === noun)) {
+    program.args = [noun];
+    unknownCommand(program);
+  }
   return [...argv.slice(1), '--help'];
 }
 
@@ -191,12 +195,10 @@ function commanderUsage(error: CommanderError, command: Command): MediactlError 
   );
 }
 
-const unknownCommand = (word: string) => {
-  const near = nouns.find(({ name }) => name.slice(0, 2) === word.slice(0, 2));
-  return usageError(
-    `unknown command '${word}'`,
-    near ? `Did you mean ${near.name}? mediactl ${near.name} --help` : 'mediactl --help',
-  );
-};
+/** Commander's own error, with the command that is nearest by its letters. */
+function unknownCommand(program: Command): never {
+  (program as unknown as { unknownCommand(): never }).unknownCommand();
+  throw usageError('unknown command', 'mediactl --help');
+}
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -1,12 +1,13 @@
-import type { NameOverrides } from '../wire/assumptions.ts';
+import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import { type Collection, paths } from '../wire/paths.ts';
+import { fieldsIn } from '../wire/reading.ts';
 import type { Asset, Page, PlayerData } from '../wire/types.ts';
-import { identifier } from './identifier.ts';
+import { identified, identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import { itemsOf, mostPagesInFlight, pages, type Window } from './pages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
-import { assertTaken, type Fields } from './writes.ts';
+import { assertTaken, type Fields, otherNameHint } from './writes.ts';
 
 /** §4 Filters and ordering; `type` and `parent` for assets only. Dates are YYYY-MM-DD. */
 export type AssetFilters = {
@@ -33,14 +34,14 @@ export class AssetsApi {
   }
 
   async page(filters: AssetFilters, limit: number, offset: number): Promise<Page<Asset>> {
-    const page = await this.#transport.json<Page<Asset>>({
+    const page = await this.#transport.json({
       method: 'GET',
       url: paths.collection(this.#collection),
       query: { ...filters, limit, offset },
       purpose: this.#read,
     });
-    for (const { uid } of itemsOf<Asset>(page)) identifier(uid);
-    return page;
+    const items = itemsOf(page).map((item) => identified<Asset>(item));
+    return Array.isArray(page) ? (items as unknown as Page<Asset>) : { ...page, items };
   }
 
   list(filters: AssetFilters, window: Window): AsyncGenerator<Asset[]> {
@@ -54,22 +55,22 @@ export class AssetsApi {
   }
 
   async get(uid: string): Promise<Asset> {
-    const asset = await this.#transport.json<Asset>({
+    const asset = await this.#transport.json({
       method: 'GET',
       url: paths.item(this.#collection, identifier(uid)),
       purpose: this.#read,
     });
-    identifier(asset.uid);
-    return asset;
+    return identified<Asset>(asset);
   }
 
   async player(uid: string): Promise<PlayerData> {
-    const player = await this.#transport.json<PlayerData>({
+    const player = await this.#transport.json({
       method: 'GET',
       url: paths.player(this.#collection, identifier(uid)),
       purpose: this.#read,
     });
-    if (typeof player.playback_token === 'string') return player;
+    const { playback_token } = fieldsIn(player);
+    if (typeof playback_token === 'string') return { uid, ...player, playback_token } as PlayerData;
     throw unexpectedAnswer('the player data hold no playback token');
   }
 
@@ -86,14 +87,43 @@ export class AssetsApi {
   /**
    * Updates, and looks at what came of it.
    *
-   * @throws MediactlError `write_ignored` where the answer does not show what was asked for
+   * @returns the record, and the fields that no record shows: whether they were taken cannot be told
+   * @throws MediactlError `write_ignored` where a field stayed as it was, or one that is guessed (A08)
+   *   is not shown
    */
-  async update(uid: string, fields: Fields): Promise<Asset> {
-    const answer = await this.#transport.json<Asset>(this.updating(uid, fields));
-    const isShown = Object.keys(fields).every((field) => field in answer);
-    const now = isShown ? answer : await this.get(uid);
-    assertTaken(fields, now, 'an asset', 'mediactl assets get ID shows the fields there are');
-    return answer;
+  async update(uid: string, fields: Fields): Promise<{ asset: Asset; unseen: string[] }> {
+    const asset = identified<Asset>(await this.#transport.json(this.updating(uid, fields)));
+    const isShown = (record: Asset) => (field: string) => this.#shownAs(field, record) in record;
+    const all = Object.keys(fields);
+    const now = all.every(isShown(asset)) ? asset : await this.get(uid);
+    // A name that somebody gave, or that was learned, is believed.
+    const unseen = all.filter((field) => !isShown(now)(field) && !this.#isGuessed(field));
+    const asked = Object.entries(fields).filter(([field]) => !unseen.includes(field));
+    const shown = all.map((field) => [field, now[this.#shownAs(field, now)]] as const);
+    assertTaken(
+      Object.fromEntries(asked),
+      { uid: now.uid, ...Object.fromEntries(shown.filter(([field]) => isShown(now)(field))) },
+      'an asset',
+      this.#tagsField in fields
+        ? `${otherNameHint('asset_tags')}; mediactl doctor --learn asks the service`
+        : 'mediactl assets get ID shows the fields there are',
+    );
+    return { asset, unseen };
+  }
+
+  /** A field may be written under one name and shown under another: tags by their slugs. */
+  #shownAs(field: string, record: Asset): string {
+    return field === this.#tagsField && !(field in record) ? 'tags' : field;
+  }
+
+  get #tagsField(): string {
+    return namesFor('asset_tags', this.#names)[0] as string;
+  }
+
+  /** A08: named by nobody but us. */
+  #isGuessed(field: string): boolean {
+    const guesses = this.#names.asset_tags === undefined ? [this.#tagsField] : [];
+    return ['name', 'description', ...guesses].includes(field);
   }
 
   /** DELETE: "soft delete" (§4). */

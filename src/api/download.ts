@@ -6,38 +6,48 @@ import type { Transport } from './transport.ts';
 /** Where a download goes. */
 export type Sink = {
   write(part: Uint8Array): Promise<void>;
-  /** The service begins anew: what was written is void. Undefined where it cannot be taken back. */
+  /** The download begins anew: what was written is void. Undefined where it cannot be taken back. */
   restart?: (() => Promise<void>) | undefined;
   /** Bytes so far, of how many where that is known. */
   onProgress?: (received: number, total: number | undefined) => void;
 };
 
-export type Downloaded = { bytes: number; contentType: string | undefined };
+/** What the record says of the file: an answer that differs is another file. */
+export type Expected = {
+  sizeBytes?: number | undefined;
+  /** Media type. */
+  contentType?: string | undefined;
+  /** A web page may be what is meant. */
+  mayBeHtml?: boolean;
+};
+
+export type Downloaded = {
+  bytes: number;
+  contentType: string | undefined;
+  /** False where nothing told how many bytes there should be. */
+  isMeasured: boolean;
+};
 
 const triesWithoutProgress = 4;
 const purpose = { action: 'fetch this media' };
 
 /**
- * Fetches a signed URL into a sink, without the key, wherever it points. A line that breaks is
- * taken up where it broke (RFC 9110 §14).
+ * Fetches a signed URL into a sink, without the key, wherever it points. A line that breaks is taken
+ * up where it broke (RFC 9110 §14) if both answers say by an equal validator that they are of one
+ * file; else it begins anew. It ends when as many bytes are there as the first answer promised.
  *
- * @throws MediactlError by status or network failure; 13 where the answer is of other bytes
+ * @throws MediactlError by status or network failure; `download_changed`, `download_incomplete` (13)
+ *   where what came is not the file
  */
-export async function download(transport: Transport, url: URL, sink: Sink): Promise<Downloaded> {
-  let received = 0;
-  let head: Headers = {};
+export async function download(
+  transport: Transport,
+  url: URL,
+  sink: Sink,
+  expected: Expected = {},
+): Promise<Downloaded> {
+  const fetching = new Fetching(url, sink, expected);
+  let most = 0;
   for (let tries = 0; ; tries++) {
-    const start = received;
-    let isFirst = true;
-    const begin = async (status: number) => {
-      isFirst = false;
-      if (start === 0 && status === 200) return;
-      if (start === 0) throw changed(url);
-      if (status === 206) return assertGoesOn(head, start, url);
-      if (!sink.restart) throw changed(url);
-      await sink.restart();
-      received = 0;
-    };
     try {
       const response = await transport.exchange({
         method: 'GET',
@@ -45,50 +55,156 @@ export async function download(transport: Transport, url: URL, sink: Sink): Prom
         authenticate: false,
         retry: 'pacing',
         purpose,
-        headers: start > 0 ? rangeFrom(start, head) : {},
-        sink: async (part, answer) => {
-          head = answer.headers;
-          if (isFirst) await begin(answer.status);
-          await sink.write(part);
-          received += part.length;
-          sink.onProgress?.(received, totalOf(head));
-        },
+        headers: { 'accept-encoding': 'identity', ...fetching.range() },
+        sink: (part, answer) => fetching.take(part, answer),
       });
       if (response.status >= 300) throw errorFrom(response, purpose);
-      if (![200, 206].includes(response.status)) throw changed(url);
-      return { bytes: received, contentType: response.headers['content-type'] };
+      const { status, headers } = response;
+      await fetching.begin({ status, headers }); // where no byte came, nothing has looked yet
+      if (fetching.isWhole) return fetching.conclude();
+      // Less than was asked for, though properly told: the rest is asked for next.
     } catch (error) {
       if (!(error instanceof MediactlError)) throw error; // the sink's own
-      if (received > start) tries = 0;
       if (!error.explanation.retryable || tries + 1 >= triesWithoutProgress) throw error;
       await transport.waitBeforeRetry(tries, error);
     }
+    if (fetching.received > most) tries = -1;
+    else if (tries + 1 >= triesWithoutProgress) throw incomplete(url, fetching.received);
+    most = Math.max(most, fetching.received);
+    await fetching.next();
   }
 }
 
-function rangeFrom(received: number, { etag }: Headers): Record<string, string> {
-  return {
-    range: `bytes=${received}-`,
-    // A weak one cannot vouch for bytes (RFC 9110 §13.1.5).
-    ...(etag && !etag.startsWith('W/') && { 'if-range': etag }),
-  };
+type Answer = { status: number; headers: Headers };
+
+/** One download over as many answers as it takes. */
+class Fetching {
+  received = 0;
+  readonly #url: URL;
+  readonly #sink: Sink;
+  readonly #expected: Expected;
+  /** Of the first answer; the others must be of the same file. */
+  #first: Headers | undefined;
+  #total: number | undefined;
+  #hasBegun = false;
+
+  constructor(url: URL, sink: Sink, expected: Expected) {
+    this.#url = url;
+    this.#sink = sink;
+    this.#expected = expected;
+  }
+
+  /** Headers that ask for what is missing, of the file as it was. */
+  range(): Record<string, string> {
+    if (this.received === 0) return {};
+    const validator = this.#first && validatorOf(this.#first);
+    return {
+      range: `bytes=${this.received}-`,
+      ...(validator && { 'if-range': validator.value }),
+    };
+  }
+
+  async take(part: Uint8Array, answer: Answer): Promise<void> {
+    await this.begin(answer);
+    await this.#sink.write(part);
+    this.received += part.length;
+    this.#sink.onProgress?.(this.received, this.#total);
+  }
+
+  /** Looks at an answer's head, once. @throws MediactlError where it is of something else */
+  async begin({ status, headers }: Answer): Promise<void> {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const encoding = headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity')
+      throw changed(this.#url, `it sent the file encoded as ${encoding}, which was not asked for`);
+    if (/^text\/html\b/i.test(headers['content-type'] ?? '') && !this.#expected.mayBeHtml)
+      throw changed(this.#url, 'it sent a web page');
+    if (status === 206 && this.received > 0) return this.#assertGoesOn(headers);
+    if (status !== 200) throw changed(this.#url, `it answered ${status}`);
+    if (this.received > 0) await this.#restart();
+    this.#first = headers;
+    this.#total = countIn(headers['content-length']);
+  }
+
+  /** A partial answer must begin where we are, and be of the same file. */
+  #assertGoesOn(headers: Headers): void {
+    const [, start, total] =
+      /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
+    if (start === undefined || Number(start) !== this.received)
+      throw changed(this.#url, 'it sent another part than the one that was asked for');
+    const validator = validatorOf(this.#first ?? {});
+    if (validator && headers[validator.name] !== validator.value)
+      throw changed(this.#url, `its ${validator.name} changed meanwhile`);
+    const whole = countIn(total);
+    if (this.#total !== undefined && whole !== undefined && whole !== this.#total)
+      throw changed(this.#url, `the file went from ${this.#total} to ${whole} bytes`);
+    this.#total ??= whole;
+  }
+
+  /** Before the next answer: without a validator nothing vouches for the two being one file. */
+  async next(): Promise<void> {
+    this.#hasBegun = false;
+    if (this.received > 0 && !validatorOf(this.#first ?? {})) await this.#restart();
+  }
+
+  async #restart(): Promise<void> {
+    if (!this.#sink.restart) throw changed(this.#url, 'it does not take up where it broke off');
+    await this.#sink.restart();
+    this.received = 0;
+  }
+
+  get isWhole(): boolean {
+    return this.#total === undefined || this.received >= this.#total;
+  }
+
+  conclude(): Downloaded {
+    const contentType = this.#first?.['content-type'];
+    const { sizeBytes, contentType: recorded } = this.#expected;
+    // A rendition of another type is as long as it likes.
+    const isRecorded = sizeBytes !== undefined && isSameType(contentType, recorded);
+    if (this.#total !== undefined && this.received > this.#total)
+      throw changed(this.#url, `it sent ${this.received} bytes of a file of ${this.#total}`);
+    if (isRecorded && this.received !== sizeBytes)
+      throw changed(this.#url, `it sent ${this.received} bytes, and the record says ${sizeBytes}`);
+    if (this.received === 0) throw changed(this.#url, 'it sent nothing');
+    return {
+      bytes: this.received,
+      contentType,
+      isMeasured: isRecorded || this.#total !== undefined,
+    };
+  }
 }
 
-/** A partial answer must begin where we are. */
-function assertGoesOn(head: Headers, received: number, url: URL): void {
-  const start = /^bytes (\d+)-/.exec(head['content-range'] ?? '')?.[1];
-  if (start === undefined || Number(start) !== received) throw changed(url);
+/** What vouches that two answers are of one file, byte for byte (RFC 9110 §13.1.5): no weak one. */
+function validatorOf(headers: Headers): { name: string; value: string } | undefined {
+  const { etag, 'last-modified': modified, date } = headers;
+  if (etag !== undefined) return etag.startsWith('W/') ? undefined : { name: 'etag', value: etag };
+  // One of the same second may be of either of two versions (RFC 9110 §8.8.2.2).
+  const isOld = Date.parse(date ?? '') - Date.parse(modified ?? '') >= 1000;
+  return isOld ? { name: 'last-modified', value: modified as string } : undefined;
 }
 
-function totalOf(head: Headers): number | undefined {
-  const whole = /\/(\d+)$/.exec(head['content-range'] ?? '')?.[1] ?? head['content-length'];
-  return whole === undefined ? undefined : Number(whole);
-}
+const countIn = (text: string | undefined) =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 
-const changed = (url: URL) =>
-  new MediactlError(`${url.host} does not go on where the download broke off`, {
+const isSameType = (one: string | undefined, other: string | undefined) => {
+  const [a, b] = [one, other].map((type) => type?.split(';')[0]?.trim().toLowerCase());
+  return !a || !b || a === b || [a, b].includes('application/octet-stream');
+};
+
+const changed = (url: URL, reason: string) =>
+  new MediactlError(`what ${url.host} sends is not the file that was asked for`, {
     code: 'download_changed',
     exitCode: exitCodes.integrity,
-    reason: 'it sent other bytes than those that were asked for',
-    hint: 'run it again, to a file',
+    reason,
+    hint: 'run it again; if it repeats, mediactl play ID --info shows what the service offers',
+  });
+
+const incomplete = (url: URL, received: number) =>
+  new MediactlError(`${url.host} sends no more than ${received} bytes of the file`, {
+    code: 'download_incomplete',
+    exitCode: exitCodes.integrity,
+    reason: 'its answers end before the file does',
+    hint: 'run it again',
   });

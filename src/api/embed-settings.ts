@@ -1,8 +1,16 @@
 import { domainToASCII } from 'node:url';
 import { exitCodes, usageError } from '../errors.ts';
 import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import { fieldsIn, textIn } from '../wire/reading.ts';
 import type { EmbedRecord } from '../wire/types.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
+
+/**
+ * Names that can only be the restriction: they speak of it, or of embedding as enabled or limited.
+ * One that speaks of who may (`embed_everywhere`, `public`) would be the reverse.
+ */
+export const restricts =
+  /restrict|limit|allow_?list|white_?list|domains?_(?:only|enabled|check)|(?:^|_)enabled?$|^is_enabled$/i;
 
 /** What is no host name (an address, a port) is compared as it is. */
 const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -38,17 +46,16 @@ export class EmbedSettings {
     return this.spellings.find((spelling) => comparable(spelling) === domain) ?? domain;
   }
 
-  /** A05: an override, the only boolean of the record, or a name that is known. */
+  /** A05: an override, a name that is known, or the only boolean of the record if its name says so. */
   get enabledField(): string {
-    return this.#field('embed_enabled', 'boolean', (value) => typeof value === 'boolean');
+    const isBoolean = (value: unknown) => typeof value === 'boolean';
+    return this.#field('embed_enabled', 'boolean', isBoolean, (field) => restricts.test(field));
   }
 
   /** A07: the name that the list's own entries use, else the first guess. */
   get domainField(): string {
     const names = namesFor('embed_domain', this.#names);
-    const seen = names.find((name) =>
-      this.#entries.some((entry) => typeof entry === 'object' && entry !== null && name in entry),
-    );
+    const seen = names.find((name) => this.#entries.some((entry) => name in fieldsIn(entry)));
     return seen ?? (names[0] as string);
   }
 
@@ -57,16 +64,22 @@ export class EmbedSettings {
     return this.record[this.#field('embed_domains', 'array', Array.isArray)] as unknown[];
   }
 
-  #field(key: NameKey, kind: string, fits: (value: unknown) => boolean): string {
+  #field(
+    key: NameKey,
+    kind: string,
+    fits: (value: unknown) => boolean,
+    speaksOfIt: (field: string) => boolean = () => true,
+  ): string {
     const fields = Object.keys(this.record).filter((field) => fits(this.record[field]));
-    const known = namesFor(key, this.#names).filter((name) => fields.includes(name));
-    const [only] = fields.length === 1 && !this.#names[key] ? fields : known;
-    if (only !== undefined) return only;
+    const [known] = namesFor(key, this.#names).filter((name) => fields.includes(name));
+    if (known !== undefined) return known;
+    const [only = '', ...more] = fields;
+    if (only && more.length === 0 && !this.#names[key] && speaksOfIt(only)) return only;
     throw usageError(
       'the embed settings leave open which field is meant',
       `mediactl config set names.${key} NAME${fields.length > 0 ? `, with one of ${fields.join(', ')}` : ''}`,
       fields.length > 0
-        ? `each of ${fields.join(', ')} is of type ${kind}`
+        ? `${fields.join(', ')} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be something else`
         : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
     );
   }
@@ -74,9 +87,10 @@ export class EmbedSettings {
   /** A06: strings or objects. */
   #domainOf(entry: unknown): string {
     if (typeof entry === 'string') return entry;
-    const record = (entry ?? {}) as Record<string, unknown>;
+    const record = fieldsIn(entry);
     const name = namesFor('embed_domain', this.#names).find((each) => each in record);
-    if (name !== undefined) return String(record[name]);
+    const domain = name === undefined ? undefined : textIn(record[name]);
+    if (domain !== undefined) return domain;
     throw unexpectedAnswer('the allow-list holds something that is no domain', {
       exitCode: exitCodes.usage,
       reason: JSON.stringify(entry),

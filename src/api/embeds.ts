@@ -1,9 +1,10 @@
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
-import type { EmbedRecord } from '../wire/types.ts';
-import { EmbedSettings } from './embed-settings.ts';
+import { isFields } from '../wire/reading.ts';
+import { EmbedSettings, restricts } from './embed-settings.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
 import { assertTaken, type Fields, otherNameHint, taught } from './writes.ts';
 
 /** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */
@@ -20,11 +21,12 @@ export class EmbedsApi {
   }
 
   async settings(workspace: string): Promise<EmbedSettings> {
-    const record = await this.#transport.json<EmbedRecord>({
+    const record = await this.#transport.json({
       method: 'GET',
       url: paths.embedSettings(workspace),
       purpose: { action: 'read embed settings', scope: 'Read Assets' },
     });
+    if (!isFields(record)) throw unexpectedAnswer('the embed settings are no record');
     return new EmbedSettings(record, this.#names);
   }
 
@@ -40,7 +42,7 @@ export class EmbedsApi {
   /** @throws MediactlError `write_ignored` where the restriction stayed as it was */
   async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
     const request = this.restricting(workspace, before, enabled);
-    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_enabled');
+    await taught(this.#transport.send(request), request.json as Fields, flagKey);
     const after = await this.settings(workspace);
     assertTaken({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
     return after;
@@ -69,7 +71,7 @@ export class EmbedsApi {
     domain: string,
   ): Promise<void> {
     const request = this.changingDomain(method, workspace, before, domain);
-    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_domain');
+    await taught(this.#transport.send(request), request.json as Fields, domainKey);
   }
 
   /**
@@ -87,3 +89,7 @@ export class EmbedsApi {
 }
 
 const settings = 'the embed settings';
+
+/** Whether a field that a 422 wants may be the restriction, or the domain. */
+const flagKey = (field: string) => (restricts.test(field) ? 'embed_enabled' : undefined);
+const domainKey = (field: string) => (/domain|host/i.test(field) ? 'embed_domain' : undefined);

@@ -1,6 +1,8 @@
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import { fieldsIn, listIn, textIn } from '../wire/reading.ts';
 import type { Folder } from '../wire/types.ts';
-import { identifier } from './identifier.ts';
+import { isSameUid } from '../wire/uid.ts';
+import { identified } from './identifier.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** A folder with where it stands. */
@@ -31,19 +33,19 @@ export class FolderTree {
   readonly all: readonly Placed[];
   readonly #names: NameOverrides;
 
-  constructor(folders: readonly Folder[], names: NameOverrides) {
+  constructor(folders: readonly unknown[], names: NameOverrides) {
     this.#names = names;
     const all: Placed[] = [];
-    const place = (folder: Folder, parent: Placed | undefined, depth = 0): Placed => {
+    const place = (sent: unknown, parent: Placed | undefined, depth = 0): Placed => {
       if (depth > deepest) throw tooDeep();
-      identifier(folder?.uid);
-      const name = String(folder[this.#seen('folder_name', folder)] ?? folder.uid);
+      const folder = identified<Folder>(sent);
+      const name = textIn(folder[this.#seen('folder_name', folder)]) ?? folder.uid;
       const path = `${parent?.path ?? ''}/${name}`;
       const placed: Placed = { folder, name, path, parent, children: [] };
       all.push(placed);
-      const children = folder[this.#seen('folder_children', folder)];
-      if (Array.isArray(children))
-        placed.children.push(...children.map((child) => place(child, placed, depth + 1)));
+      placed.children.push(
+        ...this.#childrenOf(folder).map((child) => place(child, placed, depth + 1)),
+      );
       return placed;
     };
     this.roots = folders.map((folder) => place(folder, undefined));
@@ -51,10 +53,10 @@ export class FolderTree {
   }
 
   find(uid: string): Placed | undefined {
-    return this.all.find(({ folder }) => folder.uid.toLowerCase() === uid.toLowerCase());
+    return this.all.find(({ folder }) => isSameUid(folder.uid, uid));
   }
 
-  /** Folders of that path; several where siblings share a name. */
+  /** Folders of that path; several where siblings share a name, or have a slash in it. */
   at(path: string): Placed[] {
     const parts = path.split('/').filter(Boolean);
     return this.all.filter((placed) => placed.path === `/${parts.join('/')}`);
@@ -69,6 +71,17 @@ export class FolderTree {
   get parentField(): string {
     const nested = this.all.filter(({ parent }) => parent).map(({ folder }) => folder);
     return this.#seen('folder_parent', ...nested, ...this.all.map(({ folder }) => folder));
+  }
+
+  /** A03: under a name that is known, else the only list whose name speaks of folders below. */
+  #childrenOf(folder: Folder): readonly unknown[] {
+    const known = listIn(folder[this.#seen('folder_children', folder)]);
+    if (known.length > 0 || this.#names.folder_children !== undefined) return known;
+    const lists = Object.keys(folder)
+      .filter((field) => /child|folder|node|nested/i.test(field))
+      .map((field) => listIn(folder[field]))
+      .filter((list) => list.length > 0 && list.every((entry) => 'uid' in fieldsIn(entry)));
+    return lists.length === 1 ? (lists[0] as readonly unknown[]) : [];
   }
 
   #seen(key: 'folder_name' | 'folder_parent' | 'folder_children', ...records: Folder[]): string {

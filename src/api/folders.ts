@@ -1,8 +1,10 @@
-import type { NameOverrides } from '../wire/assumptions.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { NameKey, NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
+import { fieldsIn } from '../wire/reading.ts';
 import type { Folder } from '../wire/types.ts';
 import { FolderTree, type Placed } from './folder-tree.ts';
-import { identifier } from './identifier.ts';
+import { identified, identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
@@ -14,8 +16,11 @@ export type FolderChange = { name?: string | undefined; parent?: string | null |
 /** A folder as the tree shows it after a write. */
 export type Changed = { placed: Placed; tree: FolderTree };
 
-/** Which of the two names of a folder's body a field would be. */
-const keyOf = (field: string) => (/parent/.test(field) ? 'folder_parent' : 'folder_name');
+/** Which of the two names of a folder's body a field would be, if any. */
+function keyOf(field: string): NameKey | undefined {
+  if (/parent/i.test(field)) return 'folder_parent';
+  return /name|title|label/i.test(field) ? 'folder_name' : undefined;
+}
 
 /** §4 Folders. A tree is read first: the names seen in it are the names written (A02). */
 export class FoldersApi {
@@ -28,13 +33,13 @@ export class FoldersApi {
   }
 
   async tree(workspace: string): Promise<FolderTree> {
-    const folders = await this.#transport.json<Folder[] | { items: Folder[] }>({
+    const folders = await this.#transport.json({
       method: 'GET',
       url: paths.folders(workspace),
       purpose: { action: 'read folders', scope: 'Read Assets' },
     });
     // "array of folders" (§4); an envelope around it is understood
-    const list = Array.isArray(folders) ? folders : folders.items;
+    const list = Array.isArray(folders) ? folders : fieldsIn(folders).items;
     if (Array.isArray(list)) return new FolderTree(list, this.#names);
     throw unexpectedAnswer('the answer is not a list of folders', {
       reason: 'it is neither an array nor has `items`',
@@ -54,8 +59,8 @@ export class FoldersApi {
   /** @throws MediactlError `write_ignored` where the folder came to be under another name or parent */
   async create(workspace: string, tree: FolderTree, change: FolderChange): Promise<Changed> {
     const request = this.creating(workspace, tree, change);
-    const creation = this.#transport.json<Folder>(request);
-    const made = await taught(creation, request.json as Fields, keyOf);
+    const creation = this.#transport.json(request);
+    const made = identified<Folder>(await taught(creation, request.json as Fields, keyOf));
     return this.#looked(workspace, made.uid, { parent: null, ...change });
   }
 
@@ -104,19 +109,29 @@ export class FoldersApi {
   async #looked(workspace: string, uid: string, asked: FolderChange): Promise<Changed> {
     const tree = await this.tree(workspace);
     const placed = tree.find(uid);
-    const shown = placed && { uid, name: placed.name, parent: placed.parent?.folder.uid ?? null };
+    if (!placed) throw notListed(uid);
+    const shown = { uid, name: placed.name, parent: placed.parent?.folder.uid ?? null };
     const { name, parent } = asked;
     assertTaken(
       { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
-      shown ?? { uid },
+      shown,
       'the folder',
       [
-        ...(name !== undefined && name !== shown?.name ? [otherNameHint('folder_name')] : []),
-        ...(parent !== undefined && parent !== shown?.parent
+        ...(name !== undefined && name !== shown.name ? [otherNameHint('folder_name')] : []),
+        ...(parent !== undefined && parent !== shown.parent
           ? [otherNameHint('folder_parent')]
           : []),
       ].join('; '),
     );
-    return { placed: placed as Placed, tree };
+    return { placed, tree };
   }
 }
+
+const notListed = (uid: string) =>
+  new MediactlError('the folder is not among the folders of the workspace', {
+    code: 'write_ignored',
+    exitCode: exitCodes.rejected,
+    reason: `the service took the change, and its tree does not show ${uid}`,
+    hint: otherNameHint('folder_children'),
+    details: { uid },
+  });

@@ -1,3 +1,4 @@
+import { type Fields, isFields, textIn } from '../wire/reading.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /**
@@ -7,8 +8,19 @@ import { unexpectedAnswer } from './unexpected-answer.ts';
  * @throws MediactlError `unexpected_answer`
  */
 export function identifier(uid: unknown): string {
-  if (typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid)) return uid;
+  const text = textIn(uid);
+  if (text !== undefined && /^[A-Za-z0-9_-]{1,100}$/.test(text)) return text;
   throw unexpectedAnswer('the service names something by what is no uid', {
     reason: `its uid is ${String(JSON.stringify(uid)).slice(0, 100)}`,
   });
+}
+
+/** A record that is known by its uid. @throws MediactlError `unexpected_answer` */
+export function identified<T extends Fields>(value: unknown): T & { uid: string } {
+  if (!isFields(value)) throw unexpectedAnswer('the answer is not a record of the API');
+  identifier(value.uid);
+  // As it was sent: only a uid that is no text becomes one.
+  return (typeof value.uid === 'string' ? value : { ...value, uid: textIn(value.uid) }) as T & {
+    uid: string;
+  };
 }

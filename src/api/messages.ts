@@ -1,10 +1,22 @@
+import type { ExitCode } from '../errors.ts';
 import type { Headers } from './rate-limit.ts';
+
+/** What a status means, in words. */
+export type StatusMeaning = {
+  code: string;
+  exitCode: ExitCode;
+  problem: string;
+  hint?: string;
+  retryable?: boolean;
+};
 
 /** What a request is for, in the words an error uses, and the scope that it needs (§5.7, A17). */
 export type Purpose = {
   /** "read assets": completes "this key may not …". */
   action: string;
   scope?: 'Read Assets' | 'Write Assets' | 'Delete Assets';
+  /** What statuses mean here, where that is something else than elsewhere. */
+  statuses?: Readonly<Record<number, Partial<StatusMeaning>>>;
 };
 
 export type ApiRequest = {

@@ -9,7 +9,10 @@ export const foreignOrigin = (what: string, target: URL) =>
     hint: 'check the base URL: mediactl auth status',
   });
 
-const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+/** Nobody is there, and nobody will be in a moment. */
+const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND']);
+/** The way there is broken: Wi-Fi that dropped, a name server that does not answer. */
+const outages = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
 const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
 /** What undici or the socket threw, in words; an abort and our own errors climb untouched. */
@@ -18,7 +21,10 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   const { name, message } = error as Error;
   const code =
     name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
-  if (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === '') return error;
+  // undici's own word for an abort, and for a proxy that refuses.
+  const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
+  if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === ''))
+    return error;
   const failure = (problem: string, kind: string, reason: string, hint: string, retryable = true) =>
     new MediactlError(problem, {
       code: kind,
@@ -28,6 +34,21 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
       retryable,
       underlying: error,
     });
+  if (refusal)
+    return failure(
+      `the proxy does not let through to ${url.origin}`,
+      'proxy',
+      `it answered ${refusal}`,
+      'check HTTPS_PROXY and NO_PROXY',
+      false,
+    );
+  if (outages.has(code))
+    return failure(
+      `cannot reach ${url.origin}`,
+      'unreachable',
+      message,
+      'check the network, then run it again',
+    );
   if (refusals.has(code))
     return failure(
       `cannot reach ${url.origin}`,
@@ -45,6 +66,14 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
         ? 'no connection within 10 s'
         : `no byte for ${Math.round(idleTimeoutMs / 1000)} s`,
       'run it again, or allow more with --request-timeout',
+    );
+  if (/wrong version number|packet length too long/.test(message))
+    return failure(
+      `no secure connection to ${url.origin}`,
+      'tls',
+      'it does not speak https there',
+      `if it speaks http: ${url.origin.replace('https:', 'http:')} as the base URL`,
+      false,
     );
   if (tlsFailure.test(code))
     return failure(

@@ -1,4 +1,5 @@
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import { type Fields, fieldsIn, isFields, numberIn } from '../wire/reading.ts';
 import type { Page } from '../wire/types.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
@@ -8,20 +9,19 @@ export const maxPageSize = 100;
 /** How many pages may be asked for at once, where the request budget allows it. */
 export const mostPagesInFlight = 8;
 
-/** The grand total of a page envelope (A01); undefined where it carries none. */
+/**
+ * The grand total of a page envelope (A01); undefined where it carries none. Of several numbers the
+ * largest: another one counts the page.
+ */
 export function totalOf(page: Page<unknown>, names: NameOverrides): number | undefined {
-  for (const name of namesFor('page_total', names)) {
-    const value = page[name];
-    if (typeof value === 'number') return value;
-  }
-  return undefined;
+  const told = namesFor('page_total', names).flatMap((name) => numberIn(page[name]) ?? []);
+  return told.length > 0 ? Math.max(...told) : undefined;
 }
 
 /** The items of an answer that should be a page; a plain array is taken as its only page. */
-export function itemsOf<T>(answer: unknown): T[] {
-  const items = Array.isArray(answer) ? answer : (answer as { items?: unknown } | null)?.items;
-  if (Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null))
-    return items;
+export function itemsOf<T extends Fields>(answer: unknown): T[] {
+  const items = Array.isArray(answer) ? answer : fieldsIn(answer).items;
+  if (Array.isArray(items) && items.every(isFields)) return items as T[];
   throw unexpectedAnswer('the answer is not a page of the API', {
     reason: 'it has no `items` array of records',
   });
@@ -43,14 +43,18 @@ const notPaging = () =>
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<Page<T>>;
 
+/** A page as it came: whether the service says by its `next` that there is more, if it says so. */
+type Fetched<T> = { items: T[]; asked: number; hasNext: boolean | undefined };
+
 /**
- * Yields page after page, in order; stops at the total (A01), else on a short page; drops repeats by
- * `uid`, since new items shift the offsets. Once the total is known, several pages are on their way
- * at once.
+ * Yields page after page, in order, until the service has no more: a total (A01) says how many pages
+ * may be asked for at once, and may be wrong, so the page that should be the last one must be short,
+ * or say that there is no next one. Repeats are dropped by `uid`, since new items shift the offsets.
  *
  * @param inFlight asked before each request: how many at most
+ * @throws MediactlError `unexpected_answer` where the service does not heed the offset
  */
-export async function* pages<T>(
+export async function* pages<T extends Fields>(
   fetchPage: FetchPage<T>,
   { limit = Number.POSITIVE_INFINITY, offset = 0 }: Window,
   names: NameOverrides,
@@ -60,51 +64,89 @@ export async function* pages<T>(
   let total: number | undefined;
   let wanted = limit;
   let end = offset + limit;
-  let stale = 0;
+  let freshPages = 0;
+  let stalePages = 0;
+  let staleInARow = 0;
 
-  const fetched = async (count: number, at: number) => {
+  const fetched = async (count: number, at: number): Promise<Fetched<T> & { whole: boolean }> => {
     const page = await fetchPage(count, at);
     total = totalOf(page, names) ?? total;
-    return page;
+    const { next } = fieldsIn(page);
+    const hasNext = next === undefined ? undefined : Boolean(next);
+    // A plain array is all there is.
+    return { items: itemsOf<T>(page), asked: count, hasNext, whole: Array.isArray(page) };
   };
   /** `count` items from `at` on, or to the end: a page that came short is asked on. */
-  const span = async (at: number, count: number) => {
-    const items = itemsOf<T>(await fetched(count, at));
-    const isShort = () => items.length < count && at + items.length < (total ?? 0);
-    for (let more = items; more.length > 0 && isShort(); items.push(...more))
-      more = itemsOf<T>(await fetched(count - items.length, at + items.length));
-    return items;
+  const span = async (at: number, count: number): Promise<Fetched<T>> => {
+    const all = await fetched(count, at);
+    let more = all;
+    while (
+      more.items.length > 0 &&
+      all.items.length < count &&
+      at + all.items.length < (total ?? 0)
+    ) {
+      more = await fetched(count - all.items.length, at + all.items.length);
+      all.items.push(...more.items);
+    }
+    return { ...all, hasNext: more.hasNext };
+  };
+  /** Those that nobody has seen; records without a uid cannot be told apart, and are all kept. */
+  const freshOf = (items: readonly T[]) => {
+    const fresh = items.filter(({ uid }) => uid === undefined || !seen.has(uid));
+    for (const { uid } of fresh) seen.add(uid);
+    if (fresh.length > 0) freshPages++;
+    else stalePages++;
+    staleInARow = fresh.length > 0 ? 0 : staleInARow + 1;
+    if (staleInARow >= mostStalePages) throw notPaging();
+    return fresh;
   };
 
   if (limit <= 0) return;
   const first = await fetched(Math.min(maxPageSize, limit), offset);
-  let items: T[] | undefined = itemsOf<T>(first);
   // The stride is what came, not what was asked for: a service may give less.
-  const stride = total === undefined ? maxPageSize : items.length;
-  const underway: Promise<T[]>[] = [];
-  for (let at = offset + items.length; items && items.length > 0; items = await underway.shift()) {
-    // Records without a uid cannot be told apart, and are all kept.
-    const fresh = items.filter((item) => uidOf(item) === undefined || !seen.has(uidOf(item)));
-    for (const item of fresh) seen.add(uidOf(item));
-    end += items.length - fresh.length;
+  const stride = first.items.length;
+  let page: Fetched<T> | undefined = first;
+  let last: Fetched<T> = first;
+  const underway: Promise<Fetched<T>>[] = [];
+  let at = offset + stride;
+  for (; page && page.items.length > 0; page = await underway.shift()) {
+    last = page;
+    const fresh = freshOf(page.items);
+    end += page.items.length - fresh.length;
     if (fresh.length > 0) yield fresh.slice(0, wanted);
     wanted -= fresh.length;
-    // A plain array is all there is.
-    if (Array.isArray(first) || wanted <= 0) return;
-    stale = fresh.length === 0 ? stale + 1 : 0;
-    // Without a total, a page of nothing new would come for ever; with one it may be new items at
-    // the head, until it is a service that does not page.
-    if (total === undefined && (items.length < stride || stale > 0)) return;
-    if (stale >= mostStalePages) throw notPaging();
-    const most = total === undefined ? 1 : Math.max(1, inFlight());
-    while (underway.length < most && at < Math.min(end, total ?? end)) {
+    if (first.whole || wanted <= 0) return;
+    const most = Math.max(1, inFlight());
+    while (underway.length < most && at < Math.min(end, total ?? 0)) {
       const count = Math.min(stride, end - at);
-      const page = span(at, count);
-      page.catch(() => {}); // told when its turn comes; nobody may be left to hear it
-      underway.push(page);
+      const more = span(at, count);
+      more.catch(() => {}); // told when its turn comes; nobody may be left to hear it
+      underway.push(more);
       at += count;
     }
+    if (underway.length > 0 || !mayHaveMore(last, stride, total)) continue;
+    // Past what the total says, if it says anything: one page after another.
+    const more = fetched(Math.min(maxPageSize, end - at), at).then((one) => {
+      at += one.items.length;
+      return one;
+    });
+    more.catch(() => {});
+    underway.push(more);
   }
+  if (freshPages === 1 && stalePages > 0) throw notPaging();
 }
 
-const uidOf = (item: unknown) => (item as { uid?: unknown } | null)?.uid;
+/** Page sizes that a service may insist on, whatever it is asked for. */
+const usualSizes = [10, 20, 25, 30, 40, 50];
+
+/** Whether nothing says that a page was the last one. A total of one page may be the page's own. */
+function mayHaveMore(
+  { items, asked, hasNext }: Fetched<unknown>,
+  stride: number,
+  total: number | undefined,
+): boolean {
+  if (hasNext !== undefined) return hasNext;
+  if (items.length >= asked) return true;
+  const isUsual = items.length === stride && usualSizes.includes(stride);
+  return isUsual && (total === undefined || total === stride);
+}

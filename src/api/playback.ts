@@ -1,9 +1,23 @@
 import { paths } from '../wire/paths.ts';
+import { isFields } from '../wire/reading.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
-import { type Downloaded, download, type Sink } from './download.ts';
-import type { ApiResponse } from './messages.ts';
+import { type Downloaded, download, type Expected, type Sink } from './download.ts';
+import type { ApiResponse, Purpose } from './messages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
+
+const playing: Purpose = {
+  action: 'play this asset',
+  // "authenticated by the playback token" (§4): no API key is involved.
+  statuses: {
+    401: {
+      code: 'token_expired',
+      problem: 'the playback token is not valid, or has expired',
+      hint: 'mediactl assets player UID --reveal, for a new one',
+    },
+    403: { hint: 'mediactl assets player UID --reveal, for a token of this asset' },
+  },
+};
 
 /** §4 Playback info, and the signed media URLs that it hands out. Neither ever sees the key. */
 export class PlaybackApi {
@@ -13,24 +27,27 @@ export class PlaybackApi {
     this.#transport = transport;
   }
 
-  /** @throws MediactlError by status; `unexpected_answer` where a list of it is none */
+  /** @throws MediactlError by status; `token_expired` (4) for a token that is none any more */
   async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
-    const info = await this.#transport.json<PlaybackInfo>({
+    const info = await this.#transport.json({
       method: 'POST',
       url: paths.playbackInfo(),
       json: { asset_id: assetUid, playback_token: playbackToken },
       authenticate: false,
       // It changes nothing, so it may be repeated like a read.
       retry: 'reads',
-      purpose: { action: 'play this asset' },
+      purpose: playing,
     });
-    for (const name of ['chapters', 'variants'] as const) assertRecords(name, info[name]);
-    return info;
+    if (isFields(info)) return info;
+    throw unexpectedAnswer('the playback info is not as the API has it', {
+      reason: 'it is a list',
+      hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+    });
   }
 
   /** Fetches a signed URL whole, into a sink. */
-  download(url: URL, sink: Sink): Promise<Downloaded> {
-    return download(this.#transport, url, sink);
+  download(url: URL, sink: Sink, expected: Expected): Promise<Downloaded> {
+    return download(this.#transport, url, sink, expected);
   }
 
   /** Fetches from a signed URL, wherever it points: whole, or its first bytes. */
@@ -46,14 +63,4 @@ export class PlaybackApi {
       }),
     });
   }
-}
-
-function assertRecords(name: string, value: unknown): void {
-  if (value === undefined || value === null) return;
-  if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null))
-    return;
-  throw unexpectedAnswer('the playback info is not as the API has it', {
-    reason: `its ${name} are no list of records`,
-    hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
-  });
 }

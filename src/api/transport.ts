@@ -3,12 +3,13 @@ import { backoffMs, type Clock } from '../clock.ts';
 import { MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import { drain, flatten, readBody } from './answer.ts';
+import { AnswerLimit } from './answer-limit.ts';
 import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
-import { errorFrom, isHtml } from './error-response.ts';
+import { errorFrom } from './error-response.ts';
+import { jsonOf } from './json.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError } from './network-error.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
-import { unexpectedAnswer } from './unexpected-answer.ts';
 import { WaitBudget } from './wait-budget.ts';
 
 /** Something a person who waits wants to know. */
@@ -46,6 +47,8 @@ export class Transport {
   rateLimit: RateLimit | undefined;
   /** Requests sent so far, tries included. */
   requestCount = 0;
+  /** Somebody has answered. */
+  #wasReached = false;
   readonly #options: TransportOptions;
   /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
   readonly #ended = new AbortController();
@@ -69,23 +72,9 @@ export class Transport {
     throw errorFrom(response, call.purpose);
   }
 
-  /** Sends, and reads the answer as JSON. */
-  async json<T>(call: ApiRequest): Promise<T> {
-    const response = await this.send(call);
-    try {
-      const answer: unknown = JSON.parse(response.text);
-      if (typeof answer !== 'object' || answer === null) throw new Error(`it is ${answer}`);
-      return answer as T;
-    } catch (error) {
-      throw unexpectedAnswer('the answer is not the JSON of the API', {
-        reason: isHtml(response)
-          ? `${response.url.host} sent a web page: "${response.text.replace(/\s+/g, ' ').slice(0, 120)}"`
-          : `${response.url.host} sent ${response.headers['content-type'] ?? 'no Content-Type'}`,
-        hint: 'check the base URL and any proxy on the way: mediactl auth status',
-        status: response.status,
-        underlying: error,
-      });
-    }
+  /** Sends, and reads the answer as JSON: an object or an array of whatever form. */
+  async json(call: ApiRequest): Promise<object> {
+    return jsonOf(await this.send(call));
   }
 
   /** Sends and returns whatever answer comes, once pacing and retries are done. */
@@ -105,8 +94,9 @@ export class Transport {
       } catch (error) {
         if (last || this.#ended.signal.aborted) throw error;
         if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
-        // Nobody listens there: waiting would only hide it from the person at the terminal.
-        if (error.explanation.code === 'refused') throw error;
+        // Nobody listens there: waiting would only hide it from the person at the terminal. Somebody
+        // who did before comes back.
+        if (error.explanation.code === 'refused' && !this.#wasReached) throw error;
         await this.waitBeforeRetry(attempt, error, call.signal);
       }
     }
@@ -177,15 +167,19 @@ export class Transport {
     const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
     if (apiKey && !keyless && url.origin === this.baseUrl.origin)
       headers.authorization = `Bearer ${apiKey}`;
-    let body: Dispatcher.RequestOptions['body'] = null;
+    const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
+    const limit = new AnswerLimit(idleTimeoutMs, url.origin);
+    let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
     if (call.json !== undefined) {
       headers['content-type'] ??= 'application/json';
       body = JSON.stringify(call.json);
     } else if (call.body) {
       headers['content-length'] = String(call.body.lengthBytes);
-      body = call.body.open() as Dispatcher.RequestOptions['body'];
+      body = call.body.open();
     }
-    const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
+    if (body === null || typeof body === 'string' || body instanceof Uint8Array) limit.begin();
+    else body = sentThen(body, () => limit.begin());
+    const interruption = call.signal ?? this.#options.signal;
     const startedAt = this.clock.now();
     trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
     this.requestCount++;
@@ -197,22 +191,26 @@ export class Transport {
         path: url.pathname + url.search,
         method: call.method as Dispatcher.HttpMethod,
         headers,
-        body,
-        signal: call.signal ?? this.#options.signal,
+        body: body as Dispatcher.RequestOptions['body'], // its types leave iterables out
+        signal: interruption ? AbortSignal.any([interruption, limit.signal]) : limit.signal,
         // undici counts both from the last byte, so they serve as idle timers.
         headersTimeout: idleTimeoutMs,
         bodyTimeout: idleTimeoutMs,
       });
+      this.#wasReached = true;
       const head = { status: answer.statusCode, headers: flatten(answer.headers) };
       const { sink } = call;
+      if (sink && head.status < 300) limit.beginStream();
+      else limit.begin();
       const bytes =
         sink && head.status < 300
-          ? await drain(answer.body, (part) =>
-              sink(part, head).catch((error) => {
+          ? await drain(answer.body, (part) => {
+              limit.received(part.length);
+              return sink(part, head).catch((error) => {
                 sinkFailed = true;
                 throw error;
-              }),
-            )
+              });
+            })
           : await readBody(answer.body, call.maxBodyBytes);
       const response: ApiResponse = {
         ...head,
@@ -231,7 +229,12 @@ export class Transport {
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
       // What cannot be written here is no fault of the line.
-      throw sinkFailed ? error : networkError(error, url, idleTimeoutMs);
+      if (sinkFailed) throw error;
+      throw limit.signal.aborted && !interruption?.aborted
+        ? limit.signal.reason
+        : networkError(error, url, idleTimeoutMs);
+    } finally {
+      limit.clear();
     }
   }
 
@@ -247,6 +250,12 @@ export class Transport {
     this.#ended.abort();
     await (await this.#connections)?.close();
   }
+}
+
+/** Hands on a body, and tells when all of it is with the socket. */
+async function* sentThen(body: AsyncIterable<Uint8Array>, then: () => void) {
+  yield* body;
+  then();
 }
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';

@@ -1,17 +1,37 @@
 import { paths } from '../wire/paths.ts';
+import { fieldsIn, textIn, timeIn } from '../wire/reading.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../wire/tus.ts';
-import type { UploadSession } from '../wire/types.ts';
 import { identifier } from './identifier.ts';
+import { jsonOf } from './json.ts';
+import type { ApiResponse, Purpose } from './messages.ts';
 import { foreignOrigin } from './network-error.ts';
+import type { Headers } from './rate-limit.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
-/** What POST /upload/ answers, with the session's address made absolute. */
-export type CreatedSession = UploadSession & { sessionUrl: string };
+/** What POST /upload/ answers (§2 Upload session), with the session's address made absolute. */
+export type CreatedSession = {
+  uid: string;
+  sessionUrl: string;
+  assetUid: string;
+  /** ISO 8601, where the service tells it. */
+  expiresAt: string | undefined;
+};
 
 export const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
 
-/** §4 Upload (TUS), the creation. The transfer is the uploader's own. */
+/** Of the requests to a session. */
+export const transferPurpose: Purpose = {
+  ...uploadPurpose,
+  statuses: {
+    413: {
+      problem: 'the service does not take so many bytes at once',
+      hint: 'run the same command again with a smaller --chunk-size, such as 8MiB',
+    },
+  },
+};
+
+/** §4 Upload (TUS): the creation, and a look at a session. The transfer is the uploader's own. */
 export class UploadSessionsApi {
   readonly #transport: Transport;
 
@@ -25,8 +45,12 @@ export class UploadSessionsApi {
    *
    * @throws MediactlError by status; `foreign_origin` where the location leaves the base URL
    */
-  async create(lengthBytes: number, metadata: UploadMetadata): Promise<CreatedSession> {
-    const session = await this.#transport.json<UploadSession>({
+  async create(
+    lengthBytes: number,
+    metadata: UploadMetadata,
+    signal?: AbortSignal,
+  ): Promise<CreatedSession> {
+    const response = await this.#transport.send({
       method: 'POST',
       url: paths.upload(),
       headers: {
@@ -36,22 +60,48 @@ export class UploadSessionsApi {
         'content-length': '0',
       },
       purpose: uploadPurpose,
+      ...(signal && { signal }),
     });
-    if (
-      typeof session.location !== 'string' ||
-      !URL.canParse(session.location, this.#transport.baseUrl.href)
-    )
+    const session = fieldsIn(await jsonOf(response));
+    const assetUid = identifier(session.asset_uid);
+    const expiresAt = timeIn(session.expires_at);
+    return {
+      uid: textIn(session.uid) ?? assetUid,
+      sessionUrl: this.#sessionUrl(response, session.location, assetUid),
+      assetUid,
+      expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
+    };
+  }
+
+  /** "session URL from the Location header" (§4); the body's `location` says the same (§2). */
+  #sessionUrl({ headers }: ApiResponse, inBody: unknown, assetUid: string): string {
+    const { baseUrl } = this.#transport;
+    const location = [headers.location, textIn(inBody)].find(
+      (each) => each !== undefined && URL.canParse(each, baseUrl.href),
+    );
+    if (location === undefined)
       throw unexpectedAnswer('the answer to the upload’s creation names no session', {
-        reason: 'it lacks a `location` that can be read',
-        details: session,
+        reason: 'it has no Location that can be read',
+        details: { asset_uid: assetUid },
       });
-    identifier(session.asset_uid);
     // "path of the session, may be relative; resolve against {base_url}" (§2)
-    const sessionUrl = new URL(session.location, this.#transport.baseUrl);
-    if (sessionUrl.origin !== this.#transport.baseUrl.origin)
-      throw foreignOrigin('the location of the upload session', sessionUrl).with({
-        details: { asset_uid: session.asset_uid },
+    const url = new URL(location, baseUrl);
+    if (url.origin !== baseUrl.origin)
+      throw foreignOrigin('the location of the upload session', url).with({
+        details: { asset_uid: assetUid },
       });
-    return { ...session, sessionUrl: sessionUrl.href };
+    return url.href;
+  }
+
+  /** "HEAD {location} returns the current Upload-Offset" (§4); undefined where it is refused. */
+  async look(sessionUrl: string, signal?: AbortSignal): Promise<Headers | undefined> {
+    const { status, headers } = await this.#transport.exchange({
+      method: 'HEAD',
+      url: sessionUrl,
+      headers: { 'tus-resumable': tusVersion },
+      purpose: transferPurpose,
+      ...(signal && { signal }),
+    });
+    return status < 300 ? headers : undefined;
   }
 }

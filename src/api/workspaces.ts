@@ -1,7 +1,8 @@
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import type { Page, Workspace } from '../wire/types.ts';
-import { pages } from './pages.ts';
+import { identified } from './identifier.ts';
+import { itemsOf, pages } from './pages.ts';
 import type { Transport } from './transport.ts';
 
 /** §4 Workspaces: the list. */
@@ -15,16 +16,16 @@ export class WorkspacesApi {
   }
 
   list(): AsyncGenerator<Workspace[]> {
-    return pages<Workspace>(
-      (limit, offset) =>
-        this.#transport.json<Page<Workspace>>({
-          method: 'GET',
-          url: paths.workspaces(),
-          query: { limit, offset },
-          purpose: { action: 'read workspaces', scope: 'Read Assets' },
-        }),
-      {},
-      this.#names,
-    );
+    return pages<Workspace>((limit, offset) => this.#page(limit, offset), {}, this.#names);
+  }
+
+  async #page(limit: number, offset: number): Promise<Page<Workspace>> {
+    const page = await this.#transport.json({
+      method: 'GET',
+      url: paths.workspaces(),
+      query: { limit, offset },
+      purpose: { action: 'read workspaces', scope: 'Read Assets' },
+    });
+    return { ...page, items: itemsOf(page).map((item) => identified<Workspace>(item)) };
   }
 }

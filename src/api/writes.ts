@@ -57,7 +57,7 @@ function brief(value: unknown): string {
 /**
  * Lets the service teach: a 422 that wants a field which was not sent tells what it is called there.
  *
- * @param keyOf the name override that such a field would be, if any
+ * @param keyOf the name override that a field of that name would be, if any
  */
 export async function taught<T>(
   write: Promise<T>,
@@ -68,19 +68,12 @@ export async function taught<T>(
     return await write;
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
-    const wanted = fieldsIn(error.explanation.details).find((field) => !(field in sent));
-    const key = wanted === undefined ? undefined : keyOf(wanted);
-    throw key ? error.with({ hint: `mediactl config set names.${key} ${wanted}` }) : error;
+    const wanted = (error.explanation.fields ?? [])
+      .filter((field) => !(field in sent))
+      .map((field) => ({ field, key: keyOf(field) }))
+      .find(({ key }) => key !== undefined);
+    throw wanted
+      ? error.with({ hint: `mediactl config set names.${wanted.key} ${wanted.field}` })
+      : error;
   }
-}
-
-/** Fields that the details of a 422 speak of (A13): `[{loc: ["body", "parent"]}]`, or by name. */
-function fieldsIn(details: unknown): string[] {
-  if (Array.isArray(details))
-    return details.flatMap((entry) => {
-      const { loc } = (entry ?? {}) as { loc?: unknown };
-      const field = Array.isArray(loc) ? loc.at(-1) : loc;
-      return typeof field === 'string' && /^\w+$/.test(field) ? [field] : [];
-    });
-  return typeof details === 'object' && details !== null ? Object.keys(details) : [];
 }

@@ -4,8 +4,16 @@ import { type MediactlError, usageError } from '../errors.ts';
 import type { GlobalOptions } from '../profiles/settings.ts';
 import type { Result } from '../terminal/result.ts';
 
-/** What a command's function gives back: its result, and the error to end with after it is written. */
-type Outcome = Result | { result: Result; failure: MediactlError | undefined };
+/** What a command's function gives back: its result, and what is to come after that is written. */
+type Outcome =
+  | Result
+  | {
+      result: Result;
+      /** The error to end with. */
+      failure: MediactlError | undefined;
+      /** Called once the result is on stdout: not where its reader has left. */
+      written?: () => Promise<void>;
+    };
 
 /**
  * Binds a command's function to the program: it is handed the context, then what Commander parsed.

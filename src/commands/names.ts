@@ -1,9 +1,5 @@
 import { usageError } from '../errors.ts';
 
-/** "Identifiers named uid are UUID strings." (§1) */
-export const isUid = (text: string) =>
-  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
-
 /** The only record of a name, or an error that lists the candidates. */
 export function onlyOne<T extends { uid: string }>(noun: string, name: string, found: T[]): T {
   const [first, ...others] = found;

@@ -1,3 +1,4 @@
+import { fieldsIn, textIn } from '../wire/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../wire/types.ts';
 import { type Html, html, inline, json } from './html.ts';
 import { mediaUrl } from './media-url.ts';
@@ -11,9 +12,11 @@ export type WatchPageInput = {
   /** The answer of POST /playback/info/ (§2). */
   info: PlaybackInfo;
   /** Of the player data (§2): `auto_play` and `theme` are honoured. */
-  config?: PlayerData['player_config'] | undefined;
-  /** Absolute URL of a thumbnail. */
-  poster?: string | null | undefined;
+  config?: PlayerData['player_config'];
+  /** URL of a thumbnail. */
+  poster?: unknown;
+  /** What relative URLs are resolved against. */
+  baseUrl?: URL | undefined;
   /** Of the asset, where it is known: which documents a browser can show. */
   contentType?: string | null | undefined;
   /** The built dist/player.js. */
@@ -27,20 +30,22 @@ export type Page = { html: string; contentSecurityPolicy: string };
 
 /** One document that plays an asset; beside it, only the media URLs of `info` are loaded. */
 export function watchPage(input: WatchPageInput): Page {
-  const { title, info, config, position } = input;
+  const { title, info, position, baseUrl } = input;
+  const config = fieldsIn(input.config);
   const view = viewOf({
     title,
     info,
-    poster: mediaUrl(input.poster),
+    baseUrl,
+    poster: mediaUrl(input.poster, baseUrl),
     contentType: input.contentType ?? undefined,
   });
   const setup: Setup = {
-    autoPlay: config?.auto_play === true,
+    autoPlay: config.auto_play === true,
     resumeAt: 0,
     position,
     ...view.setup,
   };
-  return documentOf(title, config?.theme, view, { setup, script: inline(input.script) });
+  return documentOf(title, textIn(config.theme), view, { setup, script: inline(input.script) });
 }
 
 /** A page of words alone: why there is nothing to watch. */

@@ -1,3 +1,4 @@
+import { fieldsIn, listIn, numberIn, textIn } from '../wire/reading.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
 import { type Html, html } from './html.ts';
 import { type MediaUrl, mediaUrl } from './media-url.ts';
@@ -10,6 +11,7 @@ export type View = { body: Html; loads?: Partial<Loads>; setup?: Partial<Setup> 
 export type Shown = {
   title: string;
   info: PlaybackInfo;
+  baseUrl: URL | undefined;
   poster: MediaUrl | undefined;
   /** Of a document, where it is known: only some can be shown in the page. */
   contentType: string | undefined;
@@ -17,8 +19,8 @@ export type Shown = {
 
 /** "The response is polymorphic; branch on `type`" (§2 Playback info). */
 export function viewOf(shown: Shown): View {
-  const { type, blocked } = shown.info;
-  if (blocked)
+  const type = textIn(shown.info.type) ?? '';
+  if (shown.info.blocked)
     return message('This is not to be played. It may not be ready yet, or not be allowed here.');
   const view = Object.hasOwn(views, type) ? views[type as keyof typeof views] : undefined;
   return view?.(shown) ?? message(`The service names nothing to play for this asset (${type}).`);
@@ -30,8 +32,8 @@ const message = (text: string): View => ({ body: html`<p class="message">${text}
 const views: Record<string, (shown: Shown) => View | undefined> = { video, audio, image, document };
 views.third_party = thirdParty;
 
-function video({ info, title, poster }: Shown): View | undefined {
-  const [hls, file] = [mediaUrl(info.hls_url), mediaUrl(info.source_url)];
+function video({ info, title, poster, baseUrl }: Shown): View | undefined {
+  const [hls, file] = [mediaUrl(info.hls_url, baseUrl), mediaUrl(info.source_url, baseUrl)];
   if (!hls && !file) return undefined;
   return {
     body: html`<div class="stage">
@@ -44,14 +46,14 @@ ${chapterList(info)}
       streams: present(hls),
       media: present(file),
     },
-    setup: { hls, file, resumeAt: info.resume_position_seconds ?? 0 },
+    setup: { hls, file, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
   };
 }
 
-function audio({ info, title, poster }: Shown): View | undefined {
-  const file = mediaUrl(info.source);
+function audio({ info, title, poster, baseUrl }: Shown): View | undefined {
+  const file = mediaUrl(info.source, baseUrl);
   if (!file) return undefined;
-  const waveform = mediaUrl(info.waveform_url);
+  const waveform = mediaUrl(info.waveform_url, baseUrl);
   return {
     body: html`<div class="stage">
 <div>
@@ -62,11 +64,17 @@ ${waveform && html`<img class="waveform" src="${waveform.url}" alt="">`}
 ${chapterList(info)}
 </div>`,
     loads: { images: present(poster, waveform), media: [file] },
-    setup: { file, resumeAt: info.resume_position_seconds ?? 0 },
+    setup: { file, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
   };
 }
 
-function chapterList({ chapters = [] }: PlaybackInfo): Html | undefined {
+/** Chapters that can be gone to: those that tell where they start. */
+function chapterList(info: PlaybackInfo): Html | undefined {
+  const chapters = listIn(info.chapters).flatMap((each) => {
+    const { title, start_time } = fieldsIn(each);
+    const start = numberIn(start_time);
+    return start === undefined ? [] : [{ title: textIn(title) ?? '', start_time: start }];
+  });
   if (chapters.length === 0) return undefined;
   const entries = chapters.map(
     ({ title, start_time }) =>
@@ -87,10 +95,11 @@ function clockTime(seconds: number): string {
 }
 
 /** "variants … chosen by size" (§2): the browser chooses, where their widths are told (A15). */
-function image({ info, title }: Shown): View | undefined {
-  const variants = (info.variants ?? []).flatMap(({ url, width, height }) => {
-    const at = mediaUrl(url);
-    return at ? [{ ...at, width: width ?? 0, height: height ?? 0 }] : [];
+function image({ info, title, baseUrl }: Shown): View | undefined {
+  const variants = listIn(info.variants).flatMap((each) => {
+    const { url = each, width, height } = fieldsIn(each);
+    const at = mediaUrl(url, baseUrl);
+    return at ? [{ ...at, width: numberIn(width) ?? 0, height: numberIn(height) ?? 0 }] : [];
   });
   const [best] = variants.toSorted((a, b) => b.width - a.width);
   if (!best) return undefined;
@@ -105,13 +114,11 @@ function image({ info, title }: Shown): View | undefined {
   };
 }
 
-function document({ info, title, contentType }: Shown): View | undefined {
-  const at = mediaUrl(info.url);
+function document({ info, title, contentType, baseUrl }: Shown): View | undefined {
+  const at = mediaUrl(info.url, baseUrl);
   if (!at) return undefined;
-  const thumbnails = (info.thumbnails ?? []).flatMap((each) => {
-    const { url } = each as { url?: string };
-    return present(mediaUrl(typeof each === 'string' ? each : url)); // A16
-  });
+  // A16: texts, or records.
+  const thumbnails = listIn(info.thumbnails).flatMap((each) => present(mediaUrl(each, baseUrl)));
   const pages = thumbnails.map(
     ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
   );
@@ -125,8 +132,8 @@ ${pages.length > 0 ? html`<ul class="thumbnails">${pages}</ul>` : undefined}
 }
 
 /** "provider iframe, not an HLS stream" (§2). */
-function thirdParty({ info, title }: Shown): View | undefined {
-  const at = mediaUrl(info.embed_url);
+function thirdParty({ info, title, baseUrl }: Shown): View | undefined {
+  const at = mediaUrl(info.embed_url, baseUrl);
   if (!at) return undefined;
   return {
     // With a page's own origin, allow-same-origin would let the frame out of its sandbox: it is

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
-import type { Processes } from '../processes.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
 
 /** One account on one service, as the config file keeps it. */
@@ -22,8 +21,8 @@ export type Profile = {
 
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
-/** Writes take milliseconds; ten seconds are many of them. */
-const lockWaitMs = 10_000;
+/** Writes take milliseconds; half a minute is many of them, on a busy machine too. */
+const lockWaitMs = 30_000;
 
 /**
  * The config file. Read with `fs`, since every command does it and `conf` costs 88 ms to load;
@@ -32,11 +31,9 @@ const lockWaitMs = 10_000;
 export class ProfileFile {
   readonly path: string;
   readonly #directory: string;
-  readonly #processes: Processes;
 
-  constructor(directory: string, processes: Processes) {
+  constructor(directory: string) {
     this.#directory = directory;
-    this.#processes = processes;
     this.path = join(directory, 'config.json');
   }
 
@@ -63,13 +60,15 @@ export class ProfileFile {
 
   /** Reads, changes and writes in one go; others wait, so that no change is lost. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
-    const { whileLocked } = await import('../lock.ts');
+    const [{ whileLocked }, { Conf }] = await Promise.all([
+      import('../lock.ts'),
+      import('./conf.lazy.ts'), // before the lock, which nobody is to wait for longer than need be
+    ]);
     const busy = () => this.#unusable('another mediactl process holds its lock');
     const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };
-    return whileLocked(wanted, this.#processes, async () => {
+    return whileLocked(wanted, async () => {
       const config = await this.read();
       change(config);
-      const { Conf } = await import('./conf.lazy.ts');
       const conf = new Conf({
         projectName: 'mediactl',
         cwd: this.#directory,

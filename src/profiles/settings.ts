@@ -142,8 +142,9 @@ function shapeOf(origins: Origins): Shape {
 }
 
 function debugLevel(value: string | undefined): Settings['debug'] {
-  if (value === undefined || value === '0') return false;
-  return value === 'http' ? 'http' : 'on';
+  if (value === undefined) return false;
+  const level = oneOf('--debug', ['on', 'http', '1', 'true', '0', 'false', 'off'], value);
+  return level === 'http' ? 'http' : ['on', '1', 'true'].includes(level) && 'on';
 }
 
 /** @throws MediactlError exit 2: nobody should have to guess whether `off` deletes */

@@ -36,15 +36,16 @@ export function parseCount(name: string, text: string, least = 0): number {
 
 const dayMs = 86_400_000;
 
-/** `YYYY-MM-DD`, `today`, or an age in days or weeks (`7d`, `2w`), as the API's YYYY-MM-DD. */
+/** `YYYY-MM-DD`, `today`, `yesterday`, or an age in days or weeks (`7d`, `2w`), as YYYY-MM-DD in UTC. */
 export function parseDay(name: string, text: string, now: number): string {
-  const hint = 'YYYY-MM-DD, today, or an age in days or weeks such as 7d or 2w';
+  const hint = 'YYYY-MM-DD, today, yesterday, or an age in days or weeks such as 7d or 2w';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
     const date = new Date(`${text}T00:00:00Z`);
     if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
     throw usageError(`${name}: there is no day ${text}`, hint);
   }
-  const age = text === 'today' ? 0 : Number(/^(\d{1,5})[dw]$/.exec(text)?.[1] ?? Number.NaN);
+  const named = ['today', 'yesterday'].indexOf(text);
+  const age = named >= 0 ? named : Number(/^(\d{1,5})[dw]$/.exec(text)?.[1] ?? Number.NaN);
   if (Number.isNaN(age))
     throw usageError(`${name} does not take '${text}'`, hint, 'the API knows days only');
   return new Date(now - age * (text.endsWith('w') ? 7 : 1) * dayMs).toISOString().slice(0, 10);

@@ -1,12 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
+import { textIn, toJson } from '../wire/reading.ts';
 
 /** A value as one cell: text as it is, lists and objects as JSON. */
 const cellOf = (value: unknown) =>
-  value === null || value === undefined
-    ? ''
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : String(value);
+  value === null || value === undefined ? '' : (textIn(value) ?? toJson(value));
 
 /** Rows as RFC 4180 has them, but with bare line feeds, as other tools of a shell write them. */
 export const csvLines = (rows: readonly (readonly unknown[])[]) =>

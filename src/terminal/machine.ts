@@ -1,15 +1,16 @@
 import { usageError } from '../errors.ts';
 import type { Format, Shape } from '../profiles/format.ts';
+import { fieldsIn, toJson } from '../wire/reading.ts';
 import { printableJson, printableLines } from './printable.ts';
 import type { Dress, ListResult, RecordResult, Shown } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
 export const json = (value: unknown, dress: Dress) =>
-  dress.isTerminal ? printableJson(JSON.stringify(value, null, 2)) : JSON.stringify(value);
+  dress.isTerminal ? printableJson(toJson(value, 2)) : toJson(value);
 
 /** One record a line, whoever reads it. */
 export const line = (value: unknown, dress: Dress) =>
-  dress.isTerminal ? printableJson(JSON.stringify(value)) : JSON.stringify(value);
+  dress.isTerminal ? printableJson(toJson(value)) : toJson(value);
 
 /** One JSON array, written while pages arrive. */
 export async function writeArray(
@@ -60,9 +61,8 @@ export async function filtered(
       );
   };
   if (result.kind === 'raw') return write(result.text);
-  if (format !== 'jsonl' || result.kind !== 'list')
-    return write(JSON.stringify(await wholeOf(result)));
-  for await (const page of result.pages) for (const item of page) await write(JSON.stringify(item));
+  if (format !== 'jsonl' || result.kind !== 'list') return write(toJson(await wholeOf(result)));
+  for await (const page of result.pages) for (const item of page) await write(toJson(item));
 }
 
 /** --csv, --tsv: a header, then a row a record; all fields that any record has, or those asked for. */
@@ -74,12 +74,10 @@ export async function writeRows(
 ): Promise<void> {
   const { csvLines, tsvLines } = await import('./csv.lazy.ts');
   const value = await wholeOf(result);
-  const records = (Array.isArray(value) ? value : [value]) as object[];
+  const records = (Array.isArray(value) ? value : [value]).map(fieldsIn);
   const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
   if (header.length === 0) return; // nothing is there, and nothing says what would be
-  const rows = records.map((record) =>
-    header.map((field) => (record as Record<string, unknown>)[field]),
-  );
+  const rows = records.map((record) => header.map((field) => record[field]));
   const text = (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
   await terminal.write(dress.isTerminal ? printableLines(text) : text);
 }

@@ -1,8 +1,9 @@
 import type { Shape } from '../profiles/format.ts';
+import { fieldsIn, isFields, textIn, toJson } from '../wire/reading.ts';
 import { withFields } from './fields.ts';
 import { filtered, json, line, writeArray, writeRows } from './machine.ts';
-import { printable, printableLines } from './printable.ts';
-import type { Dress, ListResult, RecordResult, Result, Row } from './result.ts';
+import { cell, printable, printableLines } from './printable.ts';
+import type { Dress, ListResult, RecordResult, Result, Row, Shown } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Result to stdout, in the shape asked for. */
@@ -19,21 +20,51 @@ export async function present(
     now,
   };
   if (result.kind === 'nothing') return;
-  if (result.kind === 'raw' && shape.jq === undefined)
+  const asked = result.kind === 'raw' && isTabular(shape) ? recordsIn(result) : result;
+  if (asked.kind === 'raw' && shape.jq === undefined)
     return terminal.write(
-      `${dress.isTerminal ? printableLines(result.text) : result.text}`.replace(/\n?$/, '\n'),
+      `${dress.isTerminal ? printableLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
     );
-  const shaped = shape.fields ? withFields(result, shape.fields, terminal) : result;
+  const shaped = shape.fields ? withFields(asked, shape.fields, terminal) : asked;
   if (shape.jq !== undefined) return filtered(terminal, shape.jq, shape.format, shaped);
   if (shaped.kind === 'raw' || shaped.kind === 'text') {
     const machine = shape.format === 'json' || shape.format === 'jsonl';
-    return terminal.write(`${machine ? JSON.stringify(shaped.text) : shaped.text}\n`);
+    return terminal.write(`${machine ? toJson(shaped.text) : shaped.text}\n`);
   }
   if (shape.format === 'csv' || shape.format === 'tsv')
     return writeRows(terminal, shape, shaped, dress);
   return shaped.kind === 'record'
     ? writeRecord(terminal, shape, shaped, dress)
     : writeList(terminal, shape, shaped, dress);
+}
+
+/** Whether records are wanted, of an answer that came as a text. */
+const isTabular = ({ format, fields, jq }: Shape) =>
+  jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
+
+/** The records in a text of the service: the items of a page, an array, an object; else the text. */
+function recordsIn(result: Extract<Shown, { kind: 'raw' }>): Shown {
+  let value: unknown;
+  try {
+    value = JSON.parse(result.text);
+  } catch {
+    return result; // no JSON: it has no fields
+  }
+  const items = Array.isArray(value) ? value : fieldsIn(value).items;
+  if (Array.isArray(items)) {
+    const id = (item: unknown) => textIn(fieldsIn(item).uid) ?? '';
+    return {
+      kind: 'list',
+      pages: [items.map(fieldsIn)],
+      columns: [],
+      id,
+      empty: '',
+      alwaysJson: true,
+    };
+  }
+  if (!isFields(value)) return result;
+  const rows = Object.entries(value).map(([field, each]): Row => [field, cell(each)]);
+  return { kind: 'record', record: value, id: textIn(value.uid) ?? '', view: () => rows };
 }
 
 async function writeRecord(

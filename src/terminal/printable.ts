@@ -1,3 +1,5 @@
+import { textIn, timeIn, toJson } from '../wire/reading.ts';
+
 /**
  * Control characters of every kind that can drive a terminal or reorder its text: C0, DEL, C1, and
  * Unicode's line and direction controls.
@@ -15,8 +17,9 @@ export function printable(text: string): string {
   });
 }
 
-/** Many lines, safe to show: line ends stay. */
-export const printableLines = (text: string) => text.split('\n').map(printable).join('\n');
+/** Many lines, safe to show: line ends and tabs stay. */
+export const printableLines = (text: string) =>
+  text.replace(/[^\n\t]+/g, (words) => printable(words));
 
 /** JSON text that says the same with every such character spelled out. */
 export const printableJson = (json: string) =>
@@ -30,9 +33,7 @@ export function cell(value: unknown): string {
   // Slugs and the like read best as a list.
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
     return value.map(cell).join(', ');
-  if (typeof value === 'string') return printable(value);
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return printable(JSON.stringify(value));
+  return printable(textIn(value) ?? toJson(value));
 }
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -52,10 +53,13 @@ export function duration(seconds: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** `just now`, `5 minutes ago`, `in 3 hours`; days past a month give the date. */
-export function when(timestamp: string, now: number): string {
-  const then = Date.parse(timestamp);
-  if (Number.isNaN(then)) return printable(timestamp);
+/**
+ * `just now`, `5 minutes ago`, `in 3 hours`; days past a month give the date. What is no timestamp is
+ * shown as it came.
+ */
+export function when(timestamp: unknown, now: number): string {
+  const then = timeIn(timestamp);
+  if (then === undefined) return cell(timestamp);
   const seconds = Math.abs(now - then) / 1000;
   if (seconds < 45) return 'just now';
   const [unit, size] = (

@@ -1,8 +1,9 @@
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { printable } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 
 const declined = () =>
-  new MediactlError('declined; nothing was changed', {
+  new MediactlError('nothing was changed', {
     code: 'declined',
     exitCode: exitCodes.interrupted,
   });
@@ -19,7 +20,8 @@ async function ask(terminal: Terminal, question: string, hidden: boolean): Promi
     import('node:readline'),
     import('node:stream'),
   ]);
-  terminal.stderr.write(question);
+  // Names of the service stand in questions: they must not rewrite them.
+  terminal.stderr.write(terminal.redactor.redact(printable(question)));
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({
     input: terminal.stdin,

@@ -5,8 +5,14 @@ const patterns: [RegExp, string][] = [
   [/(authorization:\s*\w+\s+)[^\s"']+/gi, `$1${mask}`],
   [/(bearer\s+)[^\s"']+/gi, `$1${mask}`],
   [/("?(?:playback_)?token"?\s*[:=]\s*"?)[^"&\s,}]+/gi, `$1${mask}`],
+  // Parts of a URL that sign it, whichever store or delivery network made them.
   [
-    /([?&](?:signature|sig|token|expires|x-amz-[a-z-]+|policy|key-pair-id)=)[^&\s"']+/gi,
+    /([?&](?:signature|sig|token|access_token|auth|jwt|hdnea|hdnts|expires|exp|st|se|sv|policy|key-pair-id|api_?key|x-(?:amz|goog|oss|cos)-[a-z-]+)=)[^&\s"']+/gi,
+    `$1${mask}`,
+  ],
+  // Headers that carry a secret, in a trace.
+  [
+    /^([ \t]*(?:[a-z-]*cookie|[a-z-]*api-?key|x-[a-z-]*(?:token|secret|signature)[a-z-]*):[ \t]*).+$/gim,
     `$1${mask}`,
   ],
 ];
@@ -22,9 +28,9 @@ export class Redactor {
 
   redact(text: string): string {
     let safe = text;
-    for (const secret of this.#secrets) {
-      safe = safe.replaceAll(secret, mask).replaceAll(encodeURIComponent(secret), mask);
-    }
+    for (const secret of this.#secrets)
+      for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
+        safe = safe.replaceAll(form, mask);
     for (const [pattern, replacement] of patterns) safe = safe.replace(pattern, replacement);
     return safe;
   }

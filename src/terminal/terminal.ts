@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { printableLines } from './printable.ts';
 import { Redactor } from './redaction.ts';
 
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
@@ -100,12 +101,20 @@ export class Terminal {
       });
   }
 
-  /** A line beside the result: a notice, a warning, a hint. Secrets are masked. */
+  /**
+   * Lines beside the result: a notice, a hint. Secrets are masked, and whatever could drive the
+   * terminal is spelled out, whoever's words they are.
+   */
   say(text: string): void {
+    this.sayStyled(printableLines(text));
+  }
+
+  /** The same for lines that carry colours of our own: words of others in them must be printable. */
+  sayStyled(text: string): void {
     this.stderr.write(`${this.redactor.redact(text)}\n`);
   }
 
   warn(text: string): void {
-    this.say(`${this.colors(this.stderr).yellow('warning:')} ${text}`);
+    this.sayStyled(`${this.colors(this.stderr).yellow('warning:')} ${printableLines(text)}`);
   }
 }

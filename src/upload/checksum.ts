@@ -31,12 +31,17 @@ export async function openWasmChecksum(): Promise<Checksum> {
   };
 }
 
-/** Whether `X-Checksum-Blake3` names this digest: hex or base64, either case (A18). */
-export function namesDigest(header: string, hexDigest: string): boolean {
-  const value = header.trim();
-  return (
-    value.toLowerCase() === hexDigest ||
-    Buffer.from(value, 'base64').toString('hex') === hexDigest ||
-    Buffer.from(value, 'base64url').toString('hex') === hexDigest
-  );
+/**
+ * The digest that a header or field names, in lower-case hex: as hex or base64, quoted or with the
+ * algorithm's name before it (A18). Undefined for what is no BLAKE3 of 256 bits.
+ */
+export function digestIn(text: string | undefined): string | undefined {
+  // A proxy may have repeated it.
+  const told = new Set(text?.split(',').map((each) => each.trim()));
+  const [only = ''] = told;
+  if (told.size !== 1) return undefined;
+  const value = only.replace(/^"(.*)"$/, '$1').replace(/^(?:blake3[:=-]|0x)/i, '');
+  if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase();
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) return undefined;
+  return Buffer.from(value.replaceAll('-', '+').replaceAll('_', '/'), 'base64').toString('hex');
 }

@@ -1,81 +1,101 @@
 import type { Api } from '../api/api.ts';
 import type { CreatedSession } from '../api/upload-sessions.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
-import { statusMeans } from '../wire/assumptions.ts';
-import type { Asset } from '../wire/types.ts';
-import { isCorrupt, type Journal, type JournalEntry } from './journal.ts';
+import { MediactlError } from '../errors.ts';
+import { sessionLifetimeMs, type UploadMetadata } from '../wire/tus.ts';
+import type { Intended, Open } from './journal-entry.ts';
+import { sentAhead } from './send-file.ts';
+import { isForeign } from './session-gone.ts';
+import type { UploadRun } from './upload-run.ts';
 
 const maxTries = 10;
-/** Clocks of this machine and the service may differ. */
-const clockSkewMs = 5 * 60_000;
 
 /**
- * Creates the session. Repeated only after a 503, which says that nothing was made; every other
- * lost answer is left to the next run, which looks first.
+ * A new session, with its intent journaled before.
+ *
+ * @param earlier the session in whose place it comes, if any: where nothing is made, that stays known
  */
-export async function createSession(
+export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open> {
+  const { api, signal } = run.tools;
+  const { sizeBytes } = run.source;
+  const intended: Intended = { ...run.planned(), state: 'intended' };
+  await run.page.write(intended);
+  signal?.throwIfAborted();
+  try {
+    const created = await createSession(api, sizeBytes, run.metadata, signal);
+    const entry: Open = {
+      ...intended,
+      state: 'open',
+      session: {
+        uid: created.uid,
+        url: created.sessionUrl,
+        assetUid: created.assetUid,
+        expiresAt: created.expiresAt ?? dayFromNow(api),
+      },
+      offset: 0,
+      sentTo: sentAhead(0, sizeBytes),
+    };
+    run.sessionsCreated++;
+    run.resumedFrom = null;
+    await run.page.write(entry);
+    run.say({ event: 'created', asset_uid: created.assetUid, session_uid: created.uid });
+    return entry;
+  } catch (error) {
+    if (isForeign(error)) await run.page.forget();
+    else if (madeNothing(error)) await forgetIntent(run, earlier);
+    throw error;
+  }
+}
+
+/** What there was before is there again: an asset that is known, or the only copy of stdin. */
+async function forgetIntent(run: UploadRun, earlier: Open | undefined): Promise<void> {
+  if (earlier) await run.page.write(earlier);
+  else if (run.job.identity !== undefined) await run.page.write(run.planned());
+  else await run.page.forget();
+}
+
+/** "sessions expire after 24 hours" (§2), for a service that does not say when. */
+const dayFromNow = ({ transport }: Api) =>
+  new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
+
+/**
+ * Creates the session. Repeated only after the service's own 503, which says that nothing was made;
+ * every other lost answer is left to the next run, which looks first.
+ */
+async function createSession(
   { transport, uploadSessions }: Api,
-  { file, metadata }: JournalEntry,
+  sizeBytes: number,
+  metadata: UploadMetadata,
   signal?: AbortSignal,
 ): Promise<CreatedSession> {
   for (let tries = 1; ; tries++) {
     try {
-      return await uploadSessions.create(file.sizeBytes, metadata);
+      return await uploadSessions.create(sizeBytes, metadata, signal);
     } catch (error) {
-      if (!(error instanceof MediactlError) || error.explanation.status !== 503) throw error;
-      if (tries >= maxTries) throw error;
+      if (!isStorageUnavailable(error) || tries >= maxTries) throw error;
       await transport.waitBeforeRetry(tries - 1, error, signal);
     }
   }
 }
 
+/** "503 storage not configured or temporarily unavailable, text/plain" (§4): a gateway's is none. */
+const isStorageUnavailable = (error: unknown): error is MediactlError =>
+  error instanceof MediactlError &&
+  error.explanation.status === 503 &&
+  error.explanation.isPlainText === true;
+
+/** Statuses by which a service, or a gateway before it, refuses a request before it acts on it. */
+const refusals = new Set([
+  ...[400, 401, 402, 403, 404, 405, 407, 410, 411, 412, 413, 414, 415, 417, 421, 422, 426, 429],
+  ...[431, 451, 501, 505, 507, 511],
+]);
+
 /** Whether a failed creation surely made nothing, so that its intent may be forgotten. */
-export function madeNothing(error: unknown): boolean {
+function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status, code } = error.explanation;
   return (
-    code === 'refused' ||
-    code === 'tls' ||
-    (status !== undefined && status >= 400 && status !== 500 && status !== 502 && status !== 504)
+    ['refused', 'unreachable', 'tls', 'proxy'].includes(code) ||
+    isStorageUnavailable(error) ||
+    (status !== undefined && refusals.has(status))
   );
 }
-
-/**
- * What a creation whose answer was lost may have left: assets of that name, made since, still
- * without their bytes, and not those of other uploads under way here. A search, not a guess; the
- * caller says what was found and asks.
- */
-export async function findOrphans(
-  { assets }: Api,
-  journal: Journal,
-  entry: JournalEntry,
-): Promise<Asset[]> {
-  const others = await journal.list();
-  const known = new Set(others.map((other) => !isCorrupt(other) && other.session?.assetUid));
-  const { filename, asset_name } = entry.metadata;
-  const stem = filename.replace(/\.[^.]+$/, '');
-  const names = asset_name === undefined ? [filename, stem] : [asset_name];
-  const since = Date.parse(entry.intendedAt) - clockSkewMs;
-  const found: Asset[] = [];
-  for await (const page of assets.list({ search: asset_name ?? stem }, { limit: 200 }))
-    found.push(
-      ...page.filter(
-        ({ uid, name, status, created_at }) =>
-          names.includes(name ?? '') &&
-          !known.has(uid) &&
-          statusMeans(status) === 'in progress' &&
-          (created_at === undefined || Date.parse(created_at) >= since),
-      ),
-    );
-  return found;
-}
-
-/** Said when an earlier attempt may have made an asset and nobody can be asked. */
-export const creationUnknown = (path: string, orphans: readonly Asset[], id: string) =>
-  new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
-    code: 'creation_unknown',
-    exitCode: exitCodes.usage,
-    reason: `the answer to its creation was lost; found since: ${orphans.map(({ uid }) => uid).join(', ')}`,
-    hint: `--yes makes a new asset and leaves the one found; mediactl uploads forget ${id} does the same for good`,
-    details: { asset_uids: orphans.map(({ uid }) => uid) },
-  });

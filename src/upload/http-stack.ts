@@ -3,7 +3,7 @@ import { errorFrom } from '../api/error-response.ts';
 import type { ApiResponse } from '../api/messages.ts';
 import type { Headers } from '../api/rate-limit.ts';
 import type { Transport } from '../api/transport.ts';
-import { uploadPurpose } from '../api/upload-sessions.ts';
+import { transferPurpose } from '../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { PrefixDigest } from './prefix-digest.ts';
 import type { FileSource } from './source.ts';
@@ -17,17 +17,21 @@ export type SessionState = {
   digest: PrefixDigest;
   /** True until the first answer: nothing has been sent to this session yet. */
   fresh: boolean;
+  /** No byte from here on was sent by an earlier run. */
+  sentTo: number;
   idleTimeoutMs: number;
   signal: AbortSignal | undefined;
   /** Bytes per second; undefined for as fast as it goes. */
   rateLimit: number | undefined;
+  /** Awaited before a byte up to `end` leaves. */
+  onSending(end: number): Promise<void>;
   /** Bytes were handed to the socket; `at` is where in the file they end. */
   onSent(count: number, at: number): void;
   /** An offset that the service confirmed; awaited before the next byte leaves. */
   onAcknowledged(offset: number, headers: Headers): Promise<void>;
 };
 
-/** Answers with one offset over and over are no progress; after this many it stops. */
+/** Answers that name no offset past those there were; after this many without progress it stops. */
 const stallLimit = 5;
 
 /**
@@ -37,12 +41,21 @@ const stallLimit = 5;
  */
 export class SessionHttpStack implements HttpStack {
   readonly #state: SessionState;
+  /** The highest offset that the service has confirmed. */
+  #highest = 0;
+  /** No byte from here on was handed to a socket in this run. */
+  #sentHere = 0;
   #stalled = 0;
   /** When the next piece may leave, under --limit-rate. */
   #dueAt = 0;
 
   constructor(state: SessionState) {
     this.#state = state;
+  }
+
+  /** Whether the file's last byte has been on its way. */
+  get isAllSent(): boolean {
+    return this.#sentHere >= this.#state.source.sizeBytes;
   }
 
   getName(): string {
@@ -81,10 +94,10 @@ export class SessionHttpStack implements HttpStack {
       url,
       headers,
       retry: 'pacing',
-      purpose: uploadPurpose,
+      purpose: transferPurpose,
       signal,
     });
-    if (response.status >= 300) throw errorFrom(response, uploadPurpose);
+    if (response.status >= 300) throw errorFrom(response, transferPurpose);
     return this.#acknowledge(response);
   }
 
@@ -95,8 +108,9 @@ export class SessionHttpStack implements HttpStack {
     chunk: Chunk,
     signal: AbortSignal,
   ) {
-    const { transport, digest, idleTimeoutMs } = this.#state;
+    const { transport, digest, idleTimeoutMs, onSending } = this.#state;
     await digest.catchUp(chunk.start);
+    await onSending(chunk.end);
     this.#state.fresh = false;
     const response = await transport.exchange({
       method: 'PATCH',
@@ -104,23 +118,29 @@ export class SessionHttpStack implements HttpStack {
       headers,
       body: { lengthBytes: chunk.size, open: () => this.#bytes(chunk, signal) },
       retry: 'pacing',
-      purpose: uploadPurpose,
+      purpose: transferPurpose,
       idleTimeoutMs,
       signal,
     });
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
-    if (response.status !== 409 && response.status >= 300) throw errorFrom(response, uploadPurpose);
+    if (response.status !== 409 && response.status >= 300)
+      throw errorFrom(response, transferPurpose);
     return this.#acknowledge(response, chunk);
   }
 
   async *#bytes({ start, end }: Chunk, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const { source, digest, rateLimit, onSent } = this.#state;
     let at = start;
-    for await (const block of source.read(start, end, digest.take.bind(digest)))
+    const reading = {
+      onRead: digest.take.bind(digest),
+      assertUnchanged: digest.assertUnchanged.bind(digest),
+    };
+    for await (const block of source.read(start, end, reading))
       for await (const bytes of rateLimit === undefined ? [block] : this.#paced(block, signal)) {
-        yield bytes;
         at += bytes.length;
+        this.#sentHere = Math.max(this.#sentHere, at);
+        yield bytes;
         onSent(bytes.length, at);
       }
   }
@@ -140,9 +160,9 @@ export class SessionHttpStack implements HttpStack {
   }
 
   async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
-    const { source, digest, onAcknowledged } = this.#state;
-    const offset = Number(response.headers['upload-offset'] ?? Number.NaN);
-    if (!Number.isSafeInteger(offset) || offset < 0)
+    const { source, digest, onAcknowledged, sentTo: sentBefore } = this.#state;
+    const offset = offsetIn(response.headers);
+    if (offset === undefined)
       throw broken(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
     if (offset > source.sizeBytes)
       throw broken(
@@ -150,20 +170,32 @@ export class SessionHttpStack implements HttpStack {
         response,
         exitCodes.integrity,
       );
-    if (chunk && response.status < 300 && offset > chunk.end)
+    const sentTo = Math.max(sentBefore, this.#sentHere);
+    if (offset > sentTo)
       throw broken(
-        `the service acknowledges byte ${offset}, and was sent ${chunk.end}`,
+        `the service acknowledges byte ${offset}, and was sent ${sentTo}`,
         response,
         exitCodes.integrity,
       );
-    if (chunk)
-      this.#stalled = response.status < 300 && offset > chunk.start ? 0 : this.#stalled + 1;
+    // An answer that goes back is no progress, however far the next ones get up to there again.
+    if (offset > this.#highest) {
+      this.#highest = offset;
+      this.#stalled = 0;
+    } else if (chunk && (response.status === 409 || offset <= chunk.start)) this.#stalled++;
     if (this.#stalled >= stallLimit)
-      throw broken(`the upload does not get past byte ${offset}`, response);
+      throw broken(`the upload does not get past byte ${this.#highest}`, response);
     await digest.catchUp(offset);
     await onAcknowledged(offset, response.headers);
     return answer(204, { ...response.headers, 'upload-length': `${source.sizeBytes}` });
   }
+}
+
+/** `Upload-Offset` (§4), which a proxy may have repeated; undefined where it tells no offset. */
+function offsetIn({ 'upload-offset': header = '' }: Headers): number | undefined {
+  const told = new Set(header.split(',').map((each) => each.trim()));
+  const [only = ''] = told;
+  if (told.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;
+  return Number(only);
 }
 
 const broken = (

@@ -9,6 +9,8 @@ export type UploadJob = {
   path: string;
   /** What to call it in events and errors, where the path says nothing to people (stdin). */
   label?: string | undefined;
+  /** What makes it the same file another day, where that is not its path (stdin): its content. */
+  identity?: string | undefined;
   workspace: string;
   folder?: string | undefined;
   /** The asset's name; the service takes the file's name otherwise. */
@@ -16,6 +18,7 @@ export type UploadJob = {
   /** The file's name as the service sees it, where it is not that of the path (stdin). */
   filename?: string | undefined;
   description?: string | undefined;
+  /** Media type. */
   contentType?: string | undefined;
 };
 
@@ -33,8 +36,8 @@ export type UploadOptions = {
 export type UploadTools = {
   api: Api;
   journal: Journal;
-  /** The profile's name and the hash of its key: whose upload this is. */
-  owner: { profile: string; keyHash: string };
+  /** The profile's name, to tell people whose upload it is. */
+  profile: string;
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
   /** Asks whether a new asset may be made; throws where the answer is no or nobody can be asked. */
@@ -43,6 +46,8 @@ export type UploadTools = {
 
 /** An upload that is whole on the service. */
 export type Uploaded = {
+  /** Of its page in the journal. */
+  id: string;
   assetUid: string;
   sessionUid: string;
   name: string;
@@ -51,10 +56,8 @@ export type Uploaded = {
   /** Offset from which this run went on; null where it began the session. */
   resumedFrom: number | null;
   blake3: string;
-  /** Null: the service named no checksum. */
+  /** Null: the service named no checksum to compare with. */
   verified: boolean | null;
-  /** Forgets the upload: called once nothing is left to do for it. */
-  forget(): Promise<void>;
 };
 
 /** "required keys filename and workspace_uid; optional keys …" (§4). */

@@ -1,5 +1,6 @@
 import { MediactlError } from '../errors.ts';
-import { isCorrupt, type Journal, type JournalEntry } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
 /**
  * One upload's page in the journal. Where the journal cannot be used it says so once, and the
@@ -10,7 +11,9 @@ export class JournalPage {
   readonly #id: string;
   readonly #notice: (message: string) => void;
   #works = true;
-  #written: Promise<void> = Promise.resolve();
+  /** What is to be written next; a newer state takes the place of one that nobody began to write. */
+  #next: JournalEntry | undefined;
+  #writing: Promise<void> | undefined;
 
   constructor(journal: Journal, id: string, notice: (message: string) => void) {
     this.#journal = journal;
@@ -23,7 +26,7 @@ export class JournalPage {
     try {
       const release = await this.#journal.lock(this.#id);
       return async () => {
-        await this.#written;
+        await this.#writing;
         await release();
       };
     } catch (error) {
@@ -33,28 +36,34 @@ export class JournalPage {
     }
   }
 
-  /** What an earlier run left; an unreadable page is put aside, and said. */
-  async read(): Promise<JournalEntry | undefined> {
-    const found = await this.#journal.read(this.#id);
-    if (!found || !isCorrupt(found)) return found;
-    const aside = await this.#journal.setAside(this.#id).catch(() => found.path);
-    this.#notice(
-      `the journal of an earlier attempt is unreadable (${found.reason}); kept as ${aside}; starting anew`,
-    );
-    return undefined;
+  /** What an earlier run left. */
+  read(): Promise<JournalEntry | CorruptEntry | undefined> {
+    return this.#journal.read(this.#id);
   }
 
-  /** Resolves once this state is on disk; states are written in order. */
+  /** Moves an unreadable page out of the way, and says where. */
+  async setAside({ path, reason }: CorruptEntry): Promise<void> {
+    const aside = await this.#journal.setAside(this.#id).catch(() => path);
+    this.#notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
+  }
+
+  /** Resolves once this state, or a newer one, is on disk. */
   write(entry: JournalEntry): Promise<void> {
-    const state = structuredClone(entry);
-    this.#written = this.#written.then(async () => {
-      if (this.#works) await this.#journal.write(state).catch((error) => this.#failed(error));
-    });
-    return this.#written;
+    this.#next = structuredClone(entry);
+    this.#writing ??= this.#writeAll();
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    for (let state = this.#next; state && this.#works; state = this.#next) {
+      this.#next = undefined;
+      await this.#journal.write(state).catch((error) => this.#failed(error));
+    }
+    this.#writing = undefined;
   }
 
   async forget(): Promise<void> {
-    await this.#written;
+    await this.#writing;
     await this.#journal.remove(this.#id).catch((error) => this.#failed(error));
   }
 

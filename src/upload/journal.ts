@@ -1,96 +1,64 @@
-import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { tryLock } from '../lock.ts';
-import type { Processes } from '../processes.ts';
-import type { UploadMetadata } from '../wire/tus.ts';
-import type { Prefix } from './prefix-digest.ts';
-import type { FileIdentity } from './source.ts';
+import { tryLock, whileLocked } from '../lock.ts';
+import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './journal-entry.ts';
 
-/** One upload that this machine has begun and not seen through. */
-export type JournalEntry = {
-  version: 1;
-  id: string;
-  path: string;
-  realPath: string;
-  file: FileIdentity;
-  baseUrl: string;
-  profile: string;
-  /** SHA-256 of the API key; the key itself is never here. */
-  keyHash: string;
-  metadata: UploadMetadata;
-  /** ISO 8601: when the creation was about to be sent. */
-  intendedAt: string;
-  /** Absent while the answer to the creation is not known. */
-  session?: { uid: string; url: string; assetUid: string; expiresAt: string };
-  /** Acknowledged by the service. */
-  offset: number;
-  /** The newest acknowledged offset whose digest is known. */
-  prefix?: Prefix;
-  /** What the check of the whole file said, once the last byte is acknowledged. */
-  verified?: boolean | null;
-  /** `X-Checksum-Blake3` as it came, where it differs. */
-  serviceBlake3?: string;
-};
+/** Locks are taken and left within a millisecond. */
+const gateWaitMs = 10_000;
+/** A page is a few hundred bytes. */
+const largestPage = 1024 * 1024;
 
-/** What makes two uploads the same upload. */
-export type UploadKey = Pick<JournalEntry, 'baseUrl' | 'keyHash' | 'realPath' | 'metadata'>;
-
-export const hashKey = (apiKey: string) => createHash('sha256').update(apiKey).digest('hex');
-
-/** A short, stable name for an upload: the same command finds its own entry again. */
-export const uploadId = ({ baseUrl, keyHash, realPath, metadata }: UploadKey) =>
-  createHash('sha256')
-    .update(JSON.stringify([baseUrl, keyHash, realPath, Object.entries(metadata).sort()]))
-    .digest('hex')
-    .slice(0, 16);
-
-export type CorruptEntry = { id: string; path: string; reason: string };
-
-/** The uploads under way, a file each, in a folder of their own (0700, files 0600). */
+/**
+ * The uploads under way, a page each, in a folder of their own (0700, files 0600). Of an upload ID
+ * there are `ID.json`, and while a process has it in hand `ID.lock`, `ID.pid` and `ID.json.tmp`.
+ */
 export class Journal {
   readonly directory: string;
-  readonly #processes: Processes;
+  readonly #gatePath: string;
+  readonly #pid: number;
 
-  constructor(stateDir: string, processes: Processes) {
+  /** @param pid of this process, told to others that want the same upload */
+  constructor(stateDir: string, pid: number) {
     this.directory = join(stateDir, 'uploads');
-    this.#processes = processes;
+    this.#gatePath = join(stateDir, 'uploads.lock');
+    this.#pid = pid;
   }
 
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
     const path = this.#path(id);
-    let text: string;
     try {
-      text = await readFile(path, 'utf8');
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : { id, path, reason: message };
-    }
-    try {
-      const entry = JSON.parse(text) as JournalEntry;
-      if (isEntry(entry)) return entry;
-      return { id, path, reason: 'it is not an upload that this version knows' };
+      const text = await textOf(path);
+      return text === undefined ? undefined : entryIn(text, id, path);
     } catch (error) {
       return { id, path, reason: (error as Error).message };
     }
   }
 
   async list(): Promise<(JournalEntry | CorruptEntry)[]> {
-    const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-      throw error;
-    });
-    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5));
-    const entries = await Promise.all(ids.map((id) => this.read(id)));
-    return entries.filter((entry) => entry !== undefined);
+    const entries: (JournalEntry | CorruptEntry)[] = [];
+    for (const id of await this.#ids('.json')) {
+      const entry = await this.read(id);
+      if (entry) entries.push(entry);
+    }
+    return entries;
   }
 
   /** Whole or not at all: a temporary file, fsync, rename, and fsync of the folder. */
   async write(entry: JournalEntry): Promise<void> {
     await this.#makeDirectory();
     const path = this.#path(entry.id);
-    const temporary = `${path}.${this.#processes.pid}.tmp`;
+    const temporary = `${path}.tmp`;
     try {
       const handle = await open(temporary, 'w', 0o600);
       try {
@@ -109,22 +77,76 @@ export class Journal {
   }
 
   async remove(id: string): Promise<void> {
-    await rm(this.#path(id), { force: true });
+    await rm(this.#path(id), { force: true }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTDIR') throw error; // there is no journal, and so no page
+    });
   }
 
-  /** Moves an unreadable entry out of the way, and says where. */
+  /** What is whole has been told: it is kept until the rest of its job is done too. */
+  async settle(id: string): Promise<void> {
+    const entry = await this.read(id);
+    if (entry && !isCorrupt(entry) && entry.state === 'whole')
+      await this.write({ ...entry, state: 'settled' });
+  }
+
+  /** Moves an unreadable page out of the way, and says where. */
   async setAside(id: string): Promise<string> {
     const aside = `${this.#path(id)}.corrupt`;
     await rename(this.#path(id), aside);
     return aside;
   }
 
-  /** @throws MediactlError `already_uploading` */
+  /**
+   * Takes an upload in hand.
+   *
+   * @returns what lets go of it again
+   * @throws MediactlError `already_uploading` where another process has it
+   */
   async lock(id: string): Promise<() => Promise<void>> {
     await this.#makeDirectory();
-    const lock = await tryLock(join(this.directory, `${id}.lock`), this.#processes);
-    if ('release' in lock) return lock.release;
-    throw alreadyUploading(lock.heldBy);
+    const lockPath = join(this.directory, `${id}.lock`);
+    const pidPath = join(this.directory, `${id}.pid`);
+    return this.#whileGateIsHeld(async () => {
+      const lock = await tryLock(lockPath);
+      if (!lock) throw alreadyUploading(await readFile(pidPath, 'utf8').catch(() => ''));
+      await writeFile(pidPath, String(this.#pid), { mode: 0o600 });
+      return () =>
+        this.#whileGateIsHeld(async () => {
+          await rm(pidPath, { force: true });
+          await rm(lockPath, { force: true });
+          lock.release();
+        });
+    });
+  }
+
+  /** Removes what killed processes left beside the pages. */
+  async sweep(): Promise<void> {
+    const left = await this.#ids('.lock');
+    for (const id of left) {
+      const release = await this.lock(id).catch((error) => {
+        if (error instanceof MediactlError) return undefined; // somebody has it
+        throw error;
+      });
+      if (!release) continue;
+      await rm(`${this.#path(id)}.tmp`, { force: true });
+      await release();
+    }
+  }
+
+  /** Lock files come and go under one that stays: nobody opens one that is about to be removed. */
+  #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {
+    const busy = () => alreadyUploading('');
+    return whileLocked({ path: this.#gatePath, waitMs: gateWaitMs, busy }, work);
+  }
+
+  async #ids(ending: string): Promise<string[]> {
+    const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+      throw error;
+    });
+    return names
+      .filter((name) => name.endsWith(ending))
+      .map((name) => name.slice(0, -ending.length));
   }
 
   async #makeDirectory(): Promise<void> {
@@ -136,32 +158,44 @@ export class Journal {
   }
 }
 
-const alreadyUploading = (pid: number | undefined) =>
-  new MediactlError(`already uploading${pid === undefined ? '' : `, pid ${pid}`}`, {
+/** The text of a page; undefined where there is none. @throws Error where it is none, or cannot be read */
+async function textOf(path: string): Promise<string | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe may have no writer
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+  try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size > largestPage)
+      throw new Error('it is no page of the journal');
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What a page says; of one that is damaged, what can still be made out. */
+function entryIn(text: string, id: string, path: string): JournalEntry | CorruptEntry {
+  let reason = 'it is not an upload that this version knows';
+  try {
+    const entry: unknown = JSON.parse(text);
+    if (isEntry(entry) && entry.id === id) return entry;
+  } catch (error) {
+    reason = (error as Error).message;
+  }
+  const found = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
+  return { id, path, reason, assetUid: found('assetUid'), begunAt: found('begunAt') };
+}
+
+const alreadyUploading = (pid: string) =>
+  new MediactlError(`already uploading${pid === '' ? '' : `, pid ${pid}`}`, {
     code: 'already_uploading',
     exitCode: exitCodes.rejected,
     reason: 'another mediactl process has this upload in hand',
     hint: 'let it finish, or stop it and run the same command again to go on',
     retryable: true,
   });
-
-export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptEntry =>
-  'reason' in entry;
-
-function isEntry(value: unknown): value is JournalEntry {
-  const entry = value as JournalEntry | null;
-  return (
-    entry?.version === 1 &&
-    typeof entry.id === 'string' &&
-    typeof entry.path === 'string' &&
-    typeof entry.baseUrl === 'string' &&
-    typeof entry.realPath === 'string' &&
-    typeof entry.offset === 'number' &&
-    typeof entry.file?.sizeBytes === 'number' &&
-    typeof entry.metadata?.filename === 'string' &&
-    (entry.session === undefined ||
-      [entry.session.url, entry.session.uid, entry.session.assetUid].every(
-        (each) => typeof each === 'string',
-      ))
-  );
-}

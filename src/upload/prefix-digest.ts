@@ -1,4 +1,4 @@
-import type { Checksum } from './checksum.ts';
+import { type Checksum, openChecksum } from './checksum.ts';
 import { changed, type FileSource } from './source.ts';
 
 /** BLAKE3 of the first `offset` bytes, in hex. */
@@ -55,9 +55,28 @@ export class PrefixDigest {
     await this.#readUpTo(offset);
   }
 
+  /**
+   * The file is still the one that this digest is of.
+   *
+   * @throws MediactlError `file_changed`, `file_gone`
+   */
+  assertUnchanged(): Promise<void> {
+    return this.#source.assertUnchanged(() => this.#assertSameContent());
+  }
+
+  async #assertSameContent(): Promise<void> {
+    const { offset, blake3 } = this.current();
+    const again = await openChecksum();
+    for await (const bytes of this.#source.read(0, offset, { assertUnchanged: async () => {} }))
+      again.update(bytes);
+    if (again.digest() !== blake3)
+      throw changed(this.#source.path, 'it was written to, and its time of writing put back');
+  }
+
   async #readUpTo(offset: number): Promise<void> {
     if (offset <= this.#offset) return;
-    for await (const bytes of this.#source.read(this.#offset, offset))
-      this.take(this.#offset, bytes);
+    // By its place: bytes that an aborted request read ahead may still arrive in between.
+    const onRead = this.take.bind(this);
+    for await (const _bytes of this.#source.read(this.#offset, offset, { onRead }));
   }
 }

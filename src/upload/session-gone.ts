@@ -1,22 +1,94 @@
+import type { AssetsApi } from '../api/assets.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { isUnfinished, statusMeans } from '../wire/assumptions.ts';
+import type { Open } from './journal-entry.ts';
 
 const statusOf = (error: unknown) =>
   error instanceof MediactlError ? error.explanation.status : undefined;
 
-/** The service no longer knows the session: 404, or 410. */
+/** The service does not know it: 404, or 410. */
 export const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
+
+/** A transfer that ended because the service does not know the session, and how far it was. */
+export class SessionGone extends Error {
+  readonly underlying: MediactlError;
+  /** The session answered before, in this run. */
+  readonly wasThere: boolean;
+  /** Every byte of the file has been on its way. */
+  readonly isAllSent: boolean;
+
+  constructor(underlying: unknown, wasThere: boolean, isAllSent: boolean) {
+    super('the upload session is gone');
+    this.underlying = underlying as MediactlError;
+    this.wasThere = wasThere;
+    this.isAllSent = isAllSent;
+  }
+}
+
+/**
+ * What the asset of a session that is gone holds, as the service tells it: the file, not all of it,
+ * nothing since it is gone itself, or nobody can tell.
+ */
+export type Held = 'whole' | 'unfinished' | 'gone' | 'unknown';
+
+/** @param isAllSent whether every byte had been on its way when the session was last used */
+export async function heldBy(
+  assets: AssetsApi,
+  { session, offset, sentTo, file }: Open,
+  isAllSent: boolean,
+): Promise<Held> {
+  let status: unknown;
+  try {
+    status = (await assets.get(session.assetUid)).status;
+  } catch (error) {
+    if (isSessionGone(error)) return 'gone';
+    // The key may write and not read: nothing is known of the asset.
+    if (statusOf(error) === 403) return 'unknown';
+    throw error;
+  }
+  if (isUnfinished(status)) return 'unfinished';
+  if (statusMeans(status) === 'ready' || isAllSent || offset === file.sizeBytes) return 'whole';
+  // It is being processed, or has been called so from its creation on.
+  const isInProgress = statusMeans(status) === 'in progress';
+  return isInProgress && sentTo >= file.sizeBytes ? 'unknown' : 'unfinished';
+}
 
 /** The creation was answered, with a location that is not gone to. */
 export const isForeign = (error: unknown) =>
   error instanceof MediactlError && error.explanation.code === 'foreign_origin';
 
-/** Said with --on-expired fail, and why an upload starts anew without it. */
-export const expired = (assetUid: string, underlying?: unknown) =>
-  new MediactlError(`the upload session is gone; asset ${assetUid} stays unfinished`, {
-    code: 'session_expired',
+const gone = (
+  { session }: Open,
+  code: string,
+  explanation: { reason: string; hint: string; underlying: unknown },
+) =>
+  new MediactlError(`the upload session of asset ${session.assetUid} is gone`, {
+    code,
     exitCode: exitCodes.notFound,
-    reason: 'upload sessions expire after 24 hours',
+    details: { asset_uid: session.assetUid },
+    ...explanation,
+  });
+
+/** Said with --on-expired fail. */
+export const expired = (entry: Open, underlying: unknown) =>
+  gone(entry, 'session_expired', {
+    reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
     hint: 'run the same command without --on-expired fail to start anew',
-    details: { asset_uid: assetUid },
+    underlying,
+  });
+
+/** The service does not know a session that it has just made: starting anew would make asset after asset. */
+export const refusedSession = (entry: Open, underlying: unknown) =>
+  gone(entry, 'session_refused', {
+    reason: 'the service made it, and did not know it the first time it was used',
+    hint: `check the base URL and any proxy on the way, then run the same command again; mediactl uploads forget ${entry.id} gives that asset up`,
+    underlying,
+  });
+
+/** The asset may hold the whole file, and nobody can tell. */
+export const maybeWhole = (entry: Open, underlying: unknown) =>
+  gone(entry, 'session_unknown', {
+    reason: 'the last answer was lost, and the asset does not tell whether it holds the whole file',
+    hint: `mediactl assets get ${entry.session.assetUid}; --yes starts anew and leaves that asset`,
     underlying,
   });

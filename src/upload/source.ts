@@ -2,10 +2,21 @@ import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /** What tells a file from another, and from its own later self. */
-export type FileIdentity = { dev: string; ino: string; sizeBytes: number; mtimeNs: string };
+export type FileIdentity = {
+  dev: string;
+  ino: string;
+  sizeBytes: number;
+  mtimeNs: string;
+  /** Of the inode: moves with every write, and with a change of mode or name too. */
+  ctimeNs: string;
+};
 
-export const isSame = (a: FileIdentity, b: FileIdentity) =>
-  a.dev === b.dev && a.ino === b.ino && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
+/** Nobody wrote to it meanwhile. Device numbers may change at a reboot, and are left out. */
+export const isUntouched = (a: FileIdentity, b: FileIdentity) =>
+  a.ino === b.ino &&
+  a.sizeBytes === b.sizeBytes &&
+  a.mtimeNs === b.mtimeNs &&
+  a.ctimeNs === b.ctimeNs;
 
 /** Read size matters more than the HTTP library: 64 KiB reads ran at half the speed. */
 const readBytes = 2 * 1024 * 1024;
@@ -14,14 +25,14 @@ const readBytes = 2 * 1024 * 1024;
 export class FileSource {
   readonly path: string;
   readonly realPath: string;
-  readonly identity: FileIdentity;
   readonly #handle: FileHandle;
+  #identity: FileIdentity;
   #ring: Buffer[] | undefined;
 
   private constructor(path: string, realPath: string, identity: FileIdentity, handle: FileHandle) {
     this.path = path;
     this.realPath = realPath;
-    this.identity = identity;
+    this.#identity = identity;
     this.#handle = handle;
   }
 
@@ -31,28 +42,38 @@ export class FileSource {
       const found = await stat(path); // before open: opening a FIFO would wait for its writer
       if (!found.isFile()) throw notAFile(path, found.isDirectory());
       const handle = await open(path, 'r');
-      return new FileSource(path, await realpath(path), await identify(handle), handle);
+      try {
+        const identity = await identify(handle);
+        await assertEndsThere(path, handle, identity.sizeBytes);
+        return new FileSource(path, await realpath(path), identity, handle);
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
     } catch (error) {
       throw error instanceof MediactlError ? error : unreadable(path, error);
     }
   }
 
+  /** As it was when it was opened, or last found to hold the same. */
+  get identity(): FileIdentity {
+    return this.#identity;
+  }
+
   get sizeBytes(): number {
-    return this.identity.sizeBytes;
+    return this.#identity.sizeBytes;
   }
 
   /**
    * The bytes [start, end), in buffers of 2 MiB, one read ahead of its consumer. The file is looked
    * at once more before the last buffer is handed over, so a changed file never completes a chunk.
    *
-   * @param onRead called with each buffer and its place as soon as it is filled: while the one
-   *   before it is still on its way
    * @throws MediactlError `file_changed` (13), `file_gone` (1)
    */
   async *read(
     start: number,
     end: number,
-    onRead: (at: number, bytes: Buffer) => void = () => {},
+    { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: Reading = {},
   ): AsyncGenerator<Buffer> {
     // Three buffers in turn: one with the socket, one with the consumer, one being filled. They go
     // back only from a reading that came to its end: an aborted request may still hold one.
@@ -72,7 +93,7 @@ export class FileSource {
       const filled = await next;
       at += filled.length;
       if (at < end) next = fill(at, turn);
-      else await this.assertUnchanged();
+      else await assertUnchanged();
       yield filled;
     }
     this.#ring = ring;
@@ -87,17 +108,25 @@ export class FileSource {
     return buffer.subarray(0, length);
   }
 
-  /** @throws MediactlError when the path no longer leads to the same bytes */
-  async assertUnchanged(): Promise<void> {
+  /**
+   * @param assertSameContent for a file whose times of change alone moved: another mode or name, or a
+   *   write whose time was put back. Without it, that is no change.
+   * @throws MediactlError when the path no longer leads to the same bytes
+   */
+  async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
     const now = await identify(this.#handle);
-    if (now.sizeBytes !== this.identity.sizeBytes)
+    const before = this.#identity;
+    if (now.sizeBytes !== before.sizeBytes)
       throw changed(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
-    if (now.mtimeNs !== this.identity.mtimeNs) throw changed(this.path, 'it was written to');
+    if (now.mtimeNs !== before.mtimeNs) throw changed(this.path, 'it was written to');
     const there = await stat(this.path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'ENOENT' ? gone(this.path) : unreadable(this.path, error);
     });
-    if (String(there.ino) !== this.identity.ino || String(there.dev) !== this.identity.dev)
+    if (String(there.ino) !== before.ino || String(there.dev) !== before.dev)
       throw changed(this.path, 'another file took its place');
+    if (now.ctimeNs === before.ctimeNs) return;
+    await assertSameContent();
+    this.#identity = now;
   }
 
   close(): Promise<void> {
@@ -105,14 +134,29 @@ export class FileSource {
   }
 }
 
+/** What somebody who reads wants to be told, and asked. */
+export type Reading = {
+  /** Called with each buffer and its place as soon as it is filled: while the one before is on its way. */
+  onRead?: (at: number, bytes: Buffer) => void;
+  /** Called before the last buffer is handed over; throws where the file is another by now. */
+  assertUnchanged?: () => Promise<void>;
+};
+
 async function identify(handle: FileHandle): Promise<FileIdentity> {
-  const { dev, ino, size, mtimeNs } = await handle.stat({ bigint: true });
+  const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
   return {
     dev: String(dev),
     ino: String(ino),
     sizeBytes: Number(size),
     mtimeNs: String(mtimeNs),
+    ctimeNs: String(ctimeNs),
   };
+}
+
+/** /proc and some FUSE file systems tell a size of 0 for files that hold something. */
+async function assertEndsThere(path: string, handle: FileHandle, sizeBytes: number): Promise<void> {
+  const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, sizeBytes);
+  if (bytesRead > 0) throw longerThanTold(path, sizeBytes);
 }
 
 export const changed = (path: string, reason: string) =>
@@ -141,6 +185,14 @@ const notAFile = (path: string, isDirectory: boolean) =>
     hint: isDirectory
       ? `mediactl upload -r ${path}, for the files in it`
       : `mediactl upload - --name NAME < ${path}, which spools it first`,
+  });
+
+const longerThanTold = (path: string, sizeBytes: number) =>
+  new MediactlError(`${path} holds more than the ${sizeBytes} bytes that it claims`, {
+    code: 'not_a_file',
+    exitCode: exitCodes.usage,
+    reason: 'the length must be known before an upload starts',
+    hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
 
 function unreadable(path: string, error: unknown): MediactlError {

@@ -1,5 +1,6 @@
 import { MediactlError } from '../errors.ts';
 import { type Chunk, SessionHttpStack, type SessionState } from './http-stack.ts';
+import { isSessionGone, SessionGone } from './session-gone.ts';
 
 /** Failures in a row without one more acknowledged byte, before an upload is given up for now. */
 const maxTries = 10;
@@ -8,7 +9,8 @@ const maxTries = 10;
  * Moves the file's bytes to an existing session, over broken connections and failing servers, until
  * all are acknowledged.
  *
- * @throws MediactlError when it had to stop; the session can be resumed unless it says otherwise
+ * @throws SessionGone where the service does not know the session
+ * @throws MediactlError when it had to stop; the session can be resumed
  */
 export async function transfer(
   sessionUrl: string,
@@ -31,6 +33,7 @@ export async function transfer(
       return await runTus(sessionUrl, chunkBytes, state, stack);
     } catch (error) {
       signal?.throwIfAborted();
+      if (isSessionGone(error)) throw new SessionGone(error, acknowledged >= 0, stack.isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
       if (++failures >= maxTries) throw error;
       await transport.waitBeforeRetry(failures - 1, error, signal);

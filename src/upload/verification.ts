@@ -1,11 +1,14 @@
+import type { Api } from '../api/api.ts';
 import type { Headers } from '../api/rate-limit.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { namesDigest, openChecksum } from './checksum.ts';
+import { textIn } from '../wire/reading.ts';
+import { type Checksum, digestIn, openChecksum } from './checksum.ts';
 import type { FileSource } from './source.ts';
 
-/** What the service's checksum says of the file; `lastChunkOnly` is a digest of less (A18). */
+/** What the service's checksum says of the file; `note` is why it says nothing. */
 export type Verdict =
-  | { verified: true | null; lastChunkOnly?: true }
+  | { verified: true }
+  | { verified: null; note?: string }
   | { verified: false; serviceBlake3: string };
 
 /**
@@ -21,12 +24,48 @@ export async function verify(
 ): Promise<Verdict> {
   const header = headers['x-checksum-blake3'];
   if (header === undefined) return { verified: null };
-  if (namesDigest(header, blake3)) return { verified: true };
-  const lastChunk = await openChecksum();
+  const told = digestIn(header);
+  if (told === undefined)
+    return {
+      verified: null,
+      note: `the service’s checksum cannot be read: ${header.slice(0, 80)}`,
+    };
+  if (told === blake3) return { verified: true };
+  const lastChunk: Checksum = await openChecksum();
   for await (const bytes of source.read(lastChunkStart, source.sizeBytes)) lastChunk.update(bytes);
-  if (namesDigest(header, lastChunk.digest())) return { verified: null, lastChunkOnly: true };
+  if (told === lastChunk.digest())
+    return { verified: null, note: 'the service’s checksum covers the last chunk only' };
   return { verified: false, serviceBlake3: header };
 }
+
+/**
+ * A second look, where the last answer was lost or told no checksum: the session and the asset's
+ * record may tell it too, though the specification promises neither.
+ */
+export async function lookAgain(
+  { uploadSessions, assets }: Api,
+  { url, assetUid }: { url: string; assetUid: string },
+  blake3: string,
+  signal: AbortSignal | undefined,
+): Promise<Verdict> {
+  const session = uploadSessions
+    .look(url, signal)
+    .then((headers) => headers?.['x-checksum-blake3']);
+  const told = [await unlessRefused(session)];
+  if (!told.some((each) => digestIn(each) === blake3)) {
+    const record = await unlessRefused(assets.get(assetUid));
+    for (const [field, value] of Object.entries(record ?? {}))
+      if (/blake3|checksum|digest|hash/i.test(field)) told.push(textIn(value));
+  }
+  return { verified: told.some((each) => digestIn(each) === blake3) ? true : null };
+}
+
+/** It was only a look: what cannot be had leaves the file unverified. */
+const unlessRefused = <T>(look: Promise<T>): Promise<T | undefined> =>
+  look.catch((error) => {
+    if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
+    throw error;
+  });
 
 export const mismatch = (
   path: string,
@@ -47,6 +86,6 @@ export const unverified = (assetUid: string) =>
     code: 'unverified',
     exitCode: exitCodes.integrity,
     reason: 'the service named no checksum to compare with',
-    hint: 'leave out --require-checksum to accept that',
+    hint: 'leave out --require-checksum to accept that; --no-resume sends the file again',
     details: { asset_uid: assetUid },
   });

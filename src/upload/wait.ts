@@ -3,7 +3,9 @@ import { maxPageSize } from '../api/pages.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { statusMeans } from '../wire/assumptions.ts';
+import { fieldsIn, textIn } from '../wire/reading.ts';
 import type { Asset } from '../wire/types.ts';
+import { uidKey } from '../wire/uid.ts';
 
 export type WaitOptions = {
   clock: Clock;
@@ -12,58 +14,80 @@ export type WaitOptions = {
   /** The status to wait for. */
   status?: string;
   signal?: AbortSignal | undefined;
-  onStatus?: (asset: Asset) => void;
+  /** Told of each look, by the uid that was asked for. */
+  onStatus?: (uid: string, status: string) => void;
 };
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 /** Where many are waited for, how many pages of the newest assets are looked through a round. */
 const pagesLookedThrough = 3;
+/** Rounds in a row that a service may fail to answer, each tried several times by itself. */
+const mostFailures = 10;
+
+type Settled = Map<string, Asset | MediactlError>;
 
 /**
  * "After upload, the client polls GET /assets/{uid}/ with asset_uid until status is ready." (§4)
  * Requests are the currency: the pauses grow from 1 s to 30 s, and many assets are looked up in one
- * page of the list.
+ * page of the list. An outage is waited through.
  *
  * @returns for each uid the asset that came to the status, or why it did not: `processing_failed`
  *   (12), `still_processing` (8), `not_found` (3)
+ * @throws MediactlError where the service cannot be asked any more
  */
 export async function waitForAssets(
   assets: AssetsApi,
   uids: readonly string[],
   { clock, timeoutMs, status = 'ready', signal, onStatus }: WaitOptions,
-): Promise<Map<string, Asset | MediactlError>> {
-  const settled = new Map<string, Asset | MediactlError>();
+): Promise<Settled> {
+  const settled: Settled = new Map();
+  const latest = new Map<string, Asset>();
   const deadline = clock.now() + timeoutMs;
+  let failures = 0;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
     const pending = uids.filter((uid) => !settled.has(uid));
-    const latest = new Map<string, Asset>();
-    for (const [uid, found] of await look(assets, pending)) {
-      const outcome = found instanceof MediactlError ? found : judge(found, status);
-      if (!(found instanceof MediactlError)) {
-        onStatus?.(found);
+    try {
+      for (const [uid, found] of await look(assets, pending)) {
+        const outcome = found instanceof MediactlError ? found : judge(found, status);
+        if (outcome) settled.set(uid, outcome);
+        if (found instanceof MediactlError) continue;
         latest.set(uid, found);
+        onStatus?.(uid, statusOf(found));
       }
-      if (outcome) settled.set(uid, outcome);
+      failures = 0;
+    } catch (error) {
+      if (!isOutage(error) || ++failures >= mostFailures) throw error;
     }
     const leftMs = deadline - clock.now();
-    for (const [uid, asset] of latest)
-      if (leftMs <= 0 && !settled.has(uid)) settled.set(uid, stillProcessing(asset, timeoutMs));
+    for (const uid of pending)
+      if (leftMs <= 0 && !settled.has(uid))
+        settled.set(uid, stillProcessing(uid, latest.get(uid), timeoutMs));
     if (uids.every((uid) => settled.has(uid))) return settled;
     const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
     await clock.sleep(Math.min(jitteredMs, Math.max(0, leftMs)), signal);
   }
 }
 
+/** Nobody listens there, and nobody has: that is no outage. */
+const neverReached = 'refused';
+
+const isOutage = (error: unknown) =>
+  error instanceof MediactlError &&
+  error.exitCode === exitCodes.unreachable &&
+  error.explanation.retryable === true &&
+  error.explanation.code !== neverReached;
+
 /** One asset by its own endpoint; many by the newest pages of the list, the rest one by one. */
-async function look(
-  assets: AssetsApi,
-  uids: readonly string[],
-): Promise<Map<string, Asset | MediactlError>> {
-  const found = new Map<string, Asset | MediactlError>();
+async function look(assets: AssetsApi, uids: readonly string[]): Promise<Settled> {
+  const found: Settled = new Map();
+  const wanted = new Map(uids.map((uid) => [uidKey(uid), uid]));
   if (uids.length > 1)
     for await (const page of assets.list({}, { limit: pagesLookedThrough * maxPageSize })) {
-      for (const asset of page) if (uids.includes(asset.uid)) found.set(asset.uid, asset);
+      for (const asset of page) {
+        const uid = wanted.get(uidKey(asset.uid));
+        if (uid !== undefined) found.set(uid, asset);
+      }
       if (found.size === uids.length) return found;
     }
   for (const uid of uids.filter((each) => !found.has(each)))
@@ -90,27 +114,33 @@ function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined 
   });
 }
 
-/** The service's own reason, under whichever name it gives one. */
+const statusOf = (asset: Asset | undefined) => textIn(asset?.status) ?? 'in progress';
+
+/** Where services say why processing failed: a text, or a record with a `message`. */
+const reasonFields = [
+  ...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'],
+];
+
 const failureReason = (asset: Asset) =>
-  [asset.failure_reason, asset.error, asset.status_message].find(
-    (reason) => typeof reason === 'string',
-  );
+  reasonFields
+    .map((field) => textIn(asset[field]) ?? textIn(fieldsIn(asset[field]).message))
+    .find((reason) => reason !== undefined && reason !== '');
 
 const processingFailed = (asset: Asset) =>
   new MediactlError(`the service could not process asset ${asset.uid}`, {
     code: 'processing_failed',
     exitCode: exitCodes.unplayable,
-    reason: failureReason(asset) ?? `its status is ${asset.status}`,
+    reason: failureReason(asset) ?? `its status is ${statusOf(asset)}`,
     hint: 'check that the file plays here, then upload it again',
     details: { asset_uid: asset.uid, status: asset.status },
   });
 
-const stillProcessing = (asset: Asset, timeoutMs: number) =>
-  new MediactlError(`asset ${asset.uid} is still ${asset.status ?? 'in progress'}`, {
+const stillProcessing = (uid: string, asset: Asset | undefined, timeoutMs: number) =>
+  new MediactlError(`asset ${uid} is still ${statusOf(asset)}`, {
     code: 'still_processing',
     exitCode: exitCodes.stillProcessing,
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
-    hint: `mediactl assets wait ${asset.uid}, with a longer --timeout`,
+    hint: `mediactl assets wait ${uid}, with a longer --timeout`,
     retryable: true,
-    details: { asset_uid: asset.uid, status: asset.status },
+    details: { asset_uid: uid, status: asset?.status ?? null },
   });

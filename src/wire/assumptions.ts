@@ -101,8 +101,10 @@ export const assumptions = [
     id: 'A11',
     section: '§3 States',
     topic: 'status values',
-    assumed: '`ready` succeeds; `failed`, `error`, `errored`, `rejected` fail',
-    tolerated: 'every other value is in progress until the timeout',
+    assumed:
+      '`ready` succeeds; `failed`, `error`, `errored`, `rejected` fail; `uploading` lacks bytes',
+    tolerated:
+      'every other value is in progress until the timeout; `created`, `pending_upload` and the like lack bytes',
   },
   {
     id: 'A12',
@@ -184,13 +186,21 @@ export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly 
   return override === undefined ? guessed[key] : [override];
 }
 
+const failedStatuses: readonly unknown[] = ['failed', 'error', 'errored', 'rejected'];
+
 /** A11: what a processing status means for somebody who waits. */
-export function statusMeans(status: string | undefined): 'ready' | 'failed' | 'in progress' {
+export function statusMeans(status: unknown): 'ready' | 'failed' | 'in progress' {
   if (status === 'ready') return 'ready';
-  return ['failed', 'error', 'errored', 'rejected'].includes(status ?? '')
-    ? 'failed'
-    : 'in progress';
+  return failedStatuses.includes(status) ? 'failed' : 'in progress';
 }
+
+const unfinishedStatuses: readonly unknown[] = [
+  ...['uploading', 'pending_upload', 'waiting_for_upload', 'awaiting_upload', 'upload_pending'],
+  ...['created', 'new', 'empty'],
+];
+
+/** A11: whether a processing status says that bytes are missing. */
+export const isUnfinished = (status: unknown): boolean => unfinishedStatuses.includes(status);
 
 /** A12: suggested in help and completions; any other value is passed through. */
 export const assetTypes = [

@@ -107,7 +107,7 @@ describe('several files', () => {
     ]);
     expect(records[0].error).toMatchObject({ code: 'no_such_file', exit_code: 2 });
     const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-    expect(error.message).toBe('1 of 3 files were not uploaded');
+    expect(error.message).toBe('1 of 3 files was not uploaded');
   });
 
   it('the same command after a failure sends nothing twice', async () => {

@@ -11,12 +11,12 @@ const directions: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   processes: [],
-  lock: ['processes'],
+  lock: [],
   api: ['wire', 'errors', 'clock'],
-  upload: ['api', 'wire', 'errors', 'clock', 'processes', 'lock'],
-  profiles: ['wire', 'errors', 'processes', 'lock'],
+  upload: ['api', 'wire', 'errors', 'clock', 'lock'],
+  profiles: ['wire', 'errors', 'lock'],
   // Of the uploader, only the events that a progress display shows.
-  terminal: ['errors', 'clock', 'upload/events', 'profiles/format'],
+  terminal: ['wire/reading', 'errors', 'clock', 'upload/events', 'profiles/format'],
   context: [
     'api',
     'upload',
@@ -30,7 +30,7 @@ const directions: Record<string, readonly string[]> = {
   ],
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
-    'player',
+    ...['lock', 'player'],
   ],
   reference: ['commands', 'context', 'upload', 'profiles', 'terminal', 'wire', 'errors'],
   nouns: ['commands', 'reference'],

@@ -4,6 +4,8 @@ import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { apiPrefix } from '../../wire/paths.ts';
+import { type Fields, textIn } from '../../wire/reading.ts';
+import type { Page } from '../../wire/types.ts';
 import { collect, type Define, example, jsonPair, pair } from '../command.ts';
 import { readInput } from '../input.ts';
 import { planned } from '../planned.ts';
@@ -123,11 +125,14 @@ async function paginate(context: Context, call: ApiRequest) {
     const text = url.searchParams.get(name);
     return text === null ? undefined : parseCount(name, text);
   };
-  const items = pages<unknown>(
-    (limit, offset) => transport.json({ ...call, url, query: { limit, offset } }),
+  const items = pages<Fields>(
+    async (limit, offset) => {
+      const page = await transport.json({ ...call, url, query: { limit, offset } });
+      return page as Page<Fields>;
+    },
     { limit: number('limit'), offset: number('offset') },
     names,
   );
-  const id = (item: unknown) => String((item as { uid?: unknown } | null)?.uid ?? '');
+  const id = ({ uid }: Fields) => textIn(uid) ?? '';
   return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true } as const;
 }

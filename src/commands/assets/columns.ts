@@ -9,6 +9,7 @@ import {
   record,
 } from '../../terminal/result.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
+import { numberIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 
 const status = ({ status: value }: Asset, { colors }: Dress) => {
@@ -17,11 +18,18 @@ const status = ({ status: value }: Asset, { colors }: Dress) => {
 };
 
 const created = ({ created_at }: Asset, { isTerminal, now }: Dress) =>
-  created_at === undefined ? '' : isTerminal ? when(created_at, now) : printable(created_at);
+  isTerminal ? when(created_at, now) : cell(created_at);
 
-/** Piped, a duration is seconds; on a terminal, minutes and seconds. */
-const length = ({ duration: seconds }: Asset, { isTerminal }: Dress) =>
-  typeof seconds === 'number' ? (isTerminal ? duration(seconds) : String(seconds)) : '';
+/** Piped, a duration is seconds; on a terminal, minutes and seconds. What is no number stays as it came. */
+function length({ duration: told }: Asset, { isTerminal }: Dress): string {
+  const seconds = numberIn(told);
+  return seconds === undefined || !isTerminal ? cell(told) : duration(seconds);
+}
+
+function sizeText({ size }: Asset, { isTerminal }: Dress): string {
+  const count = numberIn(size);
+  return count === undefined || !isTerminal ? cell(size) : bytes(count);
+}
 
 export const assetColumns: Column<Asset>[] = [
   { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
@@ -40,7 +48,7 @@ export function assetRows(asset: Asset, dress: Dress): Row[] {
     type,
     status: _status,
     duration: _duration,
-    size,
+    size: _size,
     created_at,
     ...rest
   } = asset;
@@ -50,8 +58,8 @@ export function assetRows(asset: Asset, dress: Dress): Row[] {
     ['type', cell(type)],
     ['status', status(asset, dress)],
     ['length', length(asset, dress)],
-    ['size', typeof size === 'number' ? (dress.isTerminal ? bytes(size) : String(size)) : ''],
-    ['created', created_at === undefined ? '' : printable(created_at)],
+    ['size', sizeText(asset, dress)],
+    ['created', cell(created_at)],
     ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
   ];
 }

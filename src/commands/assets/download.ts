@@ -1,11 +1,23 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { Expected } from '../../api/download.ts';
 import { nothing } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
+import { numberIn, textIn } from '../../wire/reading.ts';
+import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
-import { type Playable, playables } from '../play/playables.ts';
+import { type Playable, playables, sizesUnknown } from '../play/playables.ts';
 import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../play/resolve.ts';
 import { assetUid, idHelp } from './resolve.ts';
 import { fileNameFor, save } from './save.ts';
+
+/** What the record says of the file; an image or a document may be a rendition. */
+function expectedOf({ size, content_type }: Asset, { kind }: Playable): Expected {
+  return {
+    sizeBytes: kind === 'file' ? numberIn(size) : undefined,
+    contentType: textIn(content_type),
+    mayBeHtml: kind === 'document' && /html/i.test(textIn(content_type) ?? 'html'),
+  };
+}
 
 /** What is a file, whole: no playlist, no page of somebody else. */
 const files: readonly Playable['kind'][] = ['file', 'image', 'document'];
@@ -27,15 +39,21 @@ export function download(command: Command, run: Run, collection: Collection): vo
       run(async (context, id, { output }) => {
         const api = await context.api();
         const uid = await assetUid(context, collection, id);
-        const { name } = await api[collection].get(uid);
+        const asset = await api[collection].get(uid);
         const { info } = await resolvePlayback(context, uid);
         assertNotBlocked(uid, info);
-        const [source] = playables(info).filter(({ kind }) => files.includes(kind));
-        if (!source) throw nothingToPlay(uid, info, 'file');
-        const path = output ?? fileNameFor(name, uid, null);
+        const { found, areOrdered, unusable } = playables(info, api.transport.baseUrl);
+        const [source] = found.filter(({ kind }) => files.includes(kind));
+        if (!source) throw nothingToPlay(uid, info, unusable, 'file');
+        if (source.kind === 'image' && !areOrdered) throw sizesUnknown(uid);
+        const path = output ?? fileNameFor(asset.name, uid, null);
         if (context.onlyPretends(`save ${source.url.origin}${source.url.pathname} as ${path}`))
           return nothing;
-        return save(context, uid, source.url, path);
+        return save(
+          context,
+          { assetUid: uid, url: source.url, expected: expectedOf(asset, source) },
+          path,
+        );
       }),
     );
 }

@@ -2,25 +2,18 @@ import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   type ErrorRecord,
-  exitCodes,
-  MediactlError,
+  endsTheRun,
+  type MediactlError,
+  notTried,
   someFailed,
 } from '../../errors.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
+import { textIn } from '../../wire/reading.ts';
 import type { Target } from './targets.ts';
 
 /** How many writes are on their way at once. */
 const writesInFlight = 4;
-
-/** A key that may not do it to one may not do it to the others. */
-const hopeless = new Set<number>([
-  exitCodes.unauthenticated,
-  exitCodes.forbidden,
-  exitCodes.rateLimited,
-  exitCodes.interrupted,
-  exitCodes.terminated,
-]);
 
 type Outcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
@@ -28,8 +21,9 @@ type Outcome = { uid: string; name: string | null; error: MediactlError | undefi
 export async function eachOf(
   { signal }: Context,
   targets: readonly Target[],
-  write: (target: Target) => Promise<{ name?: string | undefined }>,
+  write: (target: Target) => Promise<{ name?: unknown }>,
 ): Promise<Outcome[]> {
+  const of = ({ uid, name }: Target) => ({ uid, name });
   const outcomes: Outcome[] = [];
   let stop: MediactlError | undefined;
   let next = 0;
@@ -38,21 +32,18 @@ export async function eachOf(
       const target = targets[at] as Target;
       if (signal.aborted) stop ??= asMediactlError(signal.reason);
       outcomes[at] = stop
-        ? { ...target, error: notTried(stop) }
+        ? { ...of(target), error: notTried(stop) }
         : await write(target).then(
-            ({ name }) => ({ ...target, name: name ?? target.name, error: undefined }),
-            (thrown) => ({ ...target, error: asMediactlError(thrown) }),
+            ({ name }) => ({ ...of(target), name: textIn(name) ?? target.name, error: undefined }),
+            (thrown) => ({ ...of(target), error: asMediactlError(thrown) }),
           );
       const { error } = outcomes[at] as Outcome;
-      if (error && hopeless.has(error.exitCode)) stop ??= error;
+      if (error && endsTheRun(error)) stop ??= error;
     }
   };
   await Promise.all(Array.from({ length: writesInFlight }, work));
   return outcomes;
 }
-
-const notTried = (cause: MediactlError) =>
-  new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
 
 /** What the machine formats print of each. */
 type WriteRecord = {

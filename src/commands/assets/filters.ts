@@ -19,9 +19,10 @@ export type FilterOptions = {
   sort?: string | undefined;
 };
 
-export const dateHelp = 'DATE is YYYY-MM-DD, today, or an age such as 7d or 2w.';
+export const dateHelp =
+  'DATE is YYYY-MM-DD, today, yesterday, or an age such as 7d or 2w; days are those of UTC.';
 
-/** The filters of a list, but for the tag: `update` sets tags under that name. */
+/** The filters of a list, but for the tag, which each verb words in its own way. */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,
@@ -42,7 +43,7 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
 }
 
 const sortFields = ['created_at', 'name', 'duration'];
-export const sortHelp = `${sortFields.join(', ')}; -FIELD turns it round`;
+export const sortHelp = `${sortFields.join(', ')}; -FIELD for the other direction`;
 
 const filterFlags = (options: FilterOptions): Record<string, string | undefined> => ({
   '--search': options.search,

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../api/assets.ts';
 import { itemsOf, totalOf } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { list as listOf } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
@@ -35,11 +35,11 @@ export function list(command: Command, run: Run, collection: Collection): void {
         const filters = await filtersOf(context, options);
         const api = await context.api();
         if (options.count) {
-          const page = await api[collection].page(filters, 1, 0);
-          const total = totalOf(page, (await context.account()).names);
-          if (total === undefined) throw noTotal();
+          const total = await countOf(context, collection, filters);
           return { kind: 'raw', text: String(total) } as const;
         }
+        if (options.all && options.limit !== undefined)
+          throw usageError('--all and --limit exclude each other', 'give one of them');
         const offset = parseCount('--offset', options.offset);
         const empty = `no ${collection}`;
         if (options.limit === undefined && !options.all)
@@ -49,6 +49,24 @@ export function list(command: Command, run: Run, collection: Collection): void {
         return listOf(pages, assetColumns, empty);
       }),
     );
+}
+
+/**
+ * The total that the service tells, if nothing comes after it: some count the page alone, or stop
+ * counting. Then all are counted.
+ */
+async function countOf(
+  context: Context,
+  collection: Collection,
+  filters: AssetFilters,
+): Promise<number> {
+  const { [collection]: assets } = await context.api();
+  const total = totalOf(await assets.page(filters, 1, 0), (await context.account()).names);
+  if (total === undefined) throw noTotal();
+  if (total === 0 || itemsOf(await assets.page(filters, 1, total)).length === 0) return total;
+  let count = 0;
+  for await (const page of assets.list(filters, {})) count += page.length;
+  return count;
 }
 
 const usual = 20;

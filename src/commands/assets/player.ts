@@ -3,6 +3,7 @@ import { cell } from '../../terminal/printable.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { type Row, record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
+import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
 import type { PlayerData } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { assetUid, idHelp } from './resolve.ts';
@@ -32,7 +33,7 @@ export function player(command: Command, run: Run, collection: Collection): void
 
 const rows = ({ player_config, items, ...rest }: PlayerData): Row[] => [
   ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
-  ['auto play', cell(player_config?.auto_play)],
-  ['theme', cell(player_config?.theme)],
-  ['items', cell(items?.map(({ asset }) => asset.uid).join(', '))],
+  ['auto play', cell(fieldsIn(player_config).auto_play)],
+  ['theme', cell(fieldsIn(player_config).theme)],
+  ['items', cell(listIn(items).map((item) => textIn(fieldsIn(fieldsIn(item).asset).uid) ?? '?'))],
 ];

@@ -5,9 +5,11 @@ import type { AssetsApi } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import type { Collection } from '../../wire/paths.ts';
+import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
+import { isUid } from '../../wire/uid.ts';
 import { parsedJson, readInputText } from '../input.ts';
-import { isUid, onlyOne } from '../names.ts';
+import { onlyOne } from '../names.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
@@ -19,12 +21,12 @@ type Library = { api: Api; profile: string };
 
 /** The uid for what a person typed: a uid as it is, `@last`, or an exact name. */
 export const assetUid = (context: Context, collection: Collection, id: string) =>
-  assetUidIn(
-    context,
-    async () => ({ api: await context.api(), profile: (await context.account()).profile }),
-    id,
-    collection,
-  );
+  assetUidIn(context, () => own(context), id, collection);
+
+const own = async (context: Context): Promise<Library> => ({
+  api: await context.api(),
+  profile: (await context.account()).profile,
+});
 
 /** The same among assets that need not be the account's. */
 export async function assetUidIn(
@@ -33,10 +35,19 @@ export async function assetUidIn(
   id: string,
   collection: Collection,
 ): Promise<string> {
+  if (id === '@last') return lastUpload(context, await open());
+  return uidOrNamed(open, id, collection);
+}
+
+async function uidOrNamed(
+  open: () => Promise<Library>,
+  id: string,
+  collection: Collection,
+): Promise<string> {
+  // An unset variable of a script must not mean the asset without a name.
+  if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
-  const library = await open();
-  if (id === '@last') return lastUpload(context, library);
-  const found = await named(library.api[collection], id);
+  const found = await named((await open()).api[collection], id);
   if (found.length > 0) return onlyOne('asset', id, found).uid;
   throw new MediactlError(`no asset is called ${id}`, {
     code: 'not_found',
@@ -54,8 +65,11 @@ export async function assetUids(
 ): Promise<string[]> {
   const uids: string[] = [];
   for (const id of ids) {
-    const given = id === '-' ? idsIn(await readInputText(context, '-')) : [id];
-    for (const each of given) uids.push(await assetUid(context, collection, each));
+    if (id !== '-') uids.push(await assetUid(context, collection, id));
+    // What a listing names is a name, also where somebody called an asset `@last`.
+    else
+      for (const each of idsIn(await readInputText(context, '-')))
+        uids.push(await uidOrNamed(() => own(context), each, collection));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
   return [...new Set(uids)];
@@ -72,12 +86,28 @@ function idsIn(text: string): string[] {
   });
 }
 
+/** Hits that are looked through for a name; more would eat the request budget. */
+const mostHits = 2_000;
+
+/** All assets of that name: search narrows it down, where it has a word to go by. */
 async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
+  const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];
-  for await (const page of assets.list({ search: name }, { limit: 200 }))
-    found.push(...page.filter((asset) => asset.name === name));
+  let count = 0;
+  for await (const page of assets.list(filters, { limit: mostHits + 1 })) {
+    count += page.length;
+    found.push(...page.filter((asset) => textIn(asset.name) === name));
+  }
+  // One more that is not looked at may be called so too.
+  if (count > mostHits && found.length < 2) throw tooManyHits(name);
   return found;
 }
+
+const tooManyHits = (name: string) =>
+  usageError(
+    `more than ${mostHits} assets would have to be looked at to find those called ${name}`,
+    `give a uid: mediactl assets ls --search '${name}'`,
+  );
 
 /** Remembers the newest upload, and whose it is. */
 export async function keepLastUpload(context: Context, uid: string): Promise<void> {

@@ -1,8 +1,19 @@
-import { randomUUID } from 'node:crypto';
-import { open, rename, rm, stat } from 'node:fs/promises';
-import type { Downloaded, Sink } from '../../api/download.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Downloaded, Expected, Sink } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { type Lock, tryLock } from '../../lock.ts';
 import { bytes, printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Dress, type Result, type Row, record } from '../../terminal/result.ts';
@@ -10,45 +21,120 @@ import { openSpinner } from '../../terminal/spinner.ts';
 
 type Saved = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
 
+/** What is saved: a signed URL, and what the asset's record says of it. */
+export type Media = { assetUid: string; url: URL; expected: Expected };
+
 /**
- * Saves a signed URL as a file: written beside its place and moved there whole, so that a broken
- * download leaves no half file. `-` is stdout. A file that is there is replaced with leave only.
+ * Saves a signed URL as a file: written beside its place and moved there once it is whole and on the
+ * disk, so that a broken download leaves no half file. `-` is stdout. A file that is there is replaced
+ * with leave only.
  */
-export async function save(
-  context: Context,
-  assetUid: string,
-  url: URL,
-  path: string,
-): Promise<Result> {
-  if (path === '-') return toStdout(context, url);
+export async function save(context: Context, media: Media, path: string): Promise<Result> {
+  if (path === '-') return toStdout(context, media);
   const there = await mayReplace(context, path);
   // A device or a pipe is written to; only a file can be replaced whole.
-  const straight = there !== undefined && !there.isFile();
-  const target = straight ? path : `${path}.${randomUUID().slice(0, 8)}.part`;
-  // Appending, so that after a truncation the next write begins at the beginning.
-  const handle = await open(target, straight ? 'w' : 'ax', 0o600).catch((error: Error) => {
-    throw usageError(`cannot write ${path}`, 'give another place with -o', error.message);
-  });
-  let saved: Downloaded;
-  try {
-    saved = await downloaded(context, url, path, {
-      write: async (chunk) => {
-        await handle.appendFile(chunk).catch((error: Error) => {
-          throw cannotWrite(path, error);
-        });
-      },
-      restart: straight ? undefined : () => handle.truncate(0),
-    });
-    await handle.close();
-    if (!straight) await rename(target, path);
-  } catch (error) {
-    await handle.close().catch(() => {}); // closed already, where the rename failed
-    if (!straight) await rm(target, { force: true });
-    throw error;
-  }
-  const shown = { asset_uid: assetUid, path, size_bytes: saved.bytes };
-  return record<Saved>({ ...shown, content_type: saved.contentType ?? null }, assetUid, savedRows);
+  const saved =
+    there !== undefined && !there.isFile()
+      ? await straightTo(context, media, path)
+      : await besideThenThere(context, media, path);
+  const shown = { asset_uid: media.assetUid, path, size_bytes: saved.bytes };
+  const type = saved.contentType ?? null;
+  return record<Saved>({ ...shown, content_type: type }, media.assetUid, savedRows);
 }
+
+async function straightTo(context: Context, media: Media, path: string): Promise<Downloaded> {
+  const handle = await open(path, 'w').catch((error) => {
+    throw cannotOpen(path, error);
+  });
+  try {
+    return await downloaded(context, media, path, { write: writerTo(handle, path) });
+  } finally {
+    await handle.close();
+  }
+}
+
+async function besideThenThere(context: Context, media: Media, path: string): Promise<Downloaded> {
+  const place = await placeOf(path);
+  const release = await take(context, place);
+  const part = `${place}.${randomBytes(4).toString('hex')}.part`;
+  try {
+    // Appending, so that after a truncation the next write begins at the beginning.
+    const handle = await open(part, 'ax', 0o600).catch((error) => {
+      throw cannotOpen(path, error);
+    });
+    let saved: Downloaded;
+    try {
+      saved = await downloaded(context, media, path, {
+        write: writerTo(handle, path),
+        restart: () => handle.truncate(0),
+      });
+      await handle.sync().catch((error) => {
+        throw cannotWrite(path, error);
+      });
+    } finally {
+      await handle.close();
+    }
+    await rename(part, place);
+    const folder = await open(dirname(place), 'r');
+    await folder.sync().finally(() => folder.close());
+    return saved;
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+/** Where a path leads, its folder by its real name: the same for all who write there. */
+async function placeOf(path: string): Promise<string> {
+  const folder = await realpath(dirname(resolve(path))).catch((error) => {
+    throw cannotOpen(path, error);
+  });
+  return join(folder, basename(path));
+}
+
+/**
+ * Takes the place in hand, and removes what killed downloads left beside it. Where no lock can be had,
+ * on a machine that lets nothing be kept, it is done without.
+ *
+ * @throws MediactlError `already_downloading`
+ */
+async function take({ stateDir }: Context, place: string): Promise<() => void> {
+  const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
+  const folder = join(stateDir, 'downloads');
+  let lock: Lock | undefined;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    lock = await tryLock(join(folder, `${name}.lock`));
+  } catch {
+    return () => {};
+  }
+  if (!lock) throw alreadyDownloading(place);
+  for (const each of await readdir(dirname(place)))
+    if (isPartOf(each, basename(place))) await rm(join(dirname(place), each), { force: true });
+  return lock.release;
+}
+
+const isPartOf = (name: string, file: string) =>
+  name.startsWith(`${file}.`) && /^[0-9a-f]{8}\.part$/.test(name.slice(file.length + 1));
+
+const writerTo = (handle: FileHandle, path: string) => (chunk: Uint8Array) =>
+  handle.appendFile(chunk).catch((error: Error) => {
+    throw cannotWrite(path, error);
+  });
+
+const alreadyDownloading = (path: string) =>
+  new MediactlError(`${path} is being downloaded already`, {
+    code: 'already_downloading',
+    exitCode: exitCodes.rejected,
+    reason: 'another mediactl process has this place in hand',
+    hint: 'let it finish, or name another place with -o',
+    retryable: true,
+  });
+
+const cannotOpen = (path: string, error: Error) =>
+  usageError(`cannot write ${path}`, 'give another place with -o', error.message);
 
 const cannotWrite = (path: string, error: Error) =>
   new MediactlError(`cannot write ${path}`, {
@@ -62,18 +148,18 @@ const cannotWrite = (path: string, error: Error) =>
 const savedRows = ({ path, size_bytes, content_type }: Saved, { isTerminal }: Dress): Row[] => [
   ['saved', printable(path)],
   ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
-  ['type', content_type ?? ''],
+  ['type', printable(content_type ?? '')],
 ];
 
-async function toStdout(context: Context, url: URL): Promise<Result> {
+async function toStdout(context: Context, media: Media): Promise<Result> {
   const { terminal } = context;
   if (terminal.stdout.isTTY)
     throw usageError('a terminal is no place for media', 'give a file with -o, or a pipe');
-  await downloaded(context, url, '-', { write: (chunk) => terminal.write(chunk) });
+  await downloaded(context, media, '-', { write: (chunk) => terminal.write(chunk) });
   return { kind: 'nothing' };
 }
 
-async function downloaded(context: Context, url: URL, path: string, sink: Sink) {
+async function downloaded(context: Context, { url, expected }: Media, path: string, sink: Sink) {
   const { terminal, clock } = context;
   const { playback } = await context.mediaApi();
   const spinner = terminal.canAnimate ? await openSpinner(terminal) : undefined;
@@ -84,12 +170,14 @@ async function downloaded(context: Context, url: URL, path: string, sink: Sink) 
     spinner?.say(`${path}: ${bytes(received)}${total ? ` of ${bytes(total)}` : ''}`);
   };
   try {
-    return await playback.download(url, { ...sink, onProgress });
+    const saved = await playback.download(url, { ...sink, onProgress }, expected);
+    if (!saved.isMeasured)
+      terminal.warn(`nothing tells how long the file should be: ${bytes(saved.bytes)} came`);
+    return saved;
   } finally {
     spinner?.stop();
   }
 }
-
 /** What is there, if anything is, once it may be replaced. */
 async function mayReplace({ terminal, settings }: Context, path: string) {
   const there = await stat(path).catch(() => undefined);

@@ -1,15 +1,18 @@
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { parseCount } from '../../profiles/units.ts';
 import { cell } from '../../terminal/printable.ts';
 import { askLine, confirm } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
+import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
+import { assertHeeded } from './doubts.ts';
 import { refuseWorkspace } from './filters.ts';
 import { assetUids } from './resolve.ts';
 
-export type Target = { uid: string; name: string | null };
+/** An asset to write to; `asset` is its record, where that was read. */
+export type Target = { uid: string; name: string | null; asset?: Asset };
 
 /** How many a command may write to: a flag that was typed is a limit, the default one a question. */
 export type Most = { flag: string; count: number; isTyped: boolean };
@@ -64,40 +67,19 @@ async function matching(
   filters: AssetFilters,
   limit: number | undefined,
 ): Promise<Target[]> {
-  const targets: Target[] = [];
-  const api = await context.api();
-  for await (const page of api[collection].list(filters, { limit })) {
-    for (const asset of page) assertMatches(asset, filters);
-    targets.push(...page.map(({ uid, name }) => ({ uid, name: name ?? null })));
-  }
-  return targets;
-}
-
-/**
- * A service that passes over a filter answers with everything. Where a record itself says that it
- * does not match, nothing is written.
- */
-function assertMatches(asset: Asset, { status, type, tag }: AssetFilters): void {
-  const tags = asset.tags?.flatMap((each) =>
-    typeof each === 'object' && each !== null ? Object.values(each) : [each],
-  );
-  const differs =
-    (status !== undefined && asset.status !== undefined && asset.status !== status) ||
-    (type !== undefined && asset.type !== undefined && asset.type !== type) ||
-    (tag !== undefined && tags !== undefined && !tags.includes(tag));
-  if (differs)
-    throw new MediactlError('the service passed over a filter', {
-      code: 'filter_ignored',
-      exitCode: exitCodes.rejected,
-      reason: `it lists ${asset.uid}, which does not match; nothing was changed`,
-      hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
-    });
+  const { [collection]: assets } = await context.api();
+  const found: Asset[] = [];
+  for await (const page of assets.list(filters, { limit })) found.push(...page);
+  await assertHeeded(assets, filters, found);
+  return found.map((asset) => ({ uid: asset.uid, name: textIn(asset.name) ?? null, asset }));
 }
 
 type Asked = {
   /** What would be done: "update 3 assets", "move 3 assets to the trash". */
   deed(what: string): string;
   most: Most;
+  /** What else is to be known before, a line each. */
+  notes?: readonly string[];
 };
 
 /**
@@ -109,14 +91,14 @@ export async function agree(
   context: Context,
   collection: Collection,
   targets: readonly Target[],
-  { deed, most }: Asked,
+  { deed, most, notes = [] }: Asked,
 ): Promise<void> {
   const { terminal, settings } = context;
   const count = targets.length;
   if (count === 0) return;
   const what = deed(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`);
   const isAsked = terminal.isInteractive && !settings.yes;
-  if (isAsked) terminal.say(await sample(context, collection, targets));
+  if (isAsked) terminal.say([await sample(context, collection, targets), ...notes].join('\n'));
   if (count > most.count) {
     if (!isAsked) throw tooMany(collection, most, count);
     const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);

@@ -24,7 +24,7 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
         const path = output ?? fileNameFor(name, uid, extension);
         if (context.onlyPretends(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
-        return save(context, uid, url, path);
+        return save(context, { assetUid: uid, url, expected: {} }, path);
       }),
     );
 }

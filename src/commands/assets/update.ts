@@ -2,9 +2,10 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Fields } from '../../api/writes.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { printable } from '../../terminal/printable.ts';
 import { record } from '../../terminal/result.ts';
-import { namesFor } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
+import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { parsedJson, readInputText } from '../input.ts';
 import { planned } from '../planned.ts';
@@ -12,13 +13,14 @@ import { assetRows } from './columns.ts';
 import { eachOf, outcomeOf } from './each.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
 import { idHelp } from './resolve.ts';
-import { agree, mostOf, targetsOf } from './targets.ts';
+import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
+import { agree, mostOf, type Target, targetsOf } from './targets.ts';
 
 export function update(command: Command, run: Run, collection: Collection): void {
   example(
     command,
-    `mediactl ${collection} update @last --name "Quay at dusk" --tag sea --tag night`,
-    `mediactl ${collection} update --tagged draft --created-before 30d --tag archive --dry-run`,
+    `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea --add-tag night`,
+    `mediactl ${collection} update --tag draft --created-before 30d --add-tag archive --remove-tag draft -n`,
     `mediactl ${collection} update @last --set-json chapters_enabled=true --dry-run`,
   );
   const described = command
@@ -29,80 +31,108 @@ export function update(command: Command, run: Run, collection: Collection): void
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option('--name <name>', 'new name')
     .option('--description <text>', 'new description')
-    .addOption(
-      new Option('--tag <slug>', 'tag to have, in place of those there are; may be repeated')
-        .argParser(collect)
-        .default([] as string[], ''),
-    )
+    .addOption(tagOption('--add-tag <slug>', 'tag to add; may be repeated'))
+    .addOption(tagOption('--remove-tag <slug>', 'tag to take off; may be repeated'))
+    .option('--set-tags <slugs>', 'tags to have in place of those there are: sea,night')
     .option('--no-tags', 'have no tags')
     .option('--set <key=value>', 'any other field, a string', collect, [] as string[])
     .option('--set-json <key=json>', 'any other field, as JSON', collect, [] as string[])
     .option('--body <file>', 'the whole body, a JSON object; - for stdin');
   withFilters(described, collection)
-    .option('--tagged <slug>', 'those with this tag')
+    .option('--tag <slug>', 'those with this tag')
     .option('--max-update <number>', 'how many at most (100)')
     .action(
       run(async (context, ids, options) => {
         const most = mostOf('--max-update', options.maxUpdate);
         if (options.body === '-' && ids.includes('-'))
           throw usageError('ids and body cannot both come from stdin');
-        const fields = await fieldsOf(context, options);
-        const filters = await filtersOf(context, { ...options, tag: options.tagged });
-        const { targets, byFilter } = await targetsOf(context, collection, ids, filters, most);
+        const change = await changesOf(context, options);
+        const filters = await filtersOf(context, options);
+        const found = await targetsOf(context, collection, ids, filters, most);
         const { [collection]: assets } = await context.api();
+        const { names } = await context.account();
+        const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
+        const bodyFor = (target: Target): Fields => ({
+          ...change.fields,
+          ...(change.tags && tagsAfter(change.tags, target, names)),
+        });
         if (context.settings.dryRun)
           return planned(
             context,
-            targets.map(({ uid }) => assets.updating(uid, fields)),
+            targets.map((target) => assets.updating(target.uid, bodyFor(target))),
           );
+        const lost = change.tags ? tagsLost(change.tags, targets) : [];
         const [only] = targets;
-        if (only && targets.length === 1 && !byFilter) {
-          const updated = await assets.update(only.uid, fields);
-          return record(updated, updated.uid, assetRows);
+        if (only && targets.length === 1 && !found.byFilter) {
+          for (const line of lost) context.terminal.say(line);
+          const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
+          warnOf(context, unseen);
+          return record(asset, asset.uid, assetRows);
         }
-        if (byFilter)
-          await agree(context, collection, targets, { deed: (what) => `update ${what}`, most });
-        const outcomes = await eachOf(context, targets, ({ uid }) => assets.update(uid, fields));
+        if (found.byFilter)
+          await agree(context, collection, targets, {
+            deed: (what) => `update ${what}`,
+            most,
+            notes: lost,
+          });
+        const unseen = new Set<string>();
+        const outcomes = await eachOf(context, targets, async (target) => {
+          const updated = await assets.update(target.uid, bodyFor(target));
+          for (const field of updated.unseen) unseen.add(field);
+          return updated.asset;
+        });
+        warnOf(context, [...unseen]);
         return outcomeOf(context, outcomes, 'updated', collection);
       }),
     );
 }
 
+const tagOption = <Flags extends string>(flags: Flags, description: string) =>
+  new Option(flags, description).argParser(collect).default([] as string[], '');
+
+const warnOf = ({ terminal }: Context, unseen: readonly string[]) => {
+  if (unseen.length > 0)
+    terminal.warn(
+      `the service shows no ${unseen.map(printable).join(', ')}: whether it was taken cannot be told`,
+    );
+};
+
 type FieldOptions = {
   name?: string | undefined;
   description?: string | undefined;
-  tag: string[];
+  addTag: string[];
+  removeTag: string[];
+  setTags?: string | undefined;
   tags: boolean;
   set: string[];
   setJson: string[];
   body?: string | undefined;
 };
 
-/** The PATCH body: what the options name, or the body given (A08). */
-async function fieldsOf(context: Context, options: FieldOptions): Promise<Fields> {
-  const { names } = await context.account();
-  const [tagsField = 'tags'] = namesFor('asset_tags', names);
-  const { name, description, tag, tags } = options;
-  if (tag.length > 0 && !tags) throw usageError('--tag and --no-tags exclude each other');
-  const named: Fields = {
+/** What is to be changed: fields alike for all, and tags, which depend on those there are (A08). */
+type Changes = { fields: Fields; tags: TagChange | undefined };
+
+async function changesOf(context: Context, options: FieldOptions): Promise<Changes> {
+  const { name, description } = options;
+  const tags = changeOf(options);
+  const fields: Fields = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    ...((tag.length > 0 || !tags) && { [tagsField]: tag }),
     ...Object.fromEntries(options.set.map((each) => pair('--set', each))),
     ...Object.fromEntries(options.setJson.map((each) => jsonPair('--set-json', '--set', each))),
   };
-  const isNamed = Object.keys(named).length > 0;
+  const isNamed = tags !== undefined || Object.keys(fields).length > 0;
   if (isNamed === (options.body !== undefined))
     throw usageError(
       isNamed ? '--body and other fields exclude each other' : 'nothing says what to change',
-      'give --name, --description, --tag, --set KEY=VALUE or --body FILE',
+      'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
     );
-  return options.body === undefined ? named : bodyIn(context, options.body);
+  if (options.body === undefined) return { fields, tags };
+  return { fields: await bodyIn(context, options.body), tags: undefined };
 }
 
 async function bodyIn(context: Context, path: string): Promise<Fields> {
-  const text = await readInputText(context, path);
-  const body = parsedJson(text);
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Fields;
+  const body = parsedJson(await readInputText(context, path));
+  if (isFields(body)) return body;
   throw usageError(`--body: ${path === '-' ? 'stdin' : path} is no JSON object`);
 }

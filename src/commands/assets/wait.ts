@@ -31,7 +31,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
             signal: context.signal,
             timeoutMs,
             status: options.for,
-            onStatus: ({ uid, status }) => spinner.say(`${uid} is ${status ?? 'in progress'}`),
+            onStatus: (uid, status) => spinner.say(`${uid} is ${status}`),
           });
           return outcomeOf(settled);
         } finally {

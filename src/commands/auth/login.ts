@@ -6,12 +6,14 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from '../../profiles/base-url.ts';
 import { assertKey, storeInKeychain } from '../../profiles/key-stores.ts';
 import { assertProfileName, type Profile } from '../../profiles/profile-file.ts';
+import type { Settings } from '../../profiles/settings.ts';
+import { ranks } from '../../profiles/sources.ts';
 import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
+import { isUid } from '../../wire/uid.ts';
 import { example, type Run } from '../command.ts';
-import { isUid } from '../names.ts';
-import { resolveWorkspace } from '../workspaces/resolve.ts';
+import { primaryOf, resolveWorkspace } from '../workspaces/resolve.ts';
 import { profileRecords, profileRows } from './columns.ts';
 
 export function login(command: Command, run: Run): void {
@@ -42,21 +44,23 @@ export function login(command: Command, run: Run): void {
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
         const key = await readKey(context, options.withKey ?? false);
         terminal.redactor.add(key);
-        const names = known?.names ?? {};
+        // What was chosen, learned and set at another service means nothing at this one.
+        const home = known && isAt(known, baseUrl) ? known : undefined;
+        const names = home?.names ?? {};
         const api = context.apiFor({ baseUrl, apiKey: key, names });
         try {
           const found = options.check ? await check(api) : [];
-          const { workspace: asked } = settings;
+          const asked = workspaceAsked(settings);
           const unchecked = !options.check && asked !== undefined && isUid(asked);
           const chosen = asked && !unchecked ? (await resolveWorkspace(api, asked)).uid : asked;
-          const workspace = chosen ?? known?.workspace ?? mainOf(found)?.uid;
+          const workspace = chosen ?? home?.workspace ?? primaryOf(found)?.uid;
           if (!workspace) terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.onlyPretends(`keep the key under profile ${name}`)) return nothing;
           const updated = await keep(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
             ...(workspace && { workspace }),
-            ...(known?.names && { names: known.names }),
-            ...(known?.settings && { settings: known.settings }),
+            ...(home?.names && { names: home.names }),
+            ...(known?.settings && { settings: settingsAt(known, home) }),
           });
           const mine = profileRecords(updated).find((profile) => profile.name === name);
           return record(mine as NonNullable<typeof mine>, name, profileRows);
@@ -65,6 +69,20 @@ export function login(command: Command, run: Run): void {
         }
       }),
     );
+}
+
+const isAt = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
+
+/** The workspace that was typed or is in the environment: the profile's own is another service's. */
+function workspaceAsked({ origins }: Settings): string | undefined {
+  const { value, rank } = origins.of('workspace');
+  return rank >= ranks.variable ? value : undefined;
+}
+
+/** A folder is of its service; how things are shown is not. */
+function settingsAt({ settings }: Profile, home: Profile | undefined): Profile['settings'] {
+  const { folder: _folder, ...others } = settings ?? {};
+  return home ? settings : others;
 }
 
 /** One read tells whether the key is accepted, and which workspaces there are. */
@@ -84,11 +102,6 @@ async function check(api: Api): Promise<Workspace[]> {
     });
   }
 }
-
-/** The primary workspace, or the only one. */
-const mainOf = (workspaces: readonly Workspace[]) =>
-  workspaces.find(({ is_primary }) => is_primary) ??
-  (workspaces.length === 1 ? workspaces[0] : undefined);
 
 async function baseUrlOf({ terminal }: Context, text: string | undefined): Promise<URL> {
   if (text) return parseBaseUrl(text);

@@ -3,8 +3,9 @@ import { access, mkdir, stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { when } from '../../terminal/printable.ts';
-import { isCorrupt } from '../../upload/journal.ts';
+import { isCorrupt } from '../../upload/journal-entry.ts';
 import { paths } from '../../wire/paths.ts';
+import { textIn } from '../../wire/reading.ts';
 import { resolveWorkspace } from '../workspaces/resolve.ts';
 
 /** A check tells what it found, or throws what is wrong. */
@@ -84,7 +85,7 @@ export const checks: Record<string, Check> = {
     const { workspace } = await context.account();
     if (!workspace) return 'none chosen: mediactl workspaces use NAME';
     const { name, uid } = await resolveWorkspace(await context.api(), workspace);
-    return `${name ?? ''} ${uid}`.trim();
+    return `${textIn(name) ?? ''} ${uid}`.trim();
   },
 
   names: async (context) => {
@@ -98,9 +99,8 @@ export const checks: Record<string, Check> = {
     const corrupt = entries.filter(isCorrupt).length;
     if (corrupt > 0)
       throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
-    return entries.length === 0
-      ? 'none unfinished'
-      : `${entries.length} unfinished: mediactl uploads ls`;
+    const left = entries.filter((entry) => !isCorrupt(entry) && entry.state !== 'settled').length;
+    return left === 0 ? 'none unfinished' : `${left} unfinished: mediactl uploads ls`;
   },
 };
 

@@ -1,7 +1,7 @@
 import type { FolderTree, Placed } from '../../api/folder-tree.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { isUid } from '../names.ts';
+import { isUid } from '../../wire/uid.ts';
 import { workspaceUid } from '../workspaces/resolve.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
@@ -34,6 +34,7 @@ function missing(tree: FolderTree, uidOrPath: string): never {
   if (isRoot(uidOrPath))
     throw usageError('the top level is no folder', 'name one: mediactl folders tree');
   const parts = uidOrPath.split('/').filter(Boolean);
+  if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
   const known = parts.findIndex((_, n) => tree.at(parts.slice(0, n + 1).join('/')).length === 0);
   const above = parts.slice(0, known).join('/');
   throw new MediactlError(`no folder ${uidOrPath}`, {
@@ -42,7 +43,10 @@ function missing(tree: FolderTree, uidOrPath: string): never {
     reason: isUid(uidOrPath)
       ? 'no folder of this workspace has that uid'
       : `there is no ${parts[known]} in ${above ? `/${above}` : 'the top level'}`,
-    hint: 'mediactl folders tree; names count upper and lower case',
+    hint:
+      uidOrPath === 'root'
+        ? 'the top level is /'
+        : 'mediactl folders tree; upper and lower case matter',
   });
 }
 
@@ -56,4 +60,5 @@ export async function folderUid(context: Context, uidOrPath: string): Promise<st
 export const folderParent = async (context: Context, folder: string) =>
   isRoot(folder) ? 'root' : folderUid(context, folder);
 
-export const isRoot = (folder: string) => /^\/*$/.test(folder) || folder === 'root';
+/** The top level is `/`; a folder may be called anything else, `root` too. */
+export const isRoot = (folder: string) => /^\/+$/.test(folder);

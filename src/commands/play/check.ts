@@ -1,6 +1,7 @@
 import type { ApiResponse } from '../../api/messages.ts';
 import type { PlaybackApi } from '../../api/playback.ts';
 import { asMediactlError } from '../../errors.ts';
+import { httpUrl } from '../../wire/http-url.ts';
 import type { Playable } from './playables.ts';
 
 /** One link of the chain from the playback info to bytes of media. */
@@ -44,15 +45,21 @@ async function followHls(url: URL, links: Link[], follow: Follow): Promise<void>
   const [variant] = uris(playlist);
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
     if (!variant) return broken(links, 'the master playlist names no media playlist');
-    at = new URL(variant, at);
+    const media = httpUrl(variant, at);
+    if (!media) return broken(links, `the master playlist names ${variant}, which is no URL`);
+    at = media;
     playlist = await follow('media playlist', at);
     if (playlist === undefined) return;
   }
   const init = /^#EXT-X-MAP:.*\bURI="([^"]+)"/m.exec(playlist)?.[1];
-  if (init && (await follow('init segment', new URL(init, at), sampleBytes)) === undefined) return;
   const [segment] = uris(playlist);
   if (!segment) return broken(links, 'the media playlist names no segment');
-  await follow('first segment', new URL(segment, at), sampleBytes);
+  const parts = [...(init ? [['init segment', init] as const] : [])];
+  for (const [link, uri] of [...parts, ['first segment', segment] as const]) {
+    const part = httpUrl(uri, at);
+    if (!part) return broken(links, `the media playlist names ${uri}, which is no URL`);
+    if ((await follow(link, part, sampleBytes)) === undefined) return;
+  }
 }
 
 /** RFC 8216 §4.1: lines that are neither blank nor a tag or comment are URIs. */

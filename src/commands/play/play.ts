@@ -3,11 +3,12 @@ import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printableJson } from '../../terminal/printable.ts';
 import { nothing, record, text } from '../../terminal/result.ts';
+import { numberIn, toJson } from '../../wire/reading.ts';
 import { assetUid, idHelp } from '../assets/resolve.ts';
 import { type Define, example } from '../command.ts';
 import { checkPlayback } from './check.ts';
 import { openWithDefault, openWithPlayer } from './open.ts';
-import { nearest, type Playable, parseSize, playables } from './playables.ts';
+import { nearest, type Playable, parseDimensions, playables, sizesUnknown } from './playables.ts';
 import { assertNotBlocked, nothingToPlay, type Playback, resolvePlayback } from './resolve.ts';
 import { playWithToken } from './token.ts';
 import { checkRows, playbackRows } from './views.ts';
@@ -46,18 +47,21 @@ export const play: Define = (command, run) => {
       run(async (context, id, options) => {
         const [way, other] = ways.filter((each) => options[each] !== undefined);
         if (other) throw usageError(`--${way} and --${other} exclude each other`);
-        const size = options.size === undefined ? undefined : parseSize(options.size);
+        const size = options.size === undefined ? undefined : parseDimensions(options.size);
         const { uid, ...playback } = await playbackOf(context, id, options);
         const { info } = playback;
         if (way === 'info')
           return record(info, uid, (shown, { isTerminal }) => {
-            const json = `${JSON.stringify(shown, null, 2)}\n`;
+            const json = `${toJson(shown, 2)}\n`;
             return isTerminal ? printableJson(json) : json;
           });
         assertNotBlocked(uid, info);
-        const found = playables(info).filter(
+        const { baseUrl } = (await context.mediaApi()).transport;
+        const offered = playables(info, baseUrl);
+        const found = offered.found.filter(
           ({ kind }) => options.source === undefined || kind === options.source,
         );
+        if (size && !offered.areOrdered) throw sizesUnknown(uid);
         const chosen = size
           ? nearest(
               found.filter(({ kind }) => kind === 'image'),
@@ -65,13 +69,16 @@ export const play: Define = (command, run) => {
             )
           : found;
         const [best] = chosen;
-        if (!best) throw nothingToPlay(uid, info, size ? 'image' : options.source);
+        if (!best)
+          throw nothingToPlay(uid, info, offered.unusable, size ? 'image' : options.source);
+        if (way !== undefined && best.kind === 'image' && !offered.areOrdered)
+          context.terminal.warn('nothing tells which image is the largest: this is the first one');
         if (way === 'url') return text(best.url.href);
         if (way === 'check') return checked(context, uid, best);
         if (way === undefined)
           return record(info, uid, (shown, dress) => playbackRows(shown, chosen, dress));
         if (context.onlyPretends(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
-        const resumeSeconds = info.resume_position_seconds ?? 0;
+        const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
         if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
         else if (options.player === undefined)
           await openWithDefault(context, best.url, `mediactl play ${uid} --url prints its address`);

@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
+import { textIn } from '../../wire/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../../wire/types.ts';
 
 /** An asset's playback info, and the player data it was got with where a key was used. */
@@ -15,7 +16,8 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Pl
 
 /** @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
 export function assertNotBlocked(uid: string, info: PlaybackInfo): void {
-  if (!info.blocked) return;
+  // A service that blocks in other words than `true` blocks all the same.
+  if (!info.blocked || info.blocked === 'false') return;
   throw new MediactlError(`playback of asset ${uid} is blocked`, {
     code: 'blocked',
     exitCode: exitCodes.unplayable,
@@ -24,10 +26,18 @@ export function assertNotBlocked(uid: string, info: PlaybackInfo): void {
   });
 }
 
-export const nothingToPlay = (uid: string, info: PlaybackInfo, source?: string) =>
+export const nothingToPlay = (
+  uid: string,
+  { type }: PlaybackInfo,
+  unusable: readonly string[],
+  source?: string,
+) =>
   new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
     code: 'nothing_to_play',
     exitCode: exitCodes.unplayable,
-    reason: `the playback info of type ${info.type} names none`,
+    reason:
+      unusable.length > 0
+        ? `only http and https URLs are played, and it names ${unusable.join(', ')}`
+        : `the playback info of type ${textIn(type) ?? 'unknown'} names none`,
     hint: `mediactl play ${uid} --info, and mediactl assets wait ${uid} if it is not ready`,
   });

@@ -1,48 +1,60 @@
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
 import type { Dress, Row } from '../../terminal/result.ts';
+import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../wire/reading.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';
 import type { CheckReport, Link } from './check.ts';
-import type { Playable } from './playables.ts';
+import { isSize, type Playable } from './playables.ts';
 
 function expiry({ expiresAt }: Playable, { isTerminal, now }: Dress): string {
-  if (!expiresAt) return '';
-  return isTerminal ? `(expires ${when(expiresAt, now)})` : printable(expiresAt);
+  if (!cell(expiresAt)) return '';
+  return isTerminal ? `(expires ${when(expiresAt, now)})` : cell(expiresAt);
 }
 
 const urlRow =
   (dress: Dress) =>
   (each: Playable): Row => {
-    const label = each.size ? `${each.kind} ${each.size.width}x${each.size.height}` : each.kind;
     const told = [printable(each.url.href), expiry(each, dress)].filter(Boolean);
-    return [label, told.join(dress.isTerminal ? ' ' : '\t')];
+    return [labelOf(each), told.join(dress.isTerminal ? ' ' : '\t')];
   };
 
-const chapters = ({ chapters: list, resume_position_seconds: resume }: PlaybackInfo): Row[] => [
-  ...(list ?? []).map(
-    ({ title, start_time }, at): Row => [
-      at === 0 ? 'chapters' : ' ',
-      `${duration(start_time)} ${printable(title)}`,
-    ],
-  ),
-  ['resume at', resume ? duration(resume) : ''],
-];
+function labelOf({ kind, extent }: Playable): string {
+  if (!isSize(extent)) return kind;
+  return `${kind} ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}`;
+}
+
+/** A start that is no number is shown as it came. */
+const startOf = (chapter: Fields) => {
+  const seconds = numberIn(chapter.start_time);
+  return seconds === undefined ? cell(chapter.start_time) : duration(seconds);
+};
+
+function chapters(info: PlaybackInfo): Row[] {
+  const resume = numberIn(info.resume_position_seconds);
+  return [
+    ...listIn(info.chapters).map((entry, at): Row => {
+      const chapter = fieldsIn(entry);
+      const told = isFields(entry) ? `${startOf(chapter)} ${cell(chapter.title)}` : cell(entry);
+      return [at === 0 ? 'chapters' : ' ', told.trim()];
+    }),
+    ['resume at', resume ? duration(resume) : ''],
+  ];
+}
 
 /** A16: an entry is a string, or a record with a URL and what tells it from others. */
 function entry(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return cell(value);
-  const { label, language, page, url, src } = value as Record<string, unknown>;
+  const { label, language, page, url, src } = fieldsIn(value);
   return [label, language, page, url ?? src].map(cell).filter(Boolean).join(' ') || cell(value);
 }
 
-const entries = (label: string, list: readonly unknown[] | undefined): Row[] =>
-  (list ?? []).map((each, at) => [at === 0 ? label : ' ', entry(each)]);
+const entries = (label: string, list: unknown): Row[] =>
+  listIn(list).map((each, at) => [at === 0 ? label : ' ', entry(each)]);
 
-const urlOf = (value: PlaybackInfo['waveform_url']) =>
-  cell(typeof value === 'string' ? value : value?.url);
+/** A14: a string, or a signed URL. */
+const urlOf = (value: unknown) => cell(isFields(value) ? value.url : value);
 
 /** §2 Playback info: "branch on `type`", each with a view of its own. */
 const views: Record<string, (info: PlaybackInfo) => Row[]> = {
-  video: (info) => [['sprites', cell(info.preview_sprites_url?.url)], ...chapters(info)],
+  video: (info) => [['sprites', urlOf(info.preview_sprites_url)], ...chapters(info)],
   audio: (info) => [
     ['waveform', urlOf(info.waveform_url)],
     ...entries('subtitles', info.subtitle_tracks),
@@ -52,15 +64,11 @@ const views: Record<string, (info: PlaybackInfo) => Row[]> = {
   third_party: () => [['note', 'a page of its provider, no stream']],
 };
 
-export const playbackRows = (
-  info: PlaybackInfo,
-  found: readonly Playable[],
-  dress: Dress,
-): Row[] => [
-  ['type', cell(info.type)],
-  ...found.map(urlRow(dress)),
-  ...(Object.hasOwn(views, info.type) ? (views[info.type]?.(info) ?? []) : []),
-];
+export function playbackRows(info: PlaybackInfo, found: readonly Playable[], dress: Dress): Row[] {
+  const type = textIn(info.type) ?? '';
+  const view = Object.hasOwn(views, type) ? views[type] : undefined;
+  return [['type', cell(info.type)], ...found.map(urlRow(dress)), ...(view?.(info) ?? [])];
+}
 
 export const checkRows = ({ plays, kind, links }: CheckReport, dress: Dress): Row[] => [
   ...links.map((link): Row => [link.link, linkText(link, dress)]),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Context } from '../../context.ts';
 import { watchPage } from '../../player/page.ts';
+import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { openWithDefault } from './open.ts';
 import type { Playback } from './resolve.ts';
@@ -21,11 +22,12 @@ export async function openAsPage(
   // A token alone tells nothing of the asset but how it plays.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
   const { html } = watchPage({
-    title: asset.name ?? uid,
+    title: textIn(asset.name) ?? uid,
     info,
     config: player?.player_config,
     poster: asset.thumbnail_url,
-    contentType: typeof asset.content_type === 'string' ? asset.content_type : undefined,
+    contentType: textIn(asset.content_type),
+    baseUrl: (await context.mediaApi()).transport.baseUrl,
     script: await readFile(context.host.playerScript, 'utf8'),
   });
   const folder = join(context.stateDir, 'watch');

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
+import { isUtf8 } from 'node:buffer';
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { printable } from '../../terminal/printable.ts';
 
 export type FileToUpload = {
   path: string;
@@ -21,11 +20,19 @@ export type FileOptions = {
   exclude: readonly string[];
 };
 
+/** The files that were meant, what was passed over on the way, and what cannot be read. */
+export type FilesFound = {
+  files: FileToUpload[];
+  /** In words, a kind each: "2 linked directories". */
+  passedOver: string[];
+  failures: { path: string; error: MediactlError }[];
+};
+
 /** The files behind the paths, in order; directories are walked with `recursive`. */
 export async function filesIn(
   paths: readonly string[],
   { recursive, contentType, include, exclude }: FileOptions,
-): Promise<FileToUpload[]> {
+): Promise<FilesFound> {
   const [{ mime }, { picomatch }] = await Promise.all([
     import('./mime.lazy.ts'),
     import('./picomatch.lazy.ts'),
@@ -37,21 +44,31 @@ export async function filesIn(
   const isWanted = include.length > 0 ? anyOf(include) : () => true;
   const isUnwanted = anyOf(exclude);
   const files = new Map<string, string>();
+  const walk = new Walk();
   for (const path of paths) {
     if (!recursive || path === '-' || !(await isDirectoryAt(path))) files.set(path, '');
     else
-      for (const found of await filesUnder(path)) {
+      for (const found of await walk.filesUnder(path)) {
         const inside = relative(path, found).split(sep).join('/');
         if (isWanted(inside) && !isUnwanted(inside))
           files.set(found, inside.split('/').slice(0, -1).join('/'));
       }
   }
-  if (files.size === 0) throw usageError('no files in there', 'check the paths');
-  return [...files].map(([path, below]) => ({
-    path,
-    below,
-    contentType: contentType ?? mime.getType(path) ?? undefined,
-  }));
+  if (files.size === 0 && walk.failures.length === 0)
+    throw usageError(
+      'no files in there',
+      'check the paths',
+      walk.passedOver.join(', ') || undefined,
+    );
+  return {
+    files: [...files].map(([path, below]) => ({
+      path,
+      below,
+      contentType: contentType ?? mime.getType(path) ?? undefined,
+    })),
+    passedOver: walk.passedOver,
+    failures: walk.failures,
+  };
 }
 
 const isDirectoryAt = (path: string) =>
@@ -60,47 +77,79 @@ const isDirectoryAt = (path: string) =>
     () => false, // said when the file is opened
   );
 
-/** Links to files are followed, links to directories are not: they may lead round in a circle. */
-async function filesUnder(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files: string[] = [];
-  for (const entry of entries) {
-    const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() || (entry.isSymbolicLink() && (await isFileAt(path)))) files.push(path);
+const kinds = {
+  link: 'linked directories, which may lead round in a circle',
+  special: 'pipes, sockets and devices',
+};
+
+/** A walk through directories that tells what it leaves out. */
+class Walk {
+  readonly failures: FilesFound['failures'] = [];
+  readonly #counts = new Map<keyof typeof kinds, number>();
+
+  get passedOver(): string[] {
+    return [...this.#counts].map(([kind, count]) => `${count} ${kinds[kind]}`);
   }
-  return files.sort();
-}
 
-/** A link that leads nowhere is kept, and said when it is opened. */
-const isFileAt = (path: string) =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => true,
-  );
-
-const spoolDirectory = ({ stateDir }: Context) => join(stateDir, 'spool');
-
-/** Whether a file is ours, to be removed once it is uploaded or forgotten. */
-export async function isSpooled(context: Context, path: string): Promise<boolean> {
-  const directory = await realpath(spoolDirectory(context)).catch(() => undefined);
-  return dirname(path) === directory;
-}
-
-/** stdin as a file: its length must be known before an upload starts. It stays until uploaded. */
-export async function spoolStdin(context: Context): Promise<string> {
-  const { terminal, signal } = context;
-  if (terminal.stdin.isTTY)
-    throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');
-  const directory = spoolDirectory(context);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = join(await realpath(directory), randomUUID());
-  try {
-    await pipeline(terminal.stdin, createWriteStream(path, { mode: 0o600 }), { signal });
-    if ((await stat(path)).size === 0)
-      throw usageError('nothing came on stdin', 'check the command before the pipe');
-  } catch (error) {
-    await rm(path, { force: true });
-    throw error;
+  /** Links to files are followed, links to directories are not. */
+  async filesUnder(directory: string): Promise<string[]> {
+    const files: string[] = [];
+    const waiting = [directory];
+    for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop())
+      for (const entry of await this.#entriesOf(folder)) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) waiting.push(path);
+        else if (entry.isFile() || (entry.isSymbolicLink() && (await this.#isFileAt(path))))
+          files.push(path);
+        else if (!entry.isSymbolicLink()) this.#passOver('special');
+      }
+    return files.sort();
   }
-  return path;
+
+  async #entriesOf(folder: string): Promise<Dirent[]> {
+    try {
+      const [entries, names] = await Promise.all([
+        readdir(folder, { withFileTypes: true }),
+        readdir(folder, { encoding: 'buffer' }),
+      ]);
+      // Node's own text of such a name leads to no file.
+      const unreadableNames = names.filter((name) => !isUtf8(name)).map(String);
+      for (const name of unreadableNames) this.#fail(join(folder, name), notUtf8());
+      return entries.filter(({ name }) => !unreadableNames.includes(name));
+    } catch (error) {
+      this.#fail(folder, unreadable(folder, error as Error));
+      return [];
+    }
+  }
+
+  /** A link that leads nowhere is kept, and said when it is opened. */
+  async #isFileAt(path: string): Promise<boolean> {
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory()) this.#passOver('link');
+    else if (found && !found.isFile()) this.#passOver('special');
+    return found === undefined || found.isFile();
+  }
+
+  #passOver(kind: keyof typeof kinds): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+  }
+
+  #fail(path: string, error: MediactlError): void {
+    this.failures.push({ path, error });
+  }
 }
+
+const unreadable = (folder: string, { message }: Error) =>
+  new MediactlError(`cannot read the directory ${printable(folder)}`, {
+    code: 'unreadable_directory',
+    exitCode: exitCodes.usage,
+    reason: message,
+    hint: 'mend its permissions, or leave it out with --exclude',
+  });
+
+const notUtf8 = () =>
+  new MediactlError('its name is no UTF-8', {
+    code: 'bad_file_name',
+    exitCode: exitCodes.usage,
+    hint: 'rename it; convmv does that for many',
+  });

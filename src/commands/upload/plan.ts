@@ -3,8 +3,8 @@ import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { bytes, cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
+import type { BatchJob } from '../../upload/batch.ts';
 import { paths } from '../../wire/paths.ts';
-import type { Job } from './upload-all.ts';
 
 type Planned = {
   path: string;
@@ -17,7 +17,7 @@ type Planned = {
 };
 
 /** --dry-run: what would go where. */
-export async function plan(jobs: readonly Job[], context: Context) {
+export async function plan(jobs: readonly BatchJob[], context: Context) {
   const { baseUrl } = await context.account();
   const rows: Planned[] = [];
   for (const { path, contentType, workspace, folder } of jobs)
@@ -30,7 +30,8 @@ export async function plan(jobs: readonly Job[], context: Context) {
       request: `POST ${new URL(paths.upload(), baseUrl)}`,
     });
   const total = rows.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
-  context.terminal.say(`dry run: would upload ${rows.length} files, ${bytes(total)}`);
+  const files = `${rows.length} file${rows.length === 1 ? '' : 's'}`;
+  context.terminal.say(`dry run: would upload ${files}, ${bytes(total)}`);
   return listBy<Planned>(({ path }) => path, rows, planColumns, 'nothing to upload');
 }
 

@@ -2,6 +2,7 @@ import type { ErrorRecord, MediactlError } from '../../errors.ts';
 import { bytes, cell, printable } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
 import type { Uploaded } from '../../upload/job.ts';
+import { fieldsIn, textIn } from '../../wire/reading.ts';
 
 /** One file of `upload --json`. */
 export type UploadRecord = {
@@ -36,10 +37,9 @@ export const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
 
 /** Nothing is known but what the error tells: some name the asset that they leave. */
 export function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
-  const details = error?.explanation.details as { asset_uid?: string } | undefined;
   return {
     path,
-    asset_uid: details?.asset_uid ?? null,
+    asset_uid: textIn(fieldsIn(error?.explanation.details).asset_uid) ?? null,
     session_uid: null,
     name: null,
     size_bytes: null,

@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { isUid } from '../../wire/uid.ts';
 import { createPath } from '../folders/create.ts';
 import { folderUid, isRoot } from '../folders/resolve.ts';
-import { isUid } from '../names.ts';
 
 /**
  * Tells the folder's uid for what is below it on disk. Without --create-folders all go into the one

@@ -2,7 +2,8 @@ import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseDuration, parseSize } from '../../profiles/units.ts';
-import { progressModes } from '../../terminal/progress.ts';
+import { type ProgressMode, progressModes } from '../../terminal/progress.ts';
+import type { BatchJob } from '../../upload/batch.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { collect, type Define, example } from '../command.ts';
@@ -11,7 +12,7 @@ import { workspaceUid } from '../workspaces/resolve.ts';
 import { filesIn } from './files.ts';
 import { plan } from './plan.ts';
 import { targetFolders } from './target-folders.ts';
-import { type Job, uploadAll } from './upload-all.ts';
+import { uploadAll } from './upload-all.ts';
 
 const idleTimeoutMs = 120_000;
 
@@ -67,17 +68,19 @@ export const upload: Define = (command, run) => {
     .action(
       run(async (context, given, flags) => {
         const options = transferOptions(context, flags);
-        const timeoutMs = flags.wait ? parseDuration('--timeout', flags.timeout) : undefined;
+        const timeout = parseDuration('--timeout', flags.timeout);
         const { recursive = false, contentType, include, exclude } = flags;
         const paths = [...given, ...(await listed(context, flags.fromList))];
         if (paths.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
-        const files = await filesIn(paths, { recursive, contentType, include, exclude });
+        const found = await filesIn(paths, { recursive, contentType, include, exclude });
+        const { files, failures } = found;
         if (flags.name !== undefined && files.length > 1)
           throw usageError(`--name is for one file, and there are ${files.length}`);
+        for (const kind of found.passedOver) context.terminal.warn(`left out: ${kind}`);
         const workspace = await workspaceUid(context);
         const wanted = flags.folder ?? context.settings.folder ?? '/';
         const folderOf = await targetFolders(context, wanted, flags.createFolders ?? false);
-        const jobs: Job[] = [];
+        const jobs: BatchJob[] = [];
         for (const { below, ...file } of files)
           jobs.push({
             ...file,
@@ -87,10 +90,20 @@ export const upload: Define = (command, run) => {
             description: flags.description,
           });
         if (context.settings.dryRun) return plan(jobs, context);
-        return uploadAll(context, jobs, options, { timeoutMs, progress: flags.progress });
+        return uploadAll(context, jobs, options, {
+          timeoutMs: flags.wait ? timeout : undefined,
+          progress: progressFor(context, flags.progress),
+          failures: failures.map(({ path, error }) => ({
+            ...{ job: { path, workspace }, path, requests: 0, durationMs: 0, error },
+          })),
+        });
       }),
     );
 };
+
+/** --quiet is quiet: its uids, and what went wrong. */
+export const progressFor = ({ settings }: Context, asked: ProgressMode): ProgressMode =>
+  asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;
 
 /** The lines of --from-list. */
 async function listed(context: Context, path: string | undefined): Promise<string[]> {

@@ -1,6 +1,12 @@
 import { bytes, printable, when } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
-import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
+import {
+  acknowledged,
+  assetOf,
+  type CorruptEntry,
+  isCorrupt,
+  type JournalEntry,
+} from '../../upload/journal-entry.ts';
 
 /** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */
 export type PendingUpload = {
@@ -12,8 +18,16 @@ export type PendingUpload = {
   offset_bytes: number | null;
   base_url: string | null;
   profile: string | null;
+  begun_at: string | null;
   expires_at: string | null;
-  state: 'resumable' | 'expired' | 'uploaded' | 'creation unknown' | 'unreadable';
+  state:
+    | 'not begun'
+    | 'creation unknown'
+    | 'resumable'
+    | 'expired'
+    | 'uploaded'
+    | 'done'
+    | 'unreadable';
 };
 
 export function pendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
@@ -21,34 +35,50 @@ export function pendingUpload(entry: JournalEntry | CorruptEntry, now: number): 
     return {
       id: entry.id,
       path: entry.path,
-      asset_uid: null,
+      asset_uid: entry.assetUid ?? null,
       session_uid: null,
       size_bytes: null,
       offset_bytes: null,
       base_url: null,
       profile: null,
+      begun_at: entry.begunAt ?? null,
       expires_at: null,
       state: 'unreadable',
     };
+  const session = 'session' in entry ? entry.session : undefined;
   return {
     id: entry.id,
-    path: entry.path,
-    asset_uid: entry.session?.assetUid ?? null,
-    session_uid: entry.session?.uid ?? null,
+    // Where a path was typed matters to nobody later; stdin has none.
+    path: entry.identity === undefined ? entry.realPath : entry.path,
+    asset_uid: assetOf(entry) ?? null,
+    session_uid: session?.uid ?? null,
     size_bytes: entry.file.sizeBytes,
-    offset_bytes: entry.offset,
+    offset_bytes: acknowledged(entry),
     base_url: entry.baseUrl,
     profile: entry.profile,
-    expires_at: entry.session?.expiresAt ?? null,
+    begun_at: entry.begunAt,
+    expires_at: session?.expiresAt ?? null,
     state: stateOf(entry, now),
   };
 }
 
-function stateOf({ session, offset, file }: JournalEntry, now: number): PendingUpload['state'] {
-  if (!session) return 'creation unknown';
-  if (offset === file.sizeBytes) return 'uploaded';
-  return Date.parse(session.expiresAt) <= now ? 'expired' : 'resumable';
+function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
+  if (entry.state === 'open')
+    return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
+  const words = {
+    planned: 'not begun',
+    intended: 'creation unknown',
+    whole: 'uploaded',
+    settled: 'done',
+  } as const;
+  return words[entry.state];
 }
+
+/** Those that somebody may still want to finish, the one begun last at the end. */
+export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
+  entries
+    .filter((entry) => isCorrupt(entry) || entry.state !== 'settled')
+    .sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },

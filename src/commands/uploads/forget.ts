@@ -1,47 +1,80 @@
-import { rm } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
-import { usageError } from '../../errors.ts';
+import { MediactlError, usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy, nothing } from '../../terminal/result.ts';
-import { isCorrupt } from '../../upload/journal.ts';
+import type { Journal } from '../../upload/journal.ts';
+import { isCorrupt } from '../../upload/journal-entry.ts';
+import { Spool } from '../../upload/spool.ts';
 import { example, type Run } from '../command.ts';
-import { isSpooled } from '../upload/files.ts';
-import { pendingColumns, pendingUpload } from './columns.ts';
+import { type PendingUpload, pendingColumns, pendingUpload } from './columns.ts';
 import { findUpload } from './find.ts';
 
+/** What forgetting takes away: a way to go on, or the only copy of what came on stdin. */
+const isLoss = ({ state }: PendingUpload) =>
+  ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state);
+
 export function forget(command: Command, run: Run): void {
-  example(command, 'mediactl uploads forget 3f2a9c1d5e6b7a80', 'mediactl uploads forget --expired');
+  example(
+    command,
+    'mediactl uploads forget 3f2a9c1d5e6b7a80',
+    'mediactl uploads forget --expired --yes',
+    'mediactl uploads forget --all --yes',
+  );
   command
     .summary('forget uploads without finishing them')
     .description(
-      'Forgets uploads of this machine. Their assets stay unfinished on the service; they are named.',
+      'Forgets uploads of this machine. Their assets stay as they are on the service; they are named.',
     )
     .argument('[session]', 'id of the upload, or uid of its session or asset')
-    .option('--expired', 'every upload whose session is expired')
+    .option('--expired', 'every upload whose session has expired, by the clock of this machine')
+    .option('--all', 'every upload')
     .action(
-      run(async (context, id, { expired }) => {
-        if (!id === !expired)
-          throw usageError('which upload?', 'give its id from mediactl uploads ls, or --expired');
+      run(async (context, id, { expired, all }) => {
+        if ([id, expired, all].filter(Boolean).length !== 1)
+          throw usageError(
+            'which upload?',
+            'give its id from mediactl uploads ls, or --expired, or --all',
+          );
         const { clock, settings, terminal } = context;
         const journal = await context.journal();
         const entries = id ? [await findUpload(context, id)] : await journal.list();
         const leaving = entries
           .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))
-          .filter(({ shown }) => id !== undefined || shown.state === 'expired');
+          .filter(({ shown }) => id !== undefined || all || shown.state === 'expired');
         const names = leaving.map(({ shown }) => shown.path).join(', ');
         if (context.onlyPretends(`forget ${names || 'nothing'}`)) return nothing;
-        if (leaving.some(({ shown }) => shown.state === 'resumable'))
-          await confirm(terminal, 'It could still be finished. Forget it?', {
-            yes: settings.yes,
-            instead: `mediactl uploads forget ${id} --yes`,
+        const lost = leaving.filter(({ shown }) => isLoss(shown));
+        if (lost.length > 0)
+          await confirm(
+            terminal,
+            lost.length === 1
+              ? `${lost[0]?.shown.path} could still be finished. Forget it?`
+              : `${lost.length} uploads could still be finished. Forget them?`,
+            { yes: settings.yes, instead: 'the same command with --yes' },
+          );
+        const spool = new Spool(context.stateDir);
+        const forgotten: PendingUpload[] = [];
+        for (const { entry, shown } of leaving)
+          await whileOurs(journal, entry.id, async () => {
+            await journal.remove(entry.id);
+            if (!isCorrupt(entry)) await spool.remove(entry.realPath);
+            forgotten.push(shown);
           });
-        for (const { entry } of leaving) {
-          await journal.remove(entry.id);
-          if (!isCorrupt(entry) && (await isSpooled(context, entry.realPath)))
-            await rm(entry.realPath, { force: true });
-        }
-        const forgotten = leaving.map(({ shown }) => shown);
         return listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
       }),
     );
+}
+
+/** An upload that another process has in hand would be written down again at once. */
+async function whileOurs(journal: Journal, id: string, work: () => Promise<void>): Promise<void> {
+  const release = await journal.lock(id).catch((error) => {
+    throw error instanceof MediactlError
+      ? error.with({ hint: 'let it finish, or stop it, then forget it' })
+      : error;
+  });
+  try {
+    await work();
+  } finally {
+    await release();
+  }
 }

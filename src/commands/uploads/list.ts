@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { listBy } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { pendingColumns, pendingUpload } from './columns.ts';
+import { pendingColumns, pendingUpload, unfinished } from './columns.ts';
 
 export function list(command: Command, run: Run): void {
   example(command, 'mediactl uploads ls');
@@ -13,7 +13,7 @@ export function list(command: Command, run: Run): void {
       run(async (context) =>
         listBy(
           ({ id }) => id,
-          (await (await context.journal()).list()).map((entry) =>
+          unfinished(await (await context.journal()).list()).map((entry) =>
             pendingUpload(entry, context.clock.now()),
           ),
           pendingColumns,

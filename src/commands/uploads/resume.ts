@@ -3,10 +3,12 @@ import { usageError } from '../../errors.ts';
 import { parseDuration } from '../../profiles/units.ts';
 import { progressModes } from '../../terminal/progress.ts';
 import { nothing } from '../../terminal/result.ts';
-import { hashKey, isCorrupt, type JournalEntry } from '../../upload/journal.ts';
+import type { BatchJob } from '../../upload/batch.ts';
+import { isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
 import { example, type Run } from '../command.ts';
-import { transferOptions } from '../upload/upload.ts';
-import { type Job, uploadAll } from '../upload/upload-all.ts';
+import { progressFor, transferOptions } from '../upload/upload.ts';
+import { uploadAll } from '../upload/upload-all.ts';
+import { unfinished } from './columns.ts';
 import { findUpload } from './find.ts';
 
 export function resume(command: Command, run: Run): void {
@@ -31,22 +33,23 @@ export function resume(command: Command, run: Run): void {
       run(async (context, id, { all, wait, timeout, progress }) => {
         if (!id === !all)
           throw usageError('which upload?', 'give its id from mediactl uploads ls, or --all');
-        const { apiKey, baseUrl } = await context.account();
-        const keyHash = hashKey(apiKey);
+        const timeoutMs = parseDuration('--timeout', timeout);
+        const { baseUrl, profile } = await context.account();
         const entries = id
           ? [await findUpload(context, id)]
-          : await (await context.journal()).list();
+          : unfinished(await (await context.journal()).list());
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
+        // A key may be rotated; the service knows whether this one may go on with it.
         const mine = readable.filter(
-          (entry) => entry.keyHash === keyHash && entry.baseUrl === baseUrl.origin,
+          (entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile),
         );
         if (id && mine.length === 0) {
           const [other] = readable;
           throw other
             ? usageError(
-                `upload ${id} belongs to another account`,
+                `upload ${id} belongs to another service`,
                 other.profile === 'environment'
-                  ? 'set the MEDIACTL_API_KEY and MEDIACTL_BASE_URL that it was begun with'
+                  ? `set MEDIACTL_BASE_URL=${other.baseUrl} and a key of it`
                   : `mediactl uploads resume ${id} --profile ${other.profile}`,
                 `it was begun with profile ${other.profile} at ${other.baseUrl}`,
               )
@@ -59,14 +62,17 @@ export function resume(command: Command, run: Run): void {
           resume: true,
           onExpired: 'restart',
         });
-        const timeoutMs = wait ? parseDuration('--timeout', timeout) : undefined;
-        return uploadAll(context, mine.map(jobOf), options, { timeoutMs, progress });
+        return uploadAll(context, mine.map(jobOf), options, {
+          timeoutMs: wait ? timeoutMs : undefined,
+          progress: progressFor(context, progress),
+        });
       }),
     );
 }
 
-const jobOf = ({ realPath, metadata }: JournalEntry): Job => ({
+const jobOf = ({ realPath, path, identity, metadata }: JournalEntry): BatchJob => ({
   path: realPath,
+  ...(identity !== undefined && { identity, label: path }),
   filename: metadata.filename,
   workspace: metadata.workspace_uid,
   folder: metadata.parent_folder_uid,

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { printable } from '../../terminal/printable.ts';
+import { cell } from '../../terminal/printable.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceRows } from './columns.ts';
@@ -29,7 +29,7 @@ export function use(command: Command, run: Run): void {
           mine.workspace = workspace.uid;
         });
         context.terminal.say(
-          `profile ${profile} now works in ${printable(workspace.name ?? workspace.uid)}`,
+          `profile ${profile} now works in ${cell(workspace.name ?? workspace.uid)}`,
         );
         return record(workspace, workspace.uid, workspaceRows);
       }),

@@ -4,19 +4,23 @@ import { join } from 'node:path';
 import { type Define, example } from '../../commands/command.ts';
 import { readTree } from '../../commands/folders/resolve.ts';
 import type { Context } from '../../context.ts';
-import { isCorrupt } from '../../upload/journal.ts';
+import { parseDuration } from '../../profiles/units.ts';
+import { isCorrupt } from '../../upload/journal-entry.ts';
+import { textIn } from '../../wire/reading.ts';
+import { isUid } from '../../wire/uid.ts';
 import type { Values } from '../tree.ts';
 
 /** A candidate, and what tells a person which one it is. */
 type Name = [value: string, description: string];
 
 const keptMs = 60_000;
-const patienceMs = 500;
+const patience = '500ms';
 const mostAssets = 50;
 
 /**
  * What shells ask while somebody types: a name a line, a tab and a description. It must never be in
- * the way: no answer within half a second, or any error, is no names and no word.
+ * the way: no answer within half a second (MEDIACTL_COMPLETION_TIMEOUT), or any error, is no names and
+ * no word.
  */
 export const complete: Define = (command, run) => {
   example(command, 'mediactl __complete folders');
@@ -25,6 +29,8 @@ export const complete: Define = (command, run) => {
     .argument('<values>')
     .action(
       run(async (context, values) => {
+        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || patience;
+        const patienceMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
         const within = new Promise<Name[]>((resolve) =>
           setTimeout(resolve, patienceMs, []).unref(),
         );
@@ -39,6 +45,9 @@ export const complete: Define = (command, run) => {
       }),
     );
 };
+
+/** What means something else than a name where an id is typed. */
+const isReserved = (name: string) => name.startsWith('-') || name === '@last' || isUid(name);
 
 /** Nobody can type a control character, and no shell should be handed one. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
@@ -61,7 +70,7 @@ const remote: Partial<Record<Values, (context: Context) => Promise<Name[]>>> = {
   workspaces: async (context) => {
     const names: Name[] = [];
     for await (const page of (await context.api()).workspaces.list())
-      names.push(...page.map(({ uid, name }): Name => [name ?? uid, uid]));
+      names.push(...page.map(({ uid, name }): Name => [textIn(name) || uid, uid]));
     return names;
   },
   folders: async (context) => {
@@ -70,11 +79,12 @@ const remote: Partial<Record<Values, (context: Context) => Promise<Name[]>>> = {
   },
   assets: async (context) => {
     const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
-    const count = (name: string) => items.filter((item) => item.name === name).length;
-    return items.map(
-      ({ uid, name, type }): Name =>
-        name && count(name) === 1 ? [name, `${type ?? ''} ${uid}`] : [uid, name ?? ''],
-    );
+    const count = (name: string) => items.filter((item) => textIn(item.name) === name).length;
+    return items.map(({ uid, name, type }): Name => {
+      const text = textIn(name) ?? '';
+      const isTyped = text !== '' && count(text) === 1 && !isReserved(text);
+      return isTyped ? [text, `${textIn(type) ?? ''} ${uid}`] : [uid, text];
+    });
   },
 };
 

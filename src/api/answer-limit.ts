@@ -1,0 +1,68 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+
+/** An answer may take so many times the longest silence. */
+const silences = 10;
+/** What a body brings at least, in bytes a second: no line is slower, and nobody waits for less. */
+const leastRate = 1024;
+
+/**
+ * Ends an answer that does not come to its end: one that drips a byte now and then is never silent.
+ * Counted from when the request is sent; of a body that is handed on as it comes (a download), what
+ * comes in each such time is counted instead.
+ */
+export class AnswerLimit {
+  readonly #limitMs: number;
+  readonly #origin: string;
+  readonly #abort = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #received = 0;
+
+  /** @param silenceMs milliseconds: the longest silence of the connection */
+  constructor(silenceMs: number, origin: string) {
+    this.#limitMs = silences * silenceMs;
+    this.#origin = origin;
+  }
+
+  /** Aborts with a MediactlError `timeout`. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The request is sent, or its answer begins: from here on it must come to its end. */
+  begin(): void {
+    this.#timer ??= setTimeout(() => this.#end('its answer did not end'), this.#limitMs);
+  }
+
+  /** A body that may take as long as it likes, as long as it comes. */
+  beginStream(): void {
+    clearTimeout(this.#timer);
+    let before = this.#received;
+    this.#timer = setInterval(() => {
+      if (this.#received - before < (leastRate * this.#limitMs) / 1000)
+        this.#end(`it sent ${this.#received - before} bytes`);
+      before = this.#received;
+    }, this.#limitMs);
+  }
+
+  received(count: number): void {
+    this.#received += count;
+  }
+
+  /** The answer is here, or given up. */
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #end(what: string): void {
+    const seconds = Math.round(this.#limitMs / 1000);
+    this.#abort.abort(
+      new MediactlError(`${this.#origin} takes too long`, {
+        code: 'timeout',
+        exitCode: exitCodes.unreachable,
+        reason: `${what} within ${seconds} s`,
+        hint: 'run it again, or allow more with --request-timeout',
+        retryable: true,
+      }),
+    );
+  }
+}

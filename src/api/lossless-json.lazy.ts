@@ -1,0 +1,1 @@
+export { isSafeNumber, parse } from 'lossless-json';

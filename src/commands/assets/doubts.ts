@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { AssetFilters, AssetsApi } from '../../api/assets.ts';
+import { itemsOf } from '../../api/pages.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import { fieldsIn, listIn, textIn, timeIn } from '../../wire/reading.ts';
+import type { Asset } from '../../wire/types.ts';
+import { isSameUid } from '../../wire/uid.ts';
+
+/** What a record says of a filter that it was listed by; undefined where it does not say. */
+type Says = boolean | undefined;
+
+type Doubt = {
+  /** Whether a record matches. */
+  says(asset: Asset, value: string): Says;
+  /** A value that no asset matches: a service that lists one all the same passes over the filter. */
+  nobody(): string;
+};
+
+/** A slug or word that nobody has. */
+const nonsense = () => `x${randomUUID().replaceAll('-', '')}`;
+
+const dayMs = 86_400_000;
+/** A service may reckon its days by another time zone. */
+const zonesMs = 14 * 3_600_000;
+
+/** A text that is there is compared; null and what is no text tell nothing. */
+const equals =
+  (field: 'status' | 'type') =>
+  (asset: Asset, value: string): Says => {
+    const told = textIn(asset[field]);
+    return told === undefined ? undefined : told === value;
+  };
+
+/** Every filter of §4 that a bulk change may go by, each with how far it can be doubted. */
+export const doubts: Record<Exclude<keyof AssetFilters, 'ordering'>, Doubt> = {
+  // Full-text search may know more of words than we do.
+  search: { says: () => undefined, nobody: nonsense },
+  status: { says: equals('status'), nobody: nonsense },
+  type: { says: equals('type'), nobody: nonsense },
+  tag: {
+    says: ({ tags }, value) =>
+      Array.isArray(tags) ? slugsIn(tags).some((slugs) => slugs.includes(value)) : undefined,
+    nobody: nonsense,
+  },
+  created_after: {
+    says: ({ created_at }, day) => {
+      const made = timeIn(created_at);
+      return made === undefined ? undefined : made >= Date.parse(day) - zonesMs;
+    },
+    nobody: () => '9998-01-01',
+  },
+  created_before: {
+    says: ({ created_at }, day) => {
+      const made = timeIn(created_at);
+      return made === undefined ? undefined : made < Date.parse(day) + dayMs + zonesMs;
+    },
+    nobody: () => '1971-01-01',
+  },
+  parent: {
+    says: (asset, parent) => {
+      const [field] = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'].filter(
+        (each) => each in asset,
+      );
+      if (field === undefined) return undefined;
+      const told = asset[field];
+      if (told === null) return parent === 'root';
+      const uid = textIn(told) ?? textIn(fieldsIn(told).uid);
+      return uid === undefined ? undefined : parent !== 'root' && isSameUid(uid, parent);
+    },
+    nobody: randomUUID,
+  },
+};
+
+/** Tags of a record: texts, or records that a slug is in. */
+export const slugsIn = (tags: unknown): string[][] =>
+  listIn(tags).map((each) =>
+    [each, ...Object.values(fieldsIn(each))].flatMap((value) => textIn(value) ?? []),
+  );
+
+/**
+ * A service that passes over a filter lists everything, and everything would be written to. So each
+ * record is asked whether it matches; and of a filter that some record says nothing of, the service is
+ * asked for what nobody matches.
+ *
+ * @throws MediactlError `filter_ignored`; nothing was written
+ */
+export async function assertHeeded(
+  assets: AssetsApi,
+  filters: AssetFilters,
+  found: readonly Asset[],
+): Promise<void> {
+  for (const [name, { says, nobody }] of Object.entries(doubts)) {
+    const value = filters[name as keyof typeof doubts];
+    if (value === undefined || found.length === 0) continue;
+    const answers = found.map((asset) => says(asset, value));
+    const other = found[answers.indexOf(false)];
+    if (other) throw ignored(name, `it lists ${other.uid}, which does not match`);
+    if (!answers.includes(undefined)) continue;
+    const unlikely = nobody();
+    if (await isListed(assets, { [name]: unlikely }))
+      throw ignored(name, `it lists assets by ${name}=${unlikely} too, which none can match`);
+  }
+}
+
+/** A refusal is as good as no asset: whoever refuses a value reads it. */
+const isListed = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
+  assets.page(filters, 1, 0).then(
+    (page) => itemsOf(page).length > 0,
+    (error) => {
+      const status = error instanceof MediactlError ? error.explanation.status : undefined;
+      if (status !== undefined && [400, 404, 422].includes(status)) return false;
+      throw error;
+    },
+  );
+
+const ignored = (filter: string, reason: string) =>
+  new MediactlError(`the service passed over a filter: ${filter}`, {
+    code: 'filter_ignored',
+    exitCode: exitCodes.rejected,
+    reason: `${reason}; nothing was changed`,
+    hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
+  });

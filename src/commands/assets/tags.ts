@@ -1,0 +1,93 @@
+import type { AssetsApi } from '../../api/assets.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { printable } from '../../terminal/printable.ts';
+import { type NameOverrides, namesFor } from '../../wire/assumptions.ts';
+import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
+import type { Asset } from '../../wire/types.ts';
+import type { Target } from './targets.ts';
+
+/** Tags to have in place of those there are, or some more and some less. */
+export type TagChange = { set: string[] } | { add: string[]; remove: string[] };
+
+type TagOptions = {
+  addTag: readonly string[];
+  removeTag: readonly string[];
+  setTags?: string | undefined;
+  tags: boolean;
+};
+
+/** @throws MediactlError exit 2 where the options contradict each other */
+export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagChange | undefined {
+  const ways = [
+    ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
+    ...(setTags !== undefined ? ['--set-tags'] : []),
+    ...(tags ? [] : ['--no-tags']),
+  ];
+  if (ways.length > 1)
+    throw usageError(`${ways.join(', ')} exclude each other`, 'give one of them');
+  if (setTags !== undefined) {
+    const set = setTags.split(',').map((slug) => slug.trim());
+    if (set.includes(''))
+      throw usageError(
+        `--set-tags does not take '${setTags}'`,
+        'sea,night; --no-tags takes all off',
+      );
+    return { set };
+  }
+  if (!tags) return { set: [] };
+  const both = addTag.find((slug) => removeTag.includes(slug));
+  if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
+  return ways.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
+}
+
+/** Each with its record, which tells the tags there are. Costs a request for those that were not listed. */
+export async function withTags(assets: AssetsApi, targets: readonly Target[]): Promise<Target[]> {
+  const known: Target[] = [];
+  for (const target of targets)
+    known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
+  return known;
+}
+
+/** The slugs of a record; undefined where it shows no tags. */
+function slugsOf({ tags }: Asset): string[] | undefined {
+  if (tags === null) return [];
+  if (!Array.isArray(tags)) return undefined;
+  return listIn(tags).flatMap((tag) => {
+    const { slug, name } = fieldsIn(tag);
+    return textIn(tag) ?? textIn(slug) ?? textIn(name) ?? [];
+  });
+}
+
+/** The field of a PATCH that makes the change. @throws MediactlError where it depends on tags not shown */
+export function tagsAfter(change: TagChange, target: Target, names: NameOverrides) {
+  const [field] = namesFor('asset_tags', names) as [string];
+  return { [field]: 'set' in change ? change.set : slugsAfter(change, target) };
+}
+
+function slugsAfter(
+  { add, remove }: Extract<TagChange, { add: string[] }>,
+  { uid, asset }: Target,
+): string[] {
+  const before = asset && slugsOf(asset);
+  if (!before) throw tagsUnknown(uid);
+  return [...new Set([...before, ...add])].filter((slug) => !remove.includes(slug));
+}
+
+/** What the change takes away, a line for each asset that loses a tag nobody named. */
+export function tagsLost(change: TagChange, targets: readonly Target[]): string[] {
+  if (!('set' in change)) return [];
+  return targets.flatMap(({ uid, asset }) => {
+    const before = (asset && slugsOf(asset)) ?? [];
+    const isLost = before.some((slug) => !change.set.includes(slug));
+    const after = change.set.join(', ') || 'none';
+    return isLost ? [`  ${uid}  tags: ${printable(before.join(', '))} → ${after}`] : [];
+  });
+}
+
+const tagsUnknown = (uid: string) =>
+  new MediactlError(`asset ${uid} does not show its tags`, {
+    code: 'tags_unknown',
+    exitCode: exitCodes.rejected,
+    reason: 'which ones it would have afterwards depends on those it has',
+    hint: '--set-tags says all of them',
+  });

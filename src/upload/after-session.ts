@@ -1,0 +1,49 @@
+import { openChecksum } from './checksum.ts';
+import { createUpload } from './creation.ts';
+import type { Open, Whole } from './journal-entry.ts';
+import { PrefixDigest } from './prefix-digest.ts';
+import { assertUntouched, wholeEntry } from './send-file.ts';
+import { expired, heldBy, maybeWhole, refusedSession, type SessionGone } from './session-gone.ts';
+import type { UploadRun } from './upload-run.ts';
+
+/**
+ * The service does not know a session any more, or never did. Its asset tells whether that was the
+ * end of a whole upload, or whether to begin a new one; a clock tells nothing.
+ *
+ * @throws MediactlError `session_refused`, `session_expired`, `session_unknown` (3), each naming the asset
+ */
+export async function afterSession(
+  run: UploadRun,
+  entry: Open,
+  { underlying, wasThere, isAllSent }: SessionGone,
+): Promise<Open | Whole> {
+  const { api, confirmNewAsset } = run.tools;
+  const held = await heldBy(api.assets, entry, isAllSent);
+  if (held === 'whole') return wholeWithoutSession(run, entry);
+  const isOwn = run.sessionsCreated > 0;
+  if (isOwn && !wasThere) {
+    await run.page.write({ ...entry, isRefused: true });
+    throw refusedSession(entry, underlying);
+  }
+  // One new session in place of one that is gone; a second one would be a service that forgets all.
+  if (run.sessionsCreated > 1) throw refusedSession(entry, underlying);
+  if (run.options.onExpired === 'fail') throw expired(entry, underlying);
+  if (held === 'unknown') await confirmNewAsset(maybeWhole(entry, underlying));
+  else if (entry.isRefused) await confirmNewAsset(refusedSession(entry, underlying));
+  const { assetUid } = entry.session;
+  run.notice(
+    held === 'gone'
+      ? `the upload session and its asset ${assetUid} are gone; starting anew`
+      : `the upload session is gone; starting anew. Asset ${assetUid} stays unfinished`,
+  );
+  return createUpload(run, entry);
+}
+
+/** Nobody names a checksum any more: the file is hashed for whoever compares. */
+async function wholeWithoutSession(run: UploadRun, entry: Open): Promise<Whole> {
+  assertUntouched(run, entry);
+  const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);
+  await digest.catchUp(run.source.sizeBytes);
+  await digest.assertUnchanged();
+  return wholeEntry(run, entry, digest.current().blake3, { verified: null });
+}

@@ -1,0 +1,216 @@
+import type { Api } from '../api/api.ts';
+import { asMediactlError, endsTheRun, exitCodes, MediactlError, notTried } from '../errors.ts';
+import { textIn } from '../wire/reading.ts';
+import type { OnUploadEvent } from './events.ts';
+import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
+import type { Journal } from './journal.ts';
+import { isCorrupt } from './journal-entry.ts';
+import type { Spool } from './spool.ts';
+import { openUpload } from './upload-file.ts';
+import { waitForAssets } from './wait.ts';
+
+/** One file of many. `-` is stdin, whose name is the asset's or `stdin`. */
+export type BatchJob = UploadJob;
+
+export type BatchTools = UploadTools & {
+  spool: Spool;
+  /** What `-` stands for. */
+  stdin(): AsyncIterable<Buffer | string>;
+  /** Told of each asset that is whole. */
+  onUploaded(assetUid: string): Promise<void>;
+};
+
+/** What became of one file. */
+export type FileOutcome = {
+  job: BatchJob;
+  /** Of its page in the journal; absent where it never got one. */
+  id?: string;
+  /** Where its bytes are; for stdin, the spool. */
+  path: string;
+  uploaded?: Uploaded;
+  requests: number;
+  /** Milliseconds. */
+  durationMs: number;
+  /** Where it was waited for. */
+  status?: string | undefined;
+  error?: MediactlError;
+};
+
+export type Batch = {
+  outcomes: FileOutcome[];
+  /** To be called once the outcomes are written out: only then is an upload done with. */
+  settle(): Promise<void>;
+};
+
+/** What a file is called in events: a spool's own path says nothing to people. */
+export const labelOf = ({ path, label }: BatchJob) => label ?? (path === '-' ? 'stdin' : path);
+
+/**
+ * Uploads file after file, then waits for all that are whole. One bad file fails itself alone; what
+ * would fail for all of them alike ends the run.
+ *
+ * @param timeoutMs how long to wait until the assets are ready; undefined does not wait
+ */
+export async function uploadBatch(
+  jobs: readonly BatchJob[],
+  options: UploadOptions,
+  timeoutMs: number | undefined,
+  tools: BatchTools,
+): Promise<Batch> {
+  const { signal, journal, spool } = tools;
+  await sweep(tools);
+  const outcomes: FileOutcome[] = [];
+  let stop: MediactlError | undefined;
+  for (const job of jobs) {
+    if (stop)
+      outcomes.push({ job, path: job.path, requests: 0, durationMs: 0, error: notTried(stop) });
+    else outcomes.push(await uploadOne(job, options, tools));
+    const { error } = outcomes.at(-1) as FileOutcome;
+    if (signal?.aborted) break;
+    if (error && endsTheRun(error)) stop ??= error;
+  }
+  if (timeoutMs !== undefined && !signal?.aborted) await waitForAll(outcomes, timeoutMs, tools);
+  for (const outcome of outcomes)
+    if (outcome.error) outcome.error = await withNextStep(outcome, outcome.error, options, tools);
+  // Until the whole job is done, the same command must find what is: it is not done twice.
+  const isDone = outcomes.length === jobs.length && outcomes.every(({ error }) => !error);
+  return {
+    outcomes,
+    settle: async () => {
+      for (const outcome of outcomes)
+        await settle(outcome, isDone, journal, spool).catch((error: Error) =>
+          tools.onEvent({
+            path: labelOf(outcome.job),
+            event: 'notice',
+            message: `it stays in the journal: ${error.message}`,
+          }),
+        );
+    },
+  };
+}
+
+/** Leftovers of killed runs. Where that fails there is nothing to resume either, which is said then. */
+async function sweep({ journal, spool }: BatchTools): Promise<void> {
+  await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
+}
+
+async function uploadOne(
+  job: BatchJob,
+  options: UploadOptions,
+  tools: BatchTools,
+): Promise<FileOutcome> {
+  const { api, onEvent } = tools;
+  const { clock } = api.transport;
+  const startedAt = clock.now();
+  const requestsBefore = api.transport.requestCount;
+  const outcome: FileOutcome = { job, path: job.path, requests: 0, durationMs: 0 };
+  try {
+    const source = job.path === '-' ? await fromStdin(job, tools) : job;
+    outcome.path = source.path;
+    const upload = await openUpload({ ...source, label: labelOf(job) }, options, tools);
+    outcome.id = upload.id;
+    try {
+      outcome.uploaded = await upload.run();
+    } finally {
+      await upload.close();
+    }
+    await tools.onUploaded(outcome.uploaded.assetUid).catch((error: Error) =>
+      onEvent({
+        path: labelOf(job),
+        event: 'notice',
+        message: `@last is not kept: ${error.message}`,
+      }),
+    );
+  } catch (thrown) {
+    outcome.error = asMediactlError(thrown);
+  }
+  outcome.requests = api.transport.requestCount - requestsBefore;
+  outcome.durationMs = clock.now() - startedAt;
+  return outcome;
+}
+
+/** stdin has no path that lasts: its content is what makes it the same another time. */
+async function fromStdin(job: BatchJob, { spool, stdin, signal }: BatchTools): Promise<UploadJob> {
+  const { path, sizeBytes, blake3 } = await spool.take(stdin(), signal);
+  return {
+    ...job,
+    path,
+    identity: `${blake3} ${sizeBytes}`,
+    filename: job.filename ?? job.name ?? 'stdin',
+  };
+}
+
+/** Waits for everything that was uploaded; writes status or error into each outcome. */
+async function waitForAll(
+  outcomes: readonly FileOutcome[],
+  timeoutMs: number,
+  { api, signal, onEvent }: BatchTools,
+): Promise<void> {
+  const waiting = new Map(
+    outcomes.flatMap((each) => (each.uploaded ? [[each.uploaded.assetUid, each] as const] : [])),
+  );
+  try {
+    const settled = await waitForAssets(api.assets, [...waiting.keys()], {
+      clock: api.transport.clock,
+      signal,
+      timeoutMs,
+      onStatus: (uid, status) => {
+        const { job } = waiting.get(uid) as FileOutcome;
+        onEvent({ path: labelOf(job), event: 'status', asset_uid: uid, status });
+      },
+    });
+    for (const [uid, found] of settled) {
+      const outcome = waiting.get(uid) as FileOutcome;
+      if (found instanceof MediactlError) outcome.error = found;
+      else outcome.status = textIn(found.status);
+    }
+  } catch (thrown) {
+    for (const outcome of waiting.values()) outcome.error = asMediactlError(thrown);
+  }
+}
+
+/** The asset is what the service makes of the file, and will not become another thing. */
+const isFinal = ({ explanation }: MediactlError) => explanation.code === 'processing_failed';
+
+/** Says how to go on with what is kept. */
+async function withNextStep(
+  { job, id, path, uploaded }: FileOutcome,
+  error: MediactlError,
+  { resume }: UploadOptions,
+  { journal, spool }: BatchTools,
+): Promise<MediactlError> {
+  if (isFinal(error) || error.exitCode === exitCodes.integrity || id === undefined) return error;
+  const kept = await journal.read(id);
+  if (!kept || isCorrupt(kept) || kept.state === 'intended') return error;
+  if (kept.state === 'planned') {
+    if (error.exitCode !== exitCodes.rejected)
+      return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
+    // It will be refused another time too.
+    await journal.remove(id);
+    await spool.remove(path);
+    return error;
+  }
+  if (error.explanation.code === 'already_uploading') return error;
+  const finish = `mediactl uploads resume ${id}${uploaded ? ' --wait' : ''}`;
+  const again = job.path === '-' || !resume ? finish : `run the same command again, or ${finish}`;
+  return error.with({ hint: `${joined(error, again)}, to go on from here` });
+}
+
+/** A hint that only says to run it again is said better by ours. */
+function joined({ exitCode, explanation: { hint } }: MediactlError, ours: string): string {
+  const first: number[] = [exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden];
+  if (!hint || !first.includes(exitCode)) return ours;
+  return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${ours}`;
+}
+
+async function settle(
+  { id, path, uploaded, error }: FileOutcome,
+  jobIsDone: boolean,
+  journal: Journal,
+  spool: Spool,
+): Promise<void> {
+  if (!uploaded || id === undefined || (error && !isFinal(error))) return;
+  if (jobIsDone || error) await journal.remove(id);
+  else await journal.settle(id);
+  await spool.remove(path);
+}

@@ -1,0 +1,102 @@
+import { MediactlError } from '../errors.ts';
+import { openChecksum } from './checksum.ts';
+import {
+  acknowledged,
+  assetOf,
+  type CorruptEntry,
+  isCorrupt,
+  type JournalEntry,
+  type Open,
+  type Whole,
+} from './journal-entry.ts';
+import { creationUnknown, findLost, type LostCreation } from './lost-creation.ts';
+import { PrefixDigest } from './prefix-digest.ts';
+import { isSessionGone } from './session-gone.ts';
+import { changed, isUntouched } from './source.ts';
+import type { UploadRun } from './upload-run.ts';
+
+/**
+ * What an earlier run left, if it is to be gone on with; undefined where a new session is to be made.
+ *
+ * @throws MediactlError `file_changed` (13) before a byte is sent; `creation_unknown` (2) where the
+ *   earlier run may have made an asset that nobody knows of
+ */
+export async function goOnWith(
+  run: UploadRun,
+  found: JournalEntry | CorruptEntry,
+): Promise<Open | Whole | undefined> {
+  if (!run.options.resume) {
+    sayLeft(run, found);
+    return undefined;
+  }
+  if (isCorrupt(found)) {
+    await askAboutLost(run, { metadata: run.metadata, ...found });
+    await run.page.setAside(found);
+    return undefined;
+  }
+  switch (found.state) {
+    case 'planned':
+      return undefined;
+    case 'intended':
+      await askAboutLost(run, found);
+      return undefined;
+    case 'open':
+      return resumable(run, found);
+    default:
+      return stillThere(run, found);
+  }
+}
+
+function sayLeft(run: UploadRun, found: JournalEntry | CorruptEntry): void {
+  const assetUid = isCorrupt(found) ? found.assetUid : assetOf(found);
+  if (assetUid === undefined) return;
+  const isWhole = 'state' in found && (found.state === 'whole' || found.state === 'settled');
+  run.notice(`${isWhole ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
+}
+
+async function askAboutLost(run: UploadRun, lost: LostCreation): Promise<void> {
+  const { api, journal, confirmNewAsset } = run.tools;
+  const found = await findLost(api, journal, lost);
+  if (found.assets.length === 0 && found.isAll) return;
+  await confirmNewAsset(creationUnknown(run.label, found, run.id));
+  if (found.assets.length > 0)
+    run.notice(`left alone: ${found.assets.map(({ uid }) => uid).join(', ')}`);
+}
+
+/** An earlier session of this same file. Whether its bytes are the same is seen when they are read. */
+function resumable(run: UploadRun, entry: Open): Open {
+  const { source } = run;
+  if (entry.file.sizeBytes !== source.sizeBytes)
+    throw changed(
+      source.path,
+      `${entry.offset} bytes of it are uploaded, and its size went from ${entry.file.sizeBytes} to ${source.sizeBytes} bytes`,
+    );
+  run.resumedFrom = entry.offset;
+  return entry;
+}
+
+/** What is whole is done, unless the file is another by now, or the asset is gone. */
+async function stillThere(run: UploadRun, entry: Whole): Promise<Whole | undefined> {
+  const isSame =
+    isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
+  if (!isSame) return undefined;
+  const { assetUid } = entry.session;
+  try {
+    await run.tools.api.assets.get(assetUid);
+  } catch (error) {
+    if (isSessionGone(error)) {
+      run.notice(`asset ${assetUid} is gone since; uploading anew`);
+      return undefined;
+    }
+    // A key that may write and not read is told nothing of it.
+    if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
+  }
+  run.resumedFrom = acknowledged(entry);
+  return entry;
+}
+
+async function digestOf({ source }: UploadRun): Promise<string> {
+  const digest = new PrefixDigest(source, await openChecksum());
+  await digest.catchUp(source.sizeBytes);
+  return digest.current().blake3;
+}

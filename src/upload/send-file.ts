@@ -1,0 +1,125 @@
+import { openChecksum } from './checksum.ts';
+import type { Open, Whole } from './journal-entry.ts';
+import { PrefixDigest } from './prefix-digest.ts';
+import { changed, isUntouched } from './source.ts';
+import { transfer } from './transfer.ts';
+import type { UploadRun } from './upload-run.ts';
+import { lookAgain, type Verdict, verify } from './verification.ts';
+
+/** The journal says how far may have been sent; so much is written ahead, to wait for the disk rarely. */
+const sentAheadBytes = 100 * 1024 * 1024;
+
+/** How far an upload may go on before the journal must know. */
+export const sentAhead = (offset: number, sizeBytes: number) =>
+  Math.min(sizeBytes, offset + sentAheadBytes);
+
+/**
+ * Sends what the session does not hold yet, and checks the whole.
+ *
+ * @throws SessionGone where the service does not know the session
+ * @throws MediactlError; `file_changed` (13) where the file is not the one that was begun
+ */
+export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
+  const { source, tools, options, page } = run;
+  const { sizeBytes } = source;
+  const isFresh = run.resumedFrom === null;
+  const vouchedTo = entry.prefix?.offset ?? 0;
+  const digest = new PrefixDigest(source, await openChecksum(), entry.prefix);
+  let isAnswered = isFresh;
+  let position = entry.offset;
+  let lastChunkStart = entry.offset;
+  let verdict: Verdict = { verified: null };
+  if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
+  const progress = () =>
+    run.say({
+      event: 'progress',
+      acknowledged_bytes: entry.offset,
+      sent_bytes: Math.max(position, entry.offset),
+      size_bytes: sizeBytes,
+    });
+  await transfer(entry.session.url, options.chunkBytes, {
+    transport: tools.api.transport,
+    source,
+    digest,
+    fresh: isFresh,
+    sentTo: isFresh ? 0 : entry.sentTo,
+    idleTimeoutMs: options.idleTimeoutMs,
+    rateLimit: options.rateLimit,
+    signal: tools.signal,
+    onSending: async (end) => {
+      if (end <= entry.sentTo) return;
+      entry.sentTo = end;
+      await page.write(entry);
+    },
+    onSent: (count, at) => {
+      run.bytesSent += count;
+      position = at;
+      progress();
+    },
+    onAcknowledged: async (offset, headers) => {
+      if (!isAnswered) {
+        // What nobody saw acknowledged was sent from the file as it was then.
+        if (offset > vouchedTo) assertUntouched(run, entry);
+        entry.file = source.identity;
+        sayResumed(run, entry, offset);
+      }
+      isAnswered = true;
+      if (offset < sizeBytes) lastChunkStart = offset;
+      entry.offset = offset;
+      entry.sentTo = Math.max(entry.sentTo, sentAhead(offset, sizeBytes));
+      position = offset;
+      const prefix = digest.current();
+      if (prefix.offset === offset) entry.prefix = prefix;
+      // The next chunk need not wait for the disk: a resume asks the service in any case, and
+      // reads what the journal lacks from the file.
+      if (offset < sizeBytes) page.write(entry);
+      else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
+      progress();
+    },
+  });
+  await digest.assertUnchanged();
+  await digest.catchUp(sizeBytes);
+  return wholeEntry(run, entry, digest.current().blake3, verdict);
+}
+
+/** @throws MediactlError `file_changed` where the file is not as it was when its bytes were sent */
+export function assertUntouched({ source }: UploadRun, { file, session }: Open): void {
+  if (isUntouched(file, source.identity)) return;
+  throw changed(source.path, `it was written to since asset ${session.assetUid} got bytes of it`);
+}
+
+function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
+  run.resumedFrom = offset;
+  run.say({
+    event: 'resumed',
+    asset_uid: session.assetUid,
+    session_uid: session.uid,
+    offset_bytes: offset,
+  });
+}
+
+/** The journal's page once every byte is acknowledged. What is unverified is looked at once more. */
+export async function wholeEntry(
+  run: UploadRun,
+  entry: Open,
+  blake3: string,
+  first: Verdict,
+): Promise<Whole> {
+  const { api, signal } = run.tools;
+  let verdict = first;
+  if (first.verified === null && run.source.sizeBytes > 0) {
+    verdict = await lookAgain(api, entry.session, blake3, signal);
+    if (verdict.verified === null && first.note) run.notice(first.note);
+  }
+  const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
+  const whole: Whole = {
+    ...rest,
+    state: 'whole',
+    file: run.source.identity,
+    blake3,
+    verified: verdict.verified,
+    ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
+  };
+  await run.page.write(whole);
+  return whole;
+}

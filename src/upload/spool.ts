@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { tryLock } from '../lock.ts';
+import { openChecksum } from './checksum.ts';
+
+/** stdin as a file. */
+export type Spooled = { path: string; sizeBytes: number; blake3: string };
+
+/**
+ * Where stdin is kept until it is uploaded, whose length must be known before that starts. It is the
+ * only copy: only an upload that is settled, or that somebody forgets, ends it. A folder of 0700, files
+ * of 0600; `NAME.part` is still being written by whoever holds `NAME.lock`.
+ */
+export class Spool {
+  readonly #directory: string;
+
+  constructor(stateDir: string) {
+    this.#directory = join(stateDir, 'spool');
+  }
+
+  /** @throws MediactlError `usage` for nothing at all, `spool` where it cannot be written */
+  async take(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<Spooled> {
+    const name = randomUUID();
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 }).catch((error) => {
+      throw cannotSpool(this.#directory, error);
+    });
+    const path = join(await realpath(this.#directory), name);
+    const lock = await tryLock(`${path}.lock`);
+    try {
+      const { sizeBytes, blake3 } = await written(`${path}.part`, input, signal);
+      if (sizeBytes === 0)
+        throw usageError('nothing came on stdin', 'check the command before the pipe');
+      await rename(`${path}.part`, path);
+      return { path, sizeBytes, blake3 };
+    } catch (error) {
+      await rm(`${path}.part`, { force: true });
+      throw error;
+    } finally {
+      await rm(`${path}.lock`, { force: true });
+      lock?.release();
+    }
+  }
+
+  /** Whether a file is ours, to be removed once it is uploaded or forgotten. */
+  async owns(path: string): Promise<boolean> {
+    return dirname(path) === (await realpath(this.#directory).catch(() => undefined));
+  }
+
+  /** Removes a file of ours; any other stays. */
+  async remove(path: string): Promise<void> {
+    if (await this.owns(path)) await rm(path, { force: true });
+  }
+
+  /** Removes what processes left that were killed while stdin still came. */
+  async sweep(): Promise<void> {
+    for (const name of await readdir(this.#directory).catch(() => [])) {
+      if (!name.endsWith('.lock')) continue;
+      const lockPath = join(this.#directory, name);
+      const lock = await tryLock(lockPath);
+      if (!lock) continue;
+      await rm(lockPath.replace(/\.lock$/, '.part'), { force: true });
+      await rm(lockPath, { force: true });
+      lock.release();
+    }
+  }
+}
+
+/** Writes all of it to the disk, hashed on its way. */
+async function written(
+  path: string,
+  input: AsyncIterable<Buffer | string>,
+  signal: AbortSignal | undefined,
+): Promise<{ sizeBytes: number; blake3: string }> {
+  const handle = await open(path, 'wx', 0o600).catch((error) => {
+    throw cannotSpool(path, error);
+  });
+  try {
+    const checksum = await openChecksum();
+    let sizeBytes = 0;
+    for await (const part of untilAborted(input, signal)) {
+      const bytes = Buffer.from(part);
+      await handle.appendFile(bytes).catch((error) => {
+        throw cannotSpool(path, error);
+      });
+      checksum.update(bytes);
+      sizeBytes += bytes.length;
+    }
+    await handle.sync();
+    return { sizeBytes, blake3: checksum.digest() };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A pipe that brings nothing must not outlast its reader's patience. */
+async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
+  const iterator = input[Symbol.asyncIterator]();
+  const aborted = new Promise<never>((_, reject) => {
+    if (signal?.aborted) reject(signal.reason);
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => {}); // it may come when nobody waits any more
+  for (;;) {
+    const next = await Promise.race([iterator.next(), aborted]);
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+const cannotSpool = (path: string, underlying: Error) =>
+  new MediactlError('cannot keep what comes on stdin', {
+    code: 'spool',
+    exitCode: exitCodes.unclassified,
+    reason: `${path}: ${underlying.message}`,
+    hint: 'make room, set MEDIACTL_STATE_DIR, or upload a file',
+    underlying,
+  });

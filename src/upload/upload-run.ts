@@ -1,0 +1,70 @@
+import type { UploadMetadata } from '../wire/tus.ts';
+import type { OnUploadEvent } from './events.ts';
+import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
+import { type Planned, uploadId } from './journal-entry.ts';
+import { JournalPage } from './journal-page.ts';
+import type { FileSource } from './source.ts';
+
+/** One file's upload in one run of the program: what it is of, its page in the journal, what it counts. */
+export class UploadRun {
+  readonly source: FileSource;
+  readonly job: UploadJob;
+  readonly options: UploadOptions;
+  readonly tools: UploadTools;
+  readonly metadata: UploadMetadata;
+  readonly id: string;
+  readonly page: JournalPage;
+  /** Bytes handed to the socket, those sent twice twice. */
+  bytesSent = 0;
+  /** Offset from which this run went on; null where it began the session. */
+  resumedFrom: number | null = null;
+  /** Sessions that this run created. */
+  sessionsCreated = 0;
+
+  constructor(source: FileSource, job: UploadJob, options: UploadOptions, tools: UploadTools) {
+    this.source = source;
+    this.job = job;
+    this.options = options;
+    this.tools = tools;
+    this.metadata = metadataOf(job);
+    this.id = uploadId({
+      baseUrl: tools.api.transport.baseUrl.origin,
+      source: job.identity ?? source.realPath,
+      metadata: this.metadata,
+    });
+    this.page = new JournalPage(tools.journal, this.id, (message) => this.notice(message));
+  }
+
+  /** What the journal keeps of it before the service is asked for anything. */
+  planned(): Planned {
+    const { api, profile } = this.tools;
+    const { identity } = this.job;
+    return {
+      version: 2,
+      state: 'planned',
+      id: this.id,
+      path: this.label,
+      realPath: this.source.realPath,
+      ...(identity !== undefined && { identity }),
+      file: this.source.identity,
+      baseUrl: api.transport.baseUrl.origin,
+      profile,
+      metadata: this.metadata,
+      begunAt: new Date(api.transport.clock.now()).toISOString(),
+    };
+  }
+
+  get label(): string {
+    return this.job.label ?? this.job.path;
+  }
+
+  notice(message: string): void {
+    this.say({ event: 'notice', message });
+  }
+
+  say(event: WithoutPath<Parameters<OnUploadEvent>[0]>): void {
+    this.tools.onEvent({ path: this.label, ...event });
+  }
+}
+
+type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;

@@ -1,0 +1,122 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { beforeAll, expect, it } from 'vitest';
+import { tryLock } from '../../src/lock.ts';
+import { isNight } from '../support/soak.ts';
+import { bin, start } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Takes turns at a counter, each while it holds the lock; tells where somebody else was in there too. */
+const program = `
+  import { openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+  import { whileLocked } from './src/lock.ts';
+  const [folder, turns] = process.argv.slice(2);
+  const wanted = { path: folder + '/lock', waitMs: 60_000, busy: () => new Error('busy') };
+  const work = async () => {
+    for (let turn = 0; turn < Number(turns); turn++)
+      await whileLocked(wanted, async () => {
+        openSync(folder + '/inside', 'wx'); // throws where somebody is
+        const count = Number(readFileSync(folder + '/count', 'utf8'));
+        await new Promise((resolve) => setImmediate(resolve));
+        writeFileSync(folder + '/count', String(count + 1));
+        rmSync(folder + '/inside');
+      });
+  };
+  work();
+`;
+
+let turns: string;
+beforeAll(async () => {
+  turns = join(temporaryFolder(), 'turns.cjs');
+  await build({
+    stdin: { contents: program, resolveDir: root, loader: 'ts' },
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    outfile: turns,
+    external: ['libsql'],
+    supported: { 'dynamic-import': false },
+  });
+});
+
+const environment = { NODE_PATH: join(root, 'node_modules') };
+
+it('8 processes, 300 turns each: no two at once, and no turn is lost', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'count'), '0');
+  const all = Array.from(
+    { length: 8 },
+    () => start(process.execPath, [turns, folder, '300'], environment).finished,
+  );
+  for (const { code, stderr } of await Promise.all(all)) expect([code, stderr]).toEqual([0, '']);
+  expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('2400');
+}, 60_000);
+
+it('a killed holder holds nothing', async () => {
+  const path = join(temporaryFolder(), 'lock');
+  const hold = `const Database = require('libsql');
+    new Database(process.argv[1]).exec('BEGIN EXCLUSIVE');
+    console.log('held');
+    setInterval(() => {}, 1000);`;
+  writeFileSync(path, '');
+  const { child } = start(process.execPath, ['-e', hold, path], environment);
+  await new Promise((resolve) => child.stdout?.once('data', resolve));
+  expect(await tryLock(path)).toBeUndefined();
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.once('exit', resolve));
+  const lock = await tryLock(path);
+  expect(lock).toBeDefined();
+  lock?.release();
+});
+
+/** Containers that share a volume: each has process 1, 2, 3 of its own. */
+const hasNamespaces = spawnSync('unshare', ['-rpf', 'true']).status === 0;
+
+it.skipIf(!hasNamespaces)('a holder in another pid namespace holds it here too', async () => {
+  const path = join(temporaryFolder(), 'lock');
+  const lock = await tryLock(path);
+  const attempt = `const Database = require('libsql');
+    try { new Database(process.argv[1]).exec('BEGIN EXCLUSIVE'); console.log('got it'); }
+    catch (error) { console.log(error.code); }`;
+  const elsewhere = ['-rpf', process.execPath, '-e', attempt, path];
+  const { stdout } = await start('unshare', elsewhere, environment).finished;
+  expect(stdout).toBe('SQLITE_BUSY\n');
+  lock?.release();
+});
+
+const rounds = isNight ? 10 : 1;
+
+it(`24 real logins at once, ${rounds} times: each that says so is kept`, async () => {
+  const home = temporaryFolder();
+  const login = async (name: string) => {
+    const { child, finished } = start(
+      'sh',
+      ['-c', 'echo "key-of-$1" | "$0" "$2" auth login --profile "$1" --with-key --no-check'].concat(
+        process.execPath,
+        name,
+        bin,
+      ),
+      {
+        MEDIACTL_CONFIG_DIR: join(home, 'config'),
+        MEDIACTL_KEY_STORE: 'file',
+        MEDIACTL_BASE_URL: 'https://media.example',
+      },
+    );
+    child.unref();
+    const { code, stderr } = await finished;
+    return { name, code, stderr };
+  };
+  const names = Array.from({ length: 24 * rounds }, (_, n) => `p${n}`);
+  for (let round = 0; round < rounds; round++) {
+    const logins = await Promise.all(names.slice(24 * round, 24 * (round + 1)).map(login));
+    expect(logins.filter(({ code }) => code !== 0)).toEqual([]);
+  }
+  const { profiles } = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
+  expect(Object.keys(profiles).sort()).toEqual([...names].sort());
+  for (const name of names) expect(profiles[name].key).toBe(`key-of-${name}`);
+}, 300_000);

@@ -158,6 +158,11 @@ class Fetching {
     return this.#total === undefined || this.received >= this.#total;
   }
 
+  /** A body in chunks (RFC 9112 §7.1) says where it ends; one that ends with its line does not. */
+  get #endsItself(): boolean {
+    return /chunked/i.test(this.#first?.['transfer-encoding'] ?? '');
+  }
+
   conclude(): Downloaded {
     const contentType = this.#first?.['content-type'];
     const { sizeBytes, contentType: recorded } = this.#expected;
@@ -171,7 +176,7 @@ class Fetching {
     return {
       bytes: this.received,
       contentType,
-      isMeasured: isRecorded || this.#total !== undefined,
+      isMeasured: isRecorded || this.#total !== undefined || this.#endsItself,
     };
   }
 }

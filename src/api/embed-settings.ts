@@ -10,7 +10,7 @@ import { unexpectedAnswer } from './unexpected-answer.ts';
  * One that speaks of who may (`embed_everywhere`, `public`) would be the reverse.
  */
 export const restricts =
-  /restrict|limit|allow_?list|white_?list|domains?_(?:only|enabled|check)|(?:^|_)enabled?$|^is_enabled$/i;
+  /restrict|limit|protect|allow_?list|white_?list|domains?_(?:only|check)|(?:^|_)enabled$/i;
 
 /** What is no host name (an address, a port) is compared as it is. */
 const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();

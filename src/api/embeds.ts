@@ -1,7 +1,7 @@
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import { isFields } from '../wire/reading.ts';
-import { EmbedSettings, restricts } from './embed-settings.ts';
+import { EmbedSettings } from './embed-settings.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
@@ -42,7 +42,7 @@ export class EmbedsApi {
   /** @throws MediactlError `write_ignored` where the restriction stayed as it was */
   async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
     const request = this.restricting(workspace, before, enabled);
-    await taught(this.#transport.send(request), request.json as Fields, flagKey);
+    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_enabled');
     const after = await this.settings(workspace);
     assertTaken({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
     return after;
@@ -71,7 +71,7 @@ export class EmbedsApi {
     domain: string,
   ): Promise<void> {
     const request = this.changingDomain(method, workspace, before, domain);
-    await taught(this.#transport.send(request), request.json as Fields, domainKey);
+    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_domain');
   }
 
   /**
@@ -89,7 +89,3 @@ export class EmbedsApi {
 }
 
 const settings = 'the embed settings';
-
-/** Whether a field that a 422 wants may be the restriction, or the domain. */
-const flagKey = (field: string) => (restricts.test(field) ? 'embed_enabled' : undefined);
-const domainKey = (field: string) => (/domain|host/i.test(field) ? 'embed_domain' : undefined);

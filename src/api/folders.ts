@@ -16,11 +16,8 @@ export type FolderChange = { name?: string | undefined; parent?: string | null |
 /** A folder as the tree shows it after a write. */
 export type Changed = { placed: Placed; tree: FolderTree };
 
-/** Which of the two names of a folder's body a field would be, if any. */
-function keyOf(field: string): NameKey | undefined {
-  if (/parent/i.test(field)) return 'folder_parent';
-  return /name|title|label/i.test(field) ? 'folder_name' : undefined;
-}
+/** Which of the two names of a folder's body a field would be. */
+const keyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
 
 /** §4 Folders. A tree is read first: the names seen in it are the names written (A02). */
 export class FoldersApi {

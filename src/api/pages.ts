@@ -97,7 +97,8 @@ export async function* pages<T extends Fields>(
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     staleInARow = fresh.length > 0 ? 0 : staleInARow + 1;
-    if (staleInARow >= mostStalePages) throw notPaging();
+    // With a total it may be new items at the head, until it is a service that does not page.
+    if (staleInARow >= (total === undefined ? 1 : mostStalePages)) throw notPaging();
     return fresh;
   };
 

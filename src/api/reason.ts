@@ -1,4 +1,4 @@
-import { type Fields, fieldsIn, isFields, listIn, textIn, toJson } from '../wire/reading.ts';
+import { type Fields, fieldsIn, isFields, listIn, textIn } from '../wire/reading.ts';
 import type { ApiResponse } from './messages.ts';
 
 /** What a service says of its refusal. */
@@ -103,13 +103,17 @@ function collectEntry(
   if (last !== undefined && /^\w+$/.test(last)) found.fields.push(last);
 }
 
+/** What stands in place of a field's name where no single one is wrong. */
+const notOneField = new Set(['non_field_errors', '__all__', 'messages', 'errors', 'body']);
+
 /** `{"name": ["This field is required."]}`, as Django REST framework has it. */
 function collectByField(value: Fields, found: { words: string[]; fields: string[] }): void {
   for (const [field, said] of Object.entries(value)) {
+    const isField = /^\w+$/.test(field) && !notOneField.has(field);
     const texts = listIn(said).filter((each) => typeof each === 'string');
     if (texts.length === 0 || texts.length !== listIn(said).length) continue;
-    found.words.push(`${field}: ${texts.join(' ')}`);
-    if (/^\w+$/.test(field)) found.fields.push(field);
+    found.words.push(isField ? `${field}: ${texts.join(' ')}` : texts.join(' '));
+    if (isField) found.fields.push(field);
   }
 }
 

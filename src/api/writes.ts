@@ -57,23 +57,20 @@ function brief(value: unknown): string {
 /**
  * Lets the service teach: a 422 that wants a field which was not sent tells what it is called there.
  *
- * @param keyOf the name override that a field of that name would be, if any
+ * @param keyOf the name override that a field of that name would be
  */
 export async function taught<T>(
   write: Promise<T>,
   sent: Fields,
-  keyOf: (field: string) => NameKey | undefined,
+  keyOf: (field: string) => NameKey,
 ): Promise<T> {
   try {
     return await write;
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
-    const wanted = (error.explanation.fields ?? [])
-      .filter((field) => !(field in sent))
-      .map((field) => ({ field, key: keyOf(field) }))
-      .find(({ key }) => key !== undefined);
-    throw wanted
-      ? error.with({ hint: `mediactl config set names.${wanted.key} ${wanted.field}` })
-      : error;
+    const wanted = error.explanation.fields?.find((field) => !(field in sent));
+    throw wanted === undefined
+      ? error
+      : error.with({ hint: `mediactl config set names.${keyOf(wanted)} ${wanted}` });
   }
 }

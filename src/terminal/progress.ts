@@ -19,15 +19,24 @@ export async function openProgress(
   const chosen = mode === 'auto' ? (terminal.canAnimate ? 'bar' : 'plain') : mode;
   if (chosen === 'json')
     return { show: (event) => terminal.say(JSON.stringify(event)), close: () => {} };
-  if (chosen === 'none') return { show: (event) => sayNotice(event, terminal), close: () => {} };
+  if (chosen === 'none') return { show: (event) => sayDoubt(event, terminal), close: () => {} };
   if (chosen === 'plain') return new PlainProgress(terminal, clock);
   const { SingleBar: Bar } = await import('./cli-progress.lazy.ts');
   return new BarProgress(terminal, clock, await openSpinner(terminal), Bar);
 }
 
+/** What is said whatever else is not. */
 function sayNotice(event: UploadEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(printable(event.message));
 }
+
+function sayDoubt(event: UploadEvent, terminal: Terminal): void {
+  sayNotice(event, terminal);
+  if (event.event === 'uploaded' && event.verified === null)
+    terminal.warn(`${printable(event.path)}: ${unverified}`);
+}
+
+const unverified = 'unverified: the service named no checksum to compare with';
 
 /** The events that are a line in every form for people. */
 function line(event: UploadEvent): string | undefined {
@@ -40,7 +49,7 @@ function line(event: UploadEvent): string | undefined {
     case 'created':
       return `${name}: asset ${event.asset_uid}`;
     case 'uploaded':
-      return `${name}: uploaded, ${event.verified === null ? 'unverified: the service named no checksum' : 'verified (BLAKE3)'}`;
+      return `${name}: uploaded, ${event.verified === null ? unverified : 'verified (BLAKE3)'}`;
     default:
       return undefined;
   }

@@ -1,12 +1,11 @@
-import type { Api } from '../api/api.ts';
 import { asMediactlError, endsTheRun, exitCodes, MediactlError, notTried } from '../errors.ts';
 import { textIn } from '../wire/reading.ts';
-import type { OnUploadEvent } from './events.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Journal } from './journal.ts';
 import { isCorrupt } from './journal-entry.ts';
 import type { Spool } from './spool.ts';
 import { openUpload } from './upload-file.ts';
+import { idOf } from './upload-run.ts';
 import { waitForAssets } from './wait.ts';
 
 /** One file of many. `-` is stdin, whose name is the asset's or `stdin`. */
@@ -130,14 +129,16 @@ async function uploadOne(
 }
 
 /** stdin has no path that lasts: its content is what makes it the same another time. */
-async function fromStdin(job: BatchJob, { spool, stdin, signal }: BatchTools): Promise<UploadJob> {
-  const { path, sizeBytes, blake3 } = await spool.take(stdin(), signal);
-  return {
+async function fromStdin(job: BatchJob, tools: BatchTools): Promise<UploadJob> {
+  const { spool, stdin, signal, api } = tools;
+  const spooled = await spool.take(stdin(), signal);
+  const named = {
     ...job,
-    path,
-    identity: `${blake3} ${sizeBytes}`,
+    identity: `${spooled.blake3} ${spooled.sizeBytes}`,
     filename: job.filename ?? job.name ?? 'stdin',
   };
+  // What an earlier attempt spooled of the same bytes is what its journal knows.
+  return { ...named, path: await spooled.keepAs(idOf(named, api.transport.baseUrl)) };
 }
 
 /** Waits for everything that was uploaded; writes status or error into each outcome. */
@@ -181,7 +182,15 @@ async function withNextStep(
 ): Promise<MediactlError> {
   if (isFinal(error) || error.exitCode === exitCodes.integrity || id === undefined) return error;
   const kept = await journal.read(id);
-  if (!kept || isCorrupt(kept) || kept.state === 'intended') return error;
+  if (!kept || isCorrupt(kept)) return error;
+  const isFromStdin = job.identity !== undefined || job.path === '-';
+  if (kept.state === 'intended') {
+    if (!isFromStdin) return error;
+    if (error.explanation.code !== 'creation_unknown')
+      return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
+    const anew = `mediactl uploads resume ${id} --yes`;
+    return error.with({ hint: `${anew} makes a new asset and leaves what was found` });
+  }
   if (kept.state === 'planned') {
     if (error.exitCode !== exitCodes.rejected)
       return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
@@ -192,7 +201,7 @@ async function withNextStep(
   }
   if (error.explanation.code === 'already_uploading') return error;
   const finish = `mediactl uploads resume ${id}${uploaded ? ' --wait' : ''}`;
-  const again = job.path === '-' || !resume ? finish : `run the same command again, or ${finish}`;
+  const again = isFromStdin || !resume ? finish : `run the same command again, or ${finish}`;
   return error.with({ hint: `${joined(error, again)}, to go on from here` });
 }
 

@@ -30,7 +30,8 @@ export async function goOnWith(
     return undefined;
   }
   if (isCorrupt(found)) {
-    await askAboutLost(run, { metadata: run.metadata, ...found });
+    const { sizeBytes } = run.source;
+    await askAboutLost(run, { metadata: run.metadata, sizeBytes, ...found });
     await run.page.setAside(found);
     return undefined;
   }
@@ -38,7 +39,7 @@ export async function goOnWith(
     case 'planned':
       return undefined;
     case 'intended':
-      await askAboutLost(run, found);
+      await askAboutLost(run, { ...found, sizeBytes: found.file.sizeBytes });
       return undefined;
     case 'open':
       return resumable(run, found);

@@ -1,7 +1,7 @@
 import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { statusMeans } from '../wire/assumptions.ts';
-import { textIn, timeIn } from '../wire/reading.ts';
+import { numberIn, textIn, timeIn } from '../wire/reading.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { Asset } from '../wire/types.ts';
 import type { Journal } from './journal.ts';
@@ -17,6 +17,7 @@ const manyAssets = 5_000;
 /** What is known of a creation whose answer was lost. */
 export type LostCreation = {
   metadata: UploadMetadata;
+  sizeBytes: number;
   /** ISO 8601: not sent before. */
   begunAt?: string | undefined;
   /** What it made, where a damaged page still tells. */
@@ -34,16 +35,18 @@ export type Found = { assets: Asset[]; isAll: boolean };
 export async function findLost(
   api: Api,
   journal: Journal,
-  { metadata, begunAt, assetUid }: LostCreation,
+  { metadata, sizeBytes, begunAt, assetUid }: LostCreation,
 ): Promise<Found> {
   const others = await journal.list();
   const known = new Set(others.map((other) => !isCorrupt(other) && assetOf(other)));
   const since = begunAt === undefined ? undefined : Date.parse(begunAt) - clockSkewMs;
-  const isMeant = ({ uid, name, status, created_at }: Asset) =>
+  const isMeant = ({ uid, name, status, size, created_at }: Asset) =>
     uid === assetUid ||
     (!known.has(uid) &&
       namesOf(metadata).has(comparable(textIn(name) ?? '')) &&
       statusMeans(status) === 'in progress' &&
+      // Some services count the bytes that came.
+      [undefined, 0, sizeBytes].includes(numberIn(size)) &&
       isSince(created_at, since));
   const found = new Map<string, Asset>();
   const named = assetUid === undefined ? undefined : await there(api, assetUid);

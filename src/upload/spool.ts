@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { tryLock } from '../lock.ts';
 import { openChecksum } from './checksum.ts';
 
-/** stdin as a file. */
-export type Spooled = { path: string; sizeBytes: number; blake3: string };
+/** All of stdin, on the disk. */
+export type Spooled = {
+  sizeBytes: number;
+  blake3: string;
+  /** Gives it a name to be found by. Under one that is there already, the bytes are the same. */
+  keepAs(name: string): Promise<string>;
+};
 
 /**
  * Where stdin is kept until it is uploaded, whose length must be known before that starts. It is the
@@ -22,24 +27,34 @@ export class Spool {
 
   /** @throws MediactlError `usage` for nothing at all, `spool` where it cannot be written */
   async take(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<Spooled> {
-    const name = randomUUID();
     await mkdir(this.#directory, { recursive: true, mode: 0o700 }).catch((error) => {
       throw cannotSpool(this.#directory, error);
     });
-    const path = join(await realpath(this.#directory), name);
+    const directory = await realpath(this.#directory);
+    const path = join(directory, randomUUID());
+    const part = `${path}.part`;
     const lock = await tryLock(`${path}.lock`);
-    try {
-      const { sizeBytes, blake3 } = await written(`${path}.part`, input, signal);
-      if (sizeBytes === 0)
-        throw usageError('nothing came on stdin', 'check the command before the pipe');
-      await rename(`${path}.part`, path);
-      return { path, sizeBytes, blake3 };
-    } catch (error) {
-      await rm(`${path}.part`, { force: true });
-      throw error;
-    } finally {
+    const release = async () => {
       await rm(`${path}.lock`, { force: true });
       lock?.release();
+    };
+    try {
+      const { sizeBytes, blake3 } = await written(part, input, signal);
+      if (sizeBytes === 0)
+        throw usageError('nothing came on stdin', 'check the command before the pipe');
+      const keepAs = async (name: string) => {
+        const kept = join(directory, name);
+        if ((await stat(kept).catch(() => undefined))?.size === sizeBytes)
+          await rm(part, { force: true });
+        else await rename(part, kept);
+        await release();
+        return kept;
+      };
+      return { sizeBytes, blake3, keepAs };
+    } catch (error) {
+      await rm(part, { force: true });
+      await release();
+      throw error;
     }
   }
 

@@ -27,11 +27,10 @@ export class UploadRun {
     this.options = options;
     this.tools = tools;
     this.metadata = metadataOf(job);
-    this.id = uploadId({
-      baseUrl: tools.api.transport.baseUrl.origin,
-      source: job.identity ?? source.realPath,
-      metadata: this.metadata,
-    });
+    this.id = idOf(
+      { ...job, identity: job.identity ?? source.realPath },
+      tools.api.transport.baseUrl,
+    );
     this.page = new JournalPage(tools.journal, this.id, (message) => this.notice(message));
   }
 
@@ -66,5 +65,9 @@ export class UploadRun {
     this.tools.onEvent({ path: this.label, ...event });
   }
 }
+
+/** The name under which the journal keeps an upload. */
+export const idOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
+  uploadId({ baseUrl: baseUrl.origin, source: job.identity, metadata: metadataOf(job) });
 
 type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;

@@ -45,6 +45,7 @@ export async function waitForAssets(
   const latest = new Map<string, Asset>();
   const deadline = clock.now() + timeoutMs;
   let failures = 0;
+  let outage: unknown;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
     const pending = uids.filter((uid) => !settled.has(uid));
     try {
@@ -56,10 +57,13 @@ export async function waitForAssets(
         onStatus?.(uid, statusOf(found));
       }
       failures = 0;
+      outage = undefined;
     } catch (error) {
       if (!isOutage(error) || ++failures >= mostFailures) throw error;
+      outage = error;
     }
     const leftMs = deadline - clock.now();
+    if (leftMs <= 0 && outage) throw outage; // nobody knows what became of them
     for (const uid of pending)
       if (leftMs <= 0 && !settled.has(uid))
         settled.set(uid, stillProcessing(uid, latest.get(uid), timeoutMs));

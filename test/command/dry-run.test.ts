@@ -104,11 +104,12 @@ it.each(names)('%s -n changes nothing here and writes nothing there', async (nam
     if (path.includes('/player/')) return answer(response, 200, { uid, playback_token: 'a.token' });
     if (path.includes('/info/')) return answer(response, 200, { type: 'document', url: service });
     if (path.includes('/folders/')) return answer(response, 200, [{ uid, name: 'Main' }]);
-    if (path.includes('/embed-')) return answer(response, 200, { on: true, list: ['old.example'] });
+    if (path.includes('/embed-'))
+      return answer(response, 200, { enabled: true, list: ['old.example'] });
     if (path.includes('/openapi')) return answer(response, 200, description);
     if (path.includes(uid))
       return answer(response, 200, { uid, status: 'ready', thumbnail_url: `${service}/a.jpg` });
-    answer(response, 200, { items: [{ uid, name: 'Main' }], count: 1 });
+    answer(response, 200, { items: [{ uid, name: 'Main', status: 'ready' }], count: 1 });
   });
   const cli = new Cli();
   const folder = temporaryFolder();

@@ -1,14 +1,9 @@
-import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/errors.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
+import { startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -228,7 +223,7 @@ describe('assets update', () => {
   it('shows the record as it is then', async () => {
     const [uid] = await make(1, 'updating');
     const args = ['assets', 'update', uid as string, '--name', 'After', '--description', 'words'];
-    expect(await cli.json([...args, '--tag', 'sea'])).toMatchObject({
+    expect(await cli.json([...args, '--add-tag', 'sea'])).toMatchObject({
       ...{ uid, name: 'After', description: 'words', tags: ['sea'] },
     });
     expect((await cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual([]);
@@ -237,10 +232,25 @@ describe('assets update', () => {
   it('by filter: asks for more than --max-update, and touches only what matches', async () => {
     await make(3, 'relabel');
     await make(1, 'bystander');
-    const args = ['assets', 'update', '--search', 'relabel', '--tag', 'new', '--yes'];
+    const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
     expect((await cli.run([...args, '--max-update', '2'])).code).toBe(2);
     expect(await cli.json(args)).toHaveLength(3);
     expect(await cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(3);
+  });
+
+  it('adds and takes off single tags, and says which others go', async () => {
+    const [uid] = await make(1, 'tagged');
+    const update = (...args: string[]) => cli.run(['assets', 'update', uid as string, ...args]);
+    const tags = async () => (await cli.json(['assets', 'get', uid as string])).tags;
+    await update('--add-tag', 'sea', '--add-tag', 'day');
+    await update('--add-tag', 'night', '--remove-tag', 'day');
+    expect(await tags()).toEqual(['sea', 'night']);
+    const { stderr } = await update('--set-tags', 'night,city');
+    expect(stderr).toContain(`${uid}  tags: sea, night → night, city`);
+    expect(await tags()).toEqual(['night', 'city']);
+    const asked = ['assets', 'update', '--search', 'tagged', '--set-tags', 'new'];
+    const { code, stderr: said } = await cli.run(asked, { tty: true, stdin: 'n\n' });
+    expect([code, said]).toEqual([130, expect.stringContaining('tags: night, city → new')]);
   });
 
   it.each([
@@ -248,182 +258,13 @@ describe('assets update', () => {
     [['--name', 'x', '--body', '-'], '--body and other fields exclude each other'],
     [['--set', 'novalue'], "--set does not take 'novalue'"],
     [['--set-json', 'a={'], '--set-json a: not JSON: {'],
-    [['--tag', 'a', '--no-tags'], '--tag and --no-tags exclude each other'],
+    [['--set-tags', 'a', '--no-tags'], '--set-tags, --no-tags exclude each other'],
+    [['--set-tags', 'a,'], "--set-tags does not take 'a,'"],
+    [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],
   ])('%j: exit 2', async (args, problem) => {
     const id = '00000000-0000-4000-8000-000000000000';
     const { code, stderr } = await cli.run(['assets', 'update', id, ...args], { stdin: '{}' });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
-  });
-});
-
-describe('assets download', () => {
-  it('gives back the bytes that were uploaded, 0600 and whole', async () => {
-    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
-    const path = join(cli.home, 'back.mp4');
-    const saved = await cli.json(['assets', 'download', '@last', '-o', path]);
-    expect(saved).toMatchObject({ path, size_bytes: statSync(fixture('clip.mp4')).size });
-    expect(readFileSync(path).equals(readFileSync(fixture('clip.mp4')))).toBe(true);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-  });
-
-  it('a file that is there is replaced with --yes only', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
-    const path = join(cli.home, 'there.jpg');
-    writeFileSync(path, 'mine');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
-    expect(readFileSync(path, 'utf8')).toBe('mine');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
-    expect(readFileSync(path).equals(readFileSync(fixture('still.jpg')))).toBe(true);
-  });
-
-  it('neither a .part of somebody else nor a link of that name is touched', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
-    const path = join(cli.home, 'picture.jpg');
-    writeFileSync(`${path}.part`, 'mine');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
-    expect(readFileSync(`${path}.part`, 'utf8')).toBe('mine');
-    expect(readdirSync(cli.home).filter((name) => name.endsWith('.part'))).toEqual([
-      'picture.jpg.part',
-    ]);
-  });
-
-  it('what is no file is written to, not replaced', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
-    const pipe = join(cli.home, 'pipe');
-    await promisify(execFile)('mkfifo', [pipe]);
-    const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
-    expect((await cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
-    expect((await reader).stdout.equals(readFileSync(fixture('still.jpg')))).toBe(true);
-    expect(statSync(pipe).isFIFO()).toBe(true);
-  });
-
-  it('two to one place: one of them whole, never both in one', async () => {
-    const uids = [];
-    for (const name of ['clip.mp4', 'tone.mp3'])
-      uids.push((await cli.json(['upload', fixture(name), '--wait']))[0].asset_uid as string);
-    const path = join(cli.home, 'same');
-    await Promise.all(uids.map((uid) => cli.run(['assets', 'download', uid, '-o', path, '--yes'])));
-    const whole = [fixture('clip.mp4'), fixture('tone.mp3')].map((name) => readFileSync(name));
-    expect(whole.some((bytes) => bytes.equals(readFileSync(path)))).toBe(true);
-  });
-
-  it('a reader that leaves ends it quietly', async () => {
-    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
-    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
-    const { stdout, stderr } = await promisify(execFile)(
-      'bash',
-      [
-        '--norc',
-        '-c',
-        `set -o pipefail; node '${program}' assets download @last -o - | head -c 10`,
-      ],
-      {
-        env: {
-          ...account(),
-          PATH: process.env.PATH,
-          MEDIACTL_STATE_DIR: `${cli.home}/state`,
-          MEDIACTL_CONFIG_DIR: `${cli.home}/config`,
-        },
-        encoding: 'buffer',
-      },
-    );
-    expect([stdout.length, stderr.toString()]).toEqual([10, '']);
-  });
-
-  it('an answer that is a part, or nothing, is no file: exit 13', async () => {
-    for (const [status, headers] of [
-      [206, { 'content-range': 'bytes 0-4/1000' }],
-      [204, {}],
-    ] as const) {
-      const service = await listen(({ url }, response) => {
-        if (url?.startsWith('/media'))
-          response.writeHead(status, headers).end(status === 206 ? 'bytes' : '');
-        else
-          answer(response, 200, {
-            ...{ uid: 'x', name: 'film', playback_token: 'a.token', type: 'video' },
-            source_url: { url: `${service}/media` },
-          });
-      });
-      const path = join(cli.home, `part ${status}`);
-      const id = '00000000-0000-4000-8000-000000000001';
-      const { code } = await cli.run(['assets', 'download', id, '-o', path], {
-        environment: { MEDIACTL_BASE_URL: service },
-      });
-      expect([status, code, existsSync(path)]).toEqual([status, 13, false]);
-    }
-  });
-
-  /** Media that break off after so many bytes, each time, and honour ranges or do not. */
-  const breaking = (bytes: Buffer, { ranges = true, changes = false } = {}) => {
-    const asked: (string | undefined)[] = [];
-    const url = listen((request, response) => {
-      const { range } = request.headers;
-      if (!request.url?.startsWith('/media'))
-        return answer(response, 200, {
-          ...{ uid: 'x', name: 'film', playback_token: 'a.token', type: 'video' },
-          source_url: { url: `http://${request.headers.host}/media` },
-        });
-      asked.push(range);
-      const start = ranges ? Number(/\d+/.exec(range ?? '0')?.[0]) : 0;
-      const from = changes && range ? start + 1 : start;
-      response.writeHead(ranges && range ? 206 : 200, {
-        'content-length': bytes.length - from,
-        ...(ranges &&
-          range && { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` }),
-      });
-      const isLast = asked.length > 2;
-      response.write(bytes.subarray(from, isLast ? undefined : from + 30_000), () =>
-        isLast ? response.end() : setTimeout(() => response.destroy(), 20),
-      );
-    });
-    return { url, asked };
-  };
-
-  it.each([
-    ['goes on where the line broke', true],
-    ['begins again where the service knows no ranges', false],
-  ])('%s', async (_what, ranges) => {
-    const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, n) => n % 251));
-    const { url, asked } = breaking(bytes, { ranges });
-    const path = join(cli.home, 'film.mp4');
-    const id = '00000000-0000-4000-8000-000000000001';
-    const { code } = await cli.run(['assets', 'download', id, '-o', path], {
-      environment: { MEDIACTL_BASE_URL: await url },
-    });
-    expect(code).toBe(0);
-    expect(readFileSync(path).equals(bytes)).toBe(true);
-    expect(asked.length).toBe(3);
-    expect(asked[1]).toMatch(/^bytes=\d+-$/);
-  });
-
-  it('other bytes than those asked for: exit 13, and no file is left', async () => {
-    const { url } = breaking(Buffer.alloc(100_000, 1), { changes: true });
-    const path = join(cli.home, 'film.mp4');
-    const id = '00000000-0000-4000-8000-000000000001';
-    const { code } = await cli.run(['assets', 'download', id, '-o', path], {
-      environment: { MEDIACTL_BASE_URL: await url },
-    });
-    expect(code).toBe(13);
-    expect([existsSync(path), existsSync(`${path}.part`)]).toEqual([false, false]);
-  });
-
-  it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
-    await cli.run(['upload', fixture('tone.mp3'), '--wait']);
-    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [program, 'assets', 'download', '@last', '-o', '-'],
-      {
-        encoding: 'buffer',
-        maxBuffer: 64 * 1024 * 1024,
-        env: {
-          ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
-          ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
-        },
-      },
-    );
-    expect(stdout.equals(readFileSync(fixture('tone.mp3')))).toBe(true);
-    expect((await cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
   });
 });
 

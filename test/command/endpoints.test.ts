@@ -47,7 +47,7 @@ const collections = ['assets', 'videos'].flatMap((noun): Case[] => [
   },
   { args: [noun, 'get', asset], sends: { method: 'GET', path: `/${noun}/${asset}/`, query: {} } },
   {
-    args: [noun, 'update', asset, '--name', 'New', '--tag', 'a', '--tag', 'b'],
+    args: [noun, 'update', asset, '--name', 'New', '--set-tags', 'a,b'],
     sends: {
       method: 'PATCH',
       path: `/${noun}/${asset}/`,

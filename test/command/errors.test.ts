@@ -102,7 +102,7 @@ describe('bad input', () => {
   it('an unknown command', async () => {
     const lines = [
       "error: unknown command 'asets'",
-      '  try:   Did you mean assets? mediactl assets --help',
+      '  try:   Did you mean assets? mediactl --help',
     ];
     await reads(['asets', 'ls'], 2, lines);
     await reads(['help', 'asets'], 2, lines);
@@ -151,17 +151,21 @@ describe('bad input', () => {
       '  try:   paths of the API end with a slash: mediactl api /assets/',
     ]));
 
-  it('no workspace', () =>
-    reads(
+  it('no workspace, where the service calls none primary', async () => {
+    const service = await listen((_request, response) =>
+      answer(response, 200, { items: [{ uid: 'one' }, { uid: 'two' }] }),
+    );
+    await reads(
       ['upload', file('a.txt')],
       2,
       [
         'error: no workspace',
-        '  cause: neither a flag, a variable nor the profile names one',
+        '  cause: neither a flag, a variable nor the profile names one, and the service calls none primary',
         '  try:   mediactl workspaces use NAME, or give --workspace',
       ],
-      { environment: { MEDIACTL_WORKSPACE: undefined } },
-    ));
+      { environment: { MEDIACTL_WORKSPACE: undefined, MEDIACTL_BASE_URL: service } },
+    );
+  });
 
   it('no profile', () =>
     reads(

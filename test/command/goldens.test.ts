@@ -25,7 +25,7 @@ const calls: Record<string, { args: string[]; options?: CliOptions }> = {
   'auth token': { args: ['auth', 'token', '--reveal'] },
   'assets ls': { args: ['assets', 'ls'] },
   'assets get': { args: ['assets', 'get', asset] },
-  'assets update': { args: ['assets', 'update', asset, '--name', 'New', '--tag', 'sea'] },
+  'assets update': { args: ['assets', 'update', asset, '--name', 'New', '--add-tag', 'sea'] },
   'assets rm': { args: ['assets', 'rm', asset, '--yes'] },
   'assets player': { args: ['assets', 'player', asset] },
   'assets thumb': { args: ['assets', 'thumb', asset, '-o', 'HOME/t.jpg', '--yes'] },

@@ -112,19 +112,36 @@ function embedService(
 }
 
 describe('A05 to A07: embed settings', () => {
-  it('the only boolean and the only array are meant, whatever they are called', async () => {
-    const settings = { uid: workspace, locked: false, hosts: [{ hostname: 'a.example' }] };
+  it('the only boolean that speaks of it and the only array are meant', async () => {
+    const settings = { uid: workspace, restricted: false, hosts: [{ hostname: 'a.example' }] };
     const { cli, writes } = await against(
       embedService(settings, (body, method) => {
-        if (typeof body.locked === 'boolean') settings.locked = body.locked;
+        if (typeof body.restricted === 'boolean') settings.restricted = body.restricted;
         if (method === 'POST') settings.hosts.push({ hostname: String(body.hostname) });
       }),
     );
-    expect((await cli.json(['embed', 'enable'])).locked).toBe(true);
+    expect((await cli.json(['embed', 'enable'])).restricted).toBe(true);
     expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
     expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([{ locked: true }, { hostname: 'b.example' }]);
+    expect(writes().map(({ body }) => body)).toEqual([
+      { restricted: true },
+      { hostname: 'b.example' },
+    ]);
   });
+
+  it.each(['show_logo', 'embed_everywhere', 'public', 'locked'])(
+    'a boolean called %s may be another one, or the reverse: it is asked for, and nothing written',
+    async (name) => {
+      const settings = { [name]: true, mode: 'open', domains: [] };
+      const { cli, writes } = await against(embedService(settings, () => {}));
+      for (const verb of ['show', 'enable', 'disable']) {
+        const { code, stderr } = await cli.run(['embed', verb]);
+        expect([verb, code]).toEqual([verb, 2]);
+        expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
+      }
+      expect(writes()).toEqual([]);
+    },
+  );
 
   it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
@@ -211,16 +228,26 @@ describe('embed domains that are spelled otherwise', () => {
 describe('checks of a write', () => {
   const update = async (args: string[], record: object) => {
     const { cli } = await against(() => ({ body: { uid: top, ...record } }));
-    return (await cli.run(['assets', 'update', top as string, ...args])).code;
+    const { code, stderr } = await cli.run(['assets', 'update', top as string, ...args]);
+    return [code, /whether it was taken/.test(stderr)];
   };
 
   it.each([
     ['an object in another order', ['--set-json', 'a={"x":1,"y":2}'], { a: { y: 2, x: 1 } }, 0],
     ['null that is null', ['--set-json', 'a=null'], { a: null }, 0],
-    ['null of a field that is not there', ['--set-json', 'a=null'], {}, 6],
-    ['an empty text of a field that is not there', ['--set', 'a='], {}, 6],
+    ['another value', ['--set', 'a=new'], { a: 'old' }, 6],
+    ['a named field that is not there', ['--description', 'new'], {}, 6],
+    ['a guessed field that is not there', ['--set-tags', 'new'], {}, 6],
   ])('%s', async (_what, args, record, code) => {
-    expect(await update(args, record)).toBe(code);
+    expect(await update(args, record)).toEqual([code, false]);
+  });
+
+  it.each([
+    ['null', ['--set-json', 'a=null']],
+    ['an empty text', ['--set', 'a=']],
+    ['a text', ['--set', 'a=b']],
+  ])('%s of a field that no record shows cannot be told: a warning', async (_what, args) => {
+    expect(await update(args, {})).toEqual([0, true]);
   });
 });
 
@@ -257,15 +284,11 @@ describe('A08: editable fields', () => {
 
   it('a field that is passed over is an error that names it', async () => {
     const { cli } = await against(patched);
-    const { code, stderr, stdout } = await cli.run([
-      'assets',
-      'update',
-      top as string,
-      '--tag',
-      'b',
-    ]);
+    const args = ['assets', 'update', top as string, '--set-tags', 'b'];
+    const { code, stderr, stdout } = await cli.run(args);
     expect([code, stdout]).toEqual([6, '']);
     expect(stderr).toContain('passed over tags of an asset');
+    expect(stderr).toContain('names.asset_tags NAME; mediactl doctor --learn');
   });
 
   it.each([
@@ -281,8 +304,23 @@ describe('A08: editable fields', () => {
 
   it('names.asset_tags says what tags are called', async () => {
     const { cli, writes } = await against(patched, { asset_tags: 'labels' });
-    expect((await cli.run(['assets', 'update', top as string, '--tag', 'b'])).code).toBe(0);
+    expect((await cli.run(['assets', 'update', top as string, '--set-tags', 'b'])).code).toBe(0);
     expect(writes()[0]?.body).toEqual({ labels: ['b'] });
+  });
+
+  it('tags written under one name and shown under another are looked for where they are', async () => {
+    let slugs = ['day'];
+    const { cli, writes } = await against(
+      ({ method, body }) => {
+        if (method === 'PATCH') slugs = (body as { tag_slugs: string[] }).tag_slugs;
+        return { body: { uid: top, tags: slugs.map((slug) => ({ slug, name: slug })) } };
+      },
+      { asset_tags: 'tag_slugs' },
+    );
+    const args = ['assets', 'update', top as string, '--add-tag', 'night'];
+    const { code, stderr } = await cli.run(args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(writes()[0]?.body).toEqual({ tag_slugs: ['day', 'night'] });
   });
 
   it('tags as objects, in another order, are the tags that were asked for', async () => {
@@ -291,7 +329,7 @@ describe('A08: editable fields', () => {
       const shown = tags.map((slug, id) => ({ id, slug })).reverse();
       return { body: { uid: top, tags: method === 'PATCH' ? shown : [] } };
     });
-    const args = ['assets', 'update', top as string, '--tag', 'a', '--tag', 'b'];
+    const args = ['assets', 'update', top as string, '--set-tags', 'a,b'];
     expect((await cli.run(args)).code).toBe(0);
   });
 });

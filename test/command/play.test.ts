@@ -252,6 +252,9 @@ it.each([['javascript:alert(1)'], ['file:///etc/passwd'], ['--script=/tmp/x.lua'
   async (address) => {
     const { run } = await playing({ type: 'document', url: address });
     const { code, stderr } = await run('--player', 'true');
-    expect([code, stderr]).toEqual([12, expect.stringContaining('is none')]);
+    expect([code, stderr]).toEqual([
+      12,
+      expect.stringContaining(`only http and https URLs are played, and it names ${address}`),
+    ]);
   },
 );

@@ -56,15 +56,17 @@ describe('uploads', () => {
     }
   });
 
-  it('resume --all finishes those of this account; others are named', async () => {
+  it('resume --all finishes those of this service, with another key too; others are named', async () => {
     await interrupt();
-    const environment = { MEDIACTL_API_KEY: sandbox.createKey('other') };
-    expect(await cli.json(['uploads', 'resume', '--all'], { environment })).toEqual([]);
+    const elsewhere = { MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
+    expect(await cli.json(['uploads', 'resume', '--all'], { environment: elsewhere })).toEqual([]);
     const [{ id }] = await cli.json(['uploads', 'ls']);
-    const refused = await cli.run(['uploads', 'resume', id], { environment });
+    const refused = await cli.run(['uploads', 'resume', id], { environment: elsewhere });
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('belongs to another account');
-    expect(await cli.json(['uploads', 'resume', '--all'])).toHaveLength(1);
+    expect(refused.stderr).toContain('belongs to another service');
+    const rotated = { MEDIACTL_API_KEY: sandbox.createKey('other') };
+    const [record] = await cli.json(['uploads', 'resume', '--all'], { environment: rotated });
+    expect(record).toMatchObject({ resumed_from: 1000, verified: true });
   });
 
   it('forget asks where it could still be finished', async () => {

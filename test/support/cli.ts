@@ -22,9 +22,12 @@ class Buffered extends Writable {
   cursorTo(): void {}
   moveCursor(): void {}
 
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.text += chunk.toString();
-    done();
+  /** What writing ends with: a full disk, a reader that has left. */
+  error: Error | undefined;
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
+    if (!this.error) this.text += chunk.toString();
+    done(this.error);
   }
 }
 
@@ -37,6 +40,8 @@ export type CliOptions = {
   cwd?: string;
   clock?: Clock;
   signal?: AbortSignal;
+  /** Code of the error that every write to stdout ends with. */
+  stdoutError?: 'ENOSPC' | 'EPIPE';
 };
 
 export type Ran = { code: ExitCode; stdout: string; stderr: string };
@@ -60,6 +65,8 @@ export class Cli {
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
     if (options.stdin !== undefined) stdin.end(options.stdin);
     const stdout = new Buffered(tty, columns);
+    const { stdoutError } = options;
+    if (stdoutError) stdout.error = Object.assign(new Error(stdoutError), { code: stdoutError });
     const stderr = new Buffered(tty, columns);
     const environment = { ...this.#environment, ...options.environment };
     const code = await runProgram(args, {

@@ -21,6 +21,8 @@ export type Fault = {
   loseAnswer?: boolean;
   /** Called when the answer of the service is there, before it is passed on. */
   beforeAnswer?: (status: number) => void | Promise<void>;
+  /** Lets the service act, and answers this in its place, as a gateway that gave up does. */
+  instead?: { status: number; body: string; type: string };
   /** Changes headers of the answer. */
   headers?: (headers: Record<string, string>) => Record<string, string>;
 };
@@ -79,6 +81,11 @@ export class Interposer {
     onward.on('response', async (answer) => {
       await fault.beforeAnswer?.(answer.statusCode ?? 0);
       if (fault.loseAnswer) return request.socket.destroy();
+      if (fault.instead) {
+        answer.resume();
+        const { status, body, type } = fault.instead;
+        return response.writeHead(status, { 'content-type': type }).end(body);
+      }
       const headers = answer.headers as Record<string, string>;
       response.writeHead(answer.statusCode ?? 502, fault.headers?.(headers) ?? headers);
       answer.pipe(response);

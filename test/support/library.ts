@@ -23,7 +23,7 @@ export function library(): Answers {
   let enabled = false;
   let domains = ['old.example'];
   let folders = [{ uid: folder, name: 'Campaigns', parent_uid: null as string | null }];
-  return ({ method, path, body, headers }): Answer => {
+  return ({ method, path, query, body, headers }): Answer => {
     const origin = `http://${headers.host}`;
     if (path.startsWith('/media/'))
       return {
@@ -86,6 +86,24 @@ export function library(): Answers {
       ...{ created_at: '2026-03-01T11:00:00Z', duration: null, size: 10 },
       thumbnail_url: `${origin}/media/t.jpg`,
     };
-    return { body: path.includes(asset) ? item : { items: [item], count: 1 } };
+    if (path.includes(asset)) return { body: item };
+    const isMeant = matches(item, query);
+    return { body: { items: isMeant ? [item] : [], count: isMeant ? 1 : 0 } };
   };
+}
+
+/** The filters of §4, as far as one asset needs them. */
+function matches(
+  item: { name: string; status: string; type: string; tags: unknown[]; created_at: string },
+  { search, status, type, tag, created_after, created_before }: Record<string, string>,
+): boolean {
+  const day = item.created_at.slice(0, 10);
+  return (
+    (search === undefined || item.name.toLowerCase().includes(search.toLowerCase())) &&
+    (status === undefined || item.status === status) &&
+    (type === undefined || item.type === type) &&
+    (tag === undefined || item.tags.includes(tag)) &&
+    (created_after === undefined || day >= created_after) &&
+    (created_before === undefined || day <= created_before)
+  );
 }

@@ -46,6 +46,11 @@ export function update(command: Command, run: Run, collection: Collection): void
         const most = mostOf('--max-update', options.maxUpdate);
         if (options.body === '-' && ids.includes('-'))
           throw usageError('ids and body cannot both come from stdin');
+        if (options.tag !== undefined && ids.length > 0)
+          throw usageError(
+            '--tag is a filter, and ids are given too',
+            '--add-tag SLUG adds a tag, --set-tags SLUGS puts others in place of those there are',
+          );
         const change = await changesOf(context, options);
         const filters = await filtersOf(context, options);
         const found = await targetsOf(context, collection, ids, filters, most);

@@ -45,7 +45,7 @@ async function followHls(url: URL, links: Link[], follow: Follow): Promise<void>
   const [variant] = uris(playlist);
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
     if (!variant) return broken(links, 'the master playlist names no media playlist');
-    const media = httpUrl(variant, at);
+    const media = resolved(variant, at);
     if (!media) return broken(links, `the master playlist names ${variant}, which is no URL`);
     at = media;
     playlist = await follow('media playlist', at);
@@ -56,11 +56,15 @@ async function followHls(url: URL, links: Link[], follow: Follow): Promise<void>
   if (!segment) return broken(links, 'the media playlist names no segment');
   const parts = [...(init ? [['init segment', init] as const] : [])];
   for (const [link, uri] of [...parts, ['first segment', segment] as const]) {
-    const part = httpUrl(uri, at);
+    const part = resolved(uri, at);
     if (!part) return broken(links, `the media playlist names ${uri}, which is no URL`);
     if ((await follow(link, part, sampleBytes)) === undefined) return;
   }
 }
+
+/** A playlist's URIs may be relative to it; only http and https are followed. */
+const resolved = (uri: string, playlist: URL): URL | undefined =>
+  URL.canParse(uri, playlist.href) ? httpUrl(new URL(uri, playlist).href) : undefined;
 
 /** RFC 8216 §4.1: lines that are neither blank nor a tag or comment are URIs. */
 const uris = (playlist: string) =>

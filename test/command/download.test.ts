@@ -1,0 +1,378 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { someBytes } from '../support/files.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let sandbox: TestSandbox;
+let cli: Cli;
+const account = () => ({
+  MEDIACTL_API_KEY: sandbox.key,
+  MEDIACTL_BASE_URL: sandbox.url,
+  MEDIACTL_WORKSPACE: sandbox.workspace,
+});
+beforeAll(async () => {
+  sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
+});
+afterAll(() => sandbox.end());
+beforeEach(() => {
+  cli = new Cli(account());
+});
+
+describe('from the sandbox', () => {
+  it('gives back the bytes that were uploaded, 0600 and whole', async () => {
+    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    const path = join(cli.home, 'back.mp4');
+    const saved = await cli.json(['assets', 'download', '@last', '-o', path]);
+    expect(saved).toMatchObject({ path, size_bytes: statSync(fixture('clip.mp4')).size });
+    expect(readFileSync(path).equals(readFileSync(fixture('clip.mp4')))).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('a file that is there is replaced with --yes only', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(cli.home, 'there.jpg');
+    writeFileSync(path, 'mine');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
+    expect(readFileSync(path, 'utf8')).toBe('mine');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
+    expect(readFileSync(path).equals(readFileSync(fixture('still.jpg')))).toBe(true);
+  });
+
+  it('neither a .part of somebody else nor a link of that name is touched', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(cli.home, 'picture.jpg');
+    writeFileSync(`${path}.part`, 'mine');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
+    expect(readFileSync(`${path}.part`, 'utf8')).toBe('mine');
+    expect(readdirSync(cli.home).filter((name) => name.endsWith('.part'))).toEqual([
+      'picture.jpg.part',
+    ]);
+  });
+
+  it('what is no file is written to, not replaced', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const pipe = join(cli.home, 'pipe');
+    await promisify(execFile)('mkfifo', [pipe]);
+    const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
+    expect((await cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
+    expect((await reader).stdout.equals(readFileSync(fixture('still.jpg')))).toBe(true);
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
+  it('two to one place at once: one is done, the other one leaves', async () => {
+    const uids = [];
+    for (const name of ['clip.mp4', 'tone.mp3'])
+      uids.push((await cli.json(['upload', fixture(name), '--wait']))[0].asset_uid as string);
+    const path = join(cli.home, 'same');
+    const ran = await Promise.all(
+      uids.map((uid) => cli.run(['assets', 'download', uid, '-o', path, '--yes'])),
+    );
+    expect(ran.map(({ code }) => code).sort()).toEqual([0, 6]);
+    expect(ran.find(({ code }) => code === 6)?.stderr).toContain('is being downloaded already');
+    const whole = [fixture('clip.mp4'), fixture('tone.mp3')].map((name) => readFileSync(name));
+    expect(whole.some((bytes) => bytes.equals(readFileSync(path)))).toBe(true);
+  });
+
+  it('what a killed download left is gone with the next one to the same place', async () => {
+    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(cli.home, 'picture.jpg');
+    for (const left of [`${path}.0a1b2c3d.part`, `${path}.orig`]) writeFileSync(left, 'left');
+    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
+    expect(existsSync(`${path}.0a1b2c3d.part`)).toBe(false);
+    expect(existsSync(`${path}.orig`)).toBe(true);
+  });
+
+  it('a reader that leaves ends it quietly', async () => {
+    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+    const { stdout, stderr } = await promisify(execFile)(
+      'bash',
+      [
+        '--norc',
+        '-c',
+        `set -o pipefail; node '${program}' assets download @last -o - | head -c 10`,
+      ],
+      {
+        env: {
+          ...account(),
+          PATH: process.env.PATH,
+          MEDIACTL_STATE_DIR: `${cli.home}/state`,
+          MEDIACTL_CONFIG_DIR: `${cli.home}/config`,
+        },
+        encoding: 'buffer',
+      },
+    );
+    expect([stdout.length, stderr.toString()]).toEqual([10, '']);
+  });
+
+  it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
+    await cli.run(['upload', fixture('tone.mp3'), '--wait']);
+    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [program, 'assets', 'download', '@last', '-o', '-'],
+      {
+        encoding: 'buffer',
+        maxBuffer: 64 * 1024 * 1024,
+        env: {
+          ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
+          ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
+        },
+      },
+    );
+    expect(stdout.equals(readFileSync(fixture('tone.mp3')))).toBe(true);
+    expect((await cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
+  });
+});
+
+const size = 300_000;
+const first = someBytes(size, 'the first version');
+const second = someBytes(size, 'another version');
+
+/** How one answer of a delivery network looks. */
+type Reply = {
+  status?: number;
+  headers?: Record<string, string | number>;
+  body?: Buffer;
+  /** The line breaks once the body is sent. */
+  isCut?: boolean;
+  /** Neither its length nor its parts are told: the body ends with the line. */
+  endsWithLine?: boolean;
+};
+
+const head = { etag: '"one"', 'content-type': 'video/mp4' };
+const whole: Reply = { headers: { ...head, 'content-length': size }, body: first };
+const cut: Reply = {
+  headers: { ...head, 'content-length': size },
+  body: first.subarray(0, 100_000),
+  isCut: true,
+};
+const part = (
+  from: number,
+  to: number,
+  of: Buffer = first,
+  headers: Reply['headers'] = {},
+): Reply => ({
+  status: 206,
+  headers: {
+    ...head,
+    'content-range': `bytes ${from}-${to - 1}/${of.length}`,
+    'content-length': to - from,
+    ...headers,
+  },
+  body: of.subarray(from, to),
+});
+const rest = part(100_000, size);
+
+/** What comes after the line broke at byte 100,000 of the first version. */
+const table: [what: string, replies: Reply[], size: number | null, exit: number][] = [
+  ['a whole answer', [whole], size, 0],
+  ['without a length in the record', [whole], null, 0],
+  ['the rest, under an equal ETag', [cut, rest], size, 0],
+  [
+    'parts that are shorter than asked for',
+    [cut, part(100_000, 150_000), part(150_000, size)],
+    size,
+    0,
+  ],
+  [
+    'a part that ends before its own Content-Range does',
+    [
+      cut,
+      {
+        ...part(100_000, size),
+        headers: { ...rest.headers, 'content-length': 10 },
+        body: first.subarray(100_000, 100_010),
+      },
+      part(100_010, size),
+    ],
+    size,
+    0,
+  ],
+  [
+    'a line that breaks at every part',
+    [cut, { ...rest, body: first.subarray(100_000, 200_000), isCut: true }, part(200_000, size)],
+    size,
+    0,
+  ],
+  [
+    'everything again, since it changed',
+    [cut, { ...whole, headers: { ...whole.headers, etag: '"two"' } }],
+    size,
+    0,
+  ],
+  ['a service without ranges', [cut, whole], size, 0],
+  [
+    'Last-Modified alone',
+    [
+      {
+        ...cut,
+        headers: { 'content-length': size, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
+      },
+      part(100_000, size, first, { etag: '', 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' }),
+    ],
+    size,
+    0,
+  ],
+  [
+    'no validator: it begins anew',
+    [
+      { ...cut, headers: { 'content-length': size } },
+      { ...whole, headers: { 'content-length': size } },
+    ],
+    size,
+    0,
+  ],
+  [
+    'a weak ETag vouches for nothing: it begins anew',
+    [{ ...cut, headers: { ...cut.headers, etag: 'W/"one"' } }, whole],
+    size,
+    0,
+  ],
+  [
+    'chunked, with the length in the record',
+    [{ headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' }, body: first }],
+    size,
+    0,
+  ],
+  [
+    'a rendition of another type, of another length',
+    [{ ...whole, headers: { ...whole.headers, 'content-type': 'video/webm' } }],
+    7,
+    0,
+  ],
+
+  [
+    'a part of another version: another ETag',
+    [cut, part(100_000, size, second, { etag: '"two"' })],
+    size,
+    13,
+  ],
+  [
+    'a part of another version: another Last-Modified',
+    [
+      {
+        ...cut,
+        headers: { 'content-length': size, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
+      },
+      part(100_000, size, second, { etag: '', 'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT' }),
+    ],
+    size,
+    13,
+  ],
+  ['a part of a longer file', [cut, part(100_000, 600_000, someBytes(600_000))], size, 13],
+  ['a part from another place', [cut, part(99_999, size)], size, 13],
+  ['a part nobody asked for', [part(0, 10)], size, 13],
+  [
+    'an answer that ends a third of the way, without a length',
+    [
+      {
+        headers: { 'content-type': 'video/mp4' },
+        body: first.subarray(0, 100_000),
+        endsWithLine: true,
+      },
+    ],
+    size,
+    13,
+  ],
+  ['nothing', [{ headers: { ...head, 'content-length': 0 }, body: Buffer.alloc(0) }], size, 13],
+  ['nothing, with 204', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
+  [
+    'a web page',
+    [
+      {
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+        body: Buffer.from('<html>Log in</html>'),
+      },
+    ],
+    null,
+    13,
+  ],
+  [
+    'gzip that nobody asked for',
+    [{ headers: { ...head, 'content-encoding': 'gzip' }, body: first }],
+    size,
+    13,
+  ],
+  [
+    'a whole answer that is shorter than the record',
+    [{ headers: { ...head, 'content-length': 1000 }, body: first.subarray(0, 1000) }],
+    size,
+    13,
+  ],
+  [
+    'the same part for ever',
+    [cut, ...Array(9).fill({ ...rest, body: Buffer.alloc(0), isCut: true })],
+    size,
+    10,
+  ],
+  [
+    'parts of nothing for ever',
+    [
+      cut,
+      ...Array(9).fill({
+        ...part(100_000, 100_001),
+        headers: { ...head, 'content-range': 'bytes 100000-100000/300000', 'content-length': 0 },
+        body: Buffer.alloc(0),
+      }),
+    ],
+    size,
+    13,
+  ],
+  ['a refusal', [{ status: 403, headers: {}, body: Buffer.from('expired') }], size, 5],
+];
+
+it.each(table)(
+  '%s: the first version whole, or no file (%#)',
+  async (_what, replies, told, exit) => {
+    const asked: (string | undefined)[] = [];
+    const service = await listen((request, response) => {
+      if (!request.url?.startsWith('/media'))
+        return answer(response, 200, {
+          ...{ uid: uid, name: 'film', playback_token: 'a.token', type: 'video', size: told },
+          content_type: 'video/mp4',
+          source_url: { url: `${service}/media` },
+        });
+      asked.push(request.headers.range);
+      send(response, replies[Math.min(asked.length, replies.length) - 1] as Reply);
+    });
+    const path = join(cli.home, 'film.mp4');
+    const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path], {
+      environment: { MEDIACTL_BASE_URL: service },
+      clock: fastClock(),
+    });
+    expect([code, stderr]).toEqual([exit, expect.any(String)]);
+    expect(stderr).not.toContain('unclassified');
+    if (exit === 0) expect(readFileSync(path).equals(first)).toBe(true);
+    const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
+    expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
+    expect(asked.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
+  },
+);
+
+const uid = '00000000-0000-4000-8000-000000000001';
+
+function send(
+  response: ServerResponse,
+  { status = 200, headers = {}, body, isCut, endsWithLine }: Reply,
+) {
+  const told = Object.entries(headers).filter(([, value]) => value !== '');
+  if (endsWithLine) {
+    response.useChunkedEncodingByDefault = false;
+    response.shouldKeepAlive = false;
+  }
+  response.writeHead(
+    status,
+    Object.fromEntries([...told, ['date', 'Sat, 21 Nov 2026 00:00:00 GMT']]),
+  );
+  if (isCut) response.write(body ?? '', () => setTimeout(() => response.destroy(), 10));
+  else response.end(body);
+}

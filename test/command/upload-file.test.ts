@@ -1,0 +1,178 @@
+import {
+  appendFileSync,
+  chmodSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { someBytes, writeSome } from '../support/files.ts';
+import { answering } from '../support/interposer.ts';
+import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+
+/** Writes other bytes of the same length, and puts the time of writing back. */
+function editInSecret(at: number, seed: string): void {
+  const time = new Date('2026-01-01');
+  const bytes = Buffer.from(world.bytes);
+  someBytes(1000, seed).copy(bytes, at);
+  writeFileSync(world.path, bytes);
+  utimesSync(world.path, time, time);
+}
+
+describe('a file that changes under the upload', () => {
+  const changes: [string, number, () => void][] = [
+    ['shrinks', 13, () => truncateSync(world.path, 3 * chunkBytes)],
+    ['grows', 13, () => appendFileSync(world.path, 'more')],
+    ['is edited', 13, () => writeFileSync(world.path, someBytes(world.bytes.length, 'edited'))],
+    ['is edited, its time put back', 13, () => editInSecret(0, 'secret')],
+    ['is deleted', 1, () => rmSync(world.path)],
+    [
+      'is replaced',
+      13,
+      () => {
+        writeFileSync(`${world.path}.new`, someBytes(world.bytes.length, 'replaced'));
+        renameSync(`${world.path}.new`, world.path);
+      },
+    ],
+  ];
+  it.each(changes)('%s: exit %i, and no spliced asset', async (_what, exit, change) => {
+    utimesSync(world.path, new Date('2026-01-01'), new Date('2026-01-01'));
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? { beforeAnswer: () => change() } : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(exit);
+    expect(record.error.code).toBe(exit === 1 ? 'file_gone' : 'file_changed');
+    expect((await world.assets()).map(({ status }) => status)).toEqual(['uploading']);
+  });
+
+  it('gets another mode: that is no change', async () => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2
+        ? { beforeAnswer: () => chmodSync(world.path, 0o600) }
+        : undefined;
+    await world.expectWhole((await world.upload()).record);
+  });
+
+  it('edited between two runs: refused before a byte is sent', async () => {
+    await world.interruptedAfterTwoChunks();
+    writeFileSync(world.path, someBytes(world.bytes.length, 'edited'));
+    const { code, record } = await world.upload();
+    expect(code).toBe(13);
+    expect(record.error.cause).toContain('no longer the same');
+    expect(world.patches()).toEqual([]);
+  });
+
+  it('touched between two runs: the content is what counts', async () => {
+    await world.interruptedAfterTwoChunks();
+    utimesSync(world.path, 1, 1);
+    const { record } = await world.upload();
+    expect(record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectWhole(record);
+  });
+
+  it.each([
+    ['edited', () => writeFileSync(world.path, someBytes(world.bytes.length, 'edited'))],
+    [
+      'edited in what nobody acknowledged, its time put back',
+      () => editInSecret(2 * chunkBytes, 's'),
+    ],
+  ])(
+    '%s after a kill in mid-chunk: what the journal cannot vouch for is not gone on with',
+    async (_what, edit) => {
+      utimesSync(world.path, new Date('2026-01-01'), new Date('2026-01-01'));
+      // The first chunk is cut, and then the line: HEAD will tell of bytes that no answer did.
+      let cut = 0;
+      world.fault = ({ method }) => {
+        if (method === 'PATCH' && ++cut === 3) return { cutAfterBytes: 20_000 };
+        return method === 'HEAD' ? answering(402, {}) : undefined;
+      };
+      expect((await world.upload()).code).toBe(7);
+      edit();
+      world.fault = () => undefined;
+      world.line.seen.length = 0;
+      const { code, record } = await world.upload();
+      expect([code, record.error.code]).toEqual([13, 'file_changed']);
+      expect(world.patches()).toEqual([]);
+    },
+  );
+});
+
+it('a file that claims to be empty and is not is refused before a request', async () => {
+  world.path = '/proc/cpuinfo';
+  const { code, record } = await world.upload();
+  expect([code, record.error.message]).toEqual([
+    2,
+    '/proc/cpuinfo holds more than the 0 bytes that it claims',
+  ]);
+  expect(world.line.seen).toEqual([]);
+});
+
+describe('the checksum', () => {
+  const rewriting = (digest: (real: string) => string | undefined) => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? {
+            headers: ({ 'x-checksum-blake3': real, ...headers }) => {
+              const told = real === undefined ? undefined : digest(real);
+              return { ...headers, ...(told !== undefined && { 'x-checksum-blake3': told }) };
+            },
+          }
+        : undefined;
+  };
+
+  it.each([
+    ['upper-case hex', (real: string) => real.toUpperCase()],
+    ['base64', (real: string) => Buffer.from(real, 'hex').toString('base64')],
+    ['another notation', (real: string) => `blake3:${real}`],
+    ['two equal headers', (real: string) => `${real}, ${real}`],
+  ])('is taken in %s', async (_form, digest) => {
+    rewriting(digest);
+    await world.expectWhole((await world.upload()).record);
+  });
+
+  it('that differs ends 13, names the asset, and says so again the next time', async () => {
+    rewriting(() => 'f'.repeat(64));
+    const first = await world.upload();
+    expect(first.code).toBe(13);
+    expect(first.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    expect(first.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    const second = await world.upload();
+    expect(second.record.error).toMatchObject({ code: 'checksum_mismatch' });
+    expect(await world.assets()).toHaveLength(1);
+  });
+
+  it.each([
+    ['absent', undefined],
+    ['empty', ''],
+    ['of 128 bits', 'f'.repeat(32)],
+    ['no digest', 'md5-less'],
+  ])('that is %s leaves it unverified, which scripts can tell', async (_what, told) => {
+    rewriting(() => told);
+    const { code, record, stderr } = await world.upload(['--progress', 'none']);
+    expect([code, record.verified]).toEqual([0, null]);
+    expect(stderr).toContain('unverified: the service named no checksum');
+    expect(stderr.includes('cannot be read')).toBe(told !== undefined);
+    world.path = join(world.cli.home, 'other.bin');
+    writeSome(world.path, 1000);
+    const strict = await world.upload(['--require-checksum']);
+    expect([strict.code, strict.record.error.code]).toEqual([13, 'unverified']);
+  });
+
+  it('that was lost with the last answer is looked for once more', async () => {
+    const digest = (await world.upload()).record.blake3;
+    world.fault = ({ method, nth }) => {
+      if (method === 'PATCH' && nth === 10) return { loseAnswer: true };
+      return method === 'HEAD'
+        ? { headers: (told) => ({ ...told, 'x-checksum-blake3': digest }) }
+        : undefined;
+    };
+    const { record } = await world.upload();
+    expect(record.bytes_sent).toBe(world.bytes.length);
+    await world.expectWhole(record);
+  });
+});

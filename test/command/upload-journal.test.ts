@@ -1,0 +1,394 @@
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { MediactlError } from '../../src/errors.ts';
+import { fastClock } from '../support/clock.ts';
+import { writeSome } from '../support/files.ts';
+import { answering, type Fault } from '../support/interposer.ts';
+import { startSandbox } from '../support/sandbox.ts';
+import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+const interrupted = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
+const spool = () => join(world.cli.home, 'state/spool');
+
+describe('after an upload', () => {
+  it('one that could not be processed may be sent again by the same command', async () => {
+    const first = await world.upload(['--wait']);
+    expect(first.code).toBe(12);
+    expect(first.record).toMatchObject({ verified: true, bytes_sent: world.bytes.length });
+    expect(first.record.session_uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(world.journalFiles()).toEqual([]);
+    world.bytes = Buffer.from('%PDF-1.7\n%mended\n');
+    writeFileSync(world.path, world.bytes);
+    const second = await world.upload(['--wait']);
+    expect(second.record).toMatchObject({ status: 'ready', verified: true });
+  });
+
+  it('interrupted between two files: what is done is still told', async () => {
+    const abort = new AbortController();
+    const other = join(world.cli.home, 'second.bin');
+    writeSome(other, 1000);
+    world.fault = ({ method, nth }) =>
+      method === 'POST' && nth === 2 ? { respond: () => abort.abort(interrupted()) } : undefined;
+    const ran = await world.cli.run(['upload', world.path, other, '--json'], {
+      environment: world.environment(),
+      signal: abort.signal,
+    });
+    expect(ran.code).toBe(130);
+    const records = JSON.parse(ran.stdout);
+    expect(
+      records.map(({ verified, error }: never) => [
+        verified,
+        error && (error as { code: string }).code,
+      ]),
+    ).toEqual([
+      [true, null],
+      [null, 'interrupted'],
+    ]);
+  });
+
+  it('many are waited for by pages of the list, not one by one', async () => {
+    const files = [1, 2, 3, 4].map((n) => join(world.cli.home, `${n}.md`));
+    for (const each of files) writeFileSync(each, `# ${each}`);
+    const ran = await world.cli.run(['upload', ...files, '--wait', '--json'], {
+      environment: world.environment(),
+    });
+    expect(JSON.parse(ran.stdout).map(({ status }: never) => status)).toEqual(
+      Array(4).fill('ready'),
+    );
+    const gets = world.line.seen
+      .filter(({ method }) => method === 'GET')
+      .map(({ path: url }) => url);
+    // The last one left is asked for by itself.
+    expect(gets[0]).toContain('/assets/?limit=100');
+    expect(new Set(gets).size).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('one file, one asset: whatever comes between the last byte and the result', () => {
+  /** A text is ready within a moment. */
+  const text = () => {
+    world.path = world.path.replace(/bin$/, 'md');
+    world.bytes = Buffer.from(`# ${world.path}`);
+    writeFileSync(world.path, world.bytes);
+  };
+  const gets = (fault: Fault): AbortSignal | undefined => {
+    world.fault = ({ method, path }) =>
+      method === 'GET' && path.includes('/assets/') ? fault : undefined;
+    return undefined;
+  };
+  const abort = () => {
+    const controller = new AbortController();
+    gets({ respond: () => controller.abort(interrupted()) });
+    return controller.signal;
+  };
+  const processing = () => gets(answering(200, { uid: 'x', status: 'processing' }));
+
+  it.each([
+    ['the wait times out', 8, () => processing()],
+    ['a 503 while waiting', 10, () => gets(answering(503, 'no'))],
+    [
+      'the service away while waiting',
+      10,
+      () => gets({ respond: (response) => response.destroy() }),
+    ],
+    ['a refused key while waiting', 4, () => gets(answering(401, { error: {} }))],
+    ['a web page while waiting', 10, () => gets(answering(200, '<html>Log in</html>'))],
+    ['Ctrl-C while waiting', 130, () => abort()],
+  ])('%s (exit %i), then the same command', async (_what, exit, begin) => {
+    text();
+    const signal = begin();
+    const first = await world.upload(['--wait', '--timeout', '60s'], {
+      clock: fastClock(2000),
+      ...(signal && { signal }),
+    });
+    expect(first.code).toBe(exit);
+    expect(world.entry().state).toBe('whole');
+    world.fault = () => undefined;
+    const second = await world.upload(['--wait']);
+    expect(second.record).toMatchObject({ status: 'ready', verified: true, bytes_sent: 0 });
+    expect((await world.assets()).map(({ uid }) => uid)).toEqual([second.record.asset_uid]);
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('a result that cannot be written settles nothing', async () => {
+    text();
+    const program = ['upload', world.path, '--json', '--progress', 'none'];
+    const { code } = await world.cli.run(program, {
+      environment: world.environment(),
+      stdoutError: 'ENOSPC',
+    });
+    expect(code).toBe(1);
+    expect(world.entry().state).toBe('whole');
+    const { record } = await world.upload();
+    expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
+  });
+
+  it('a reader that has left settles nothing either, quietly', async () => {
+    text();
+    const { code, stderr } = await world.cli.run(['upload', world.path, '-q'], {
+      environment: world.environment(),
+      stdoutError: 'EPIPE',
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(world.entry().state).toBe('whole');
+  });
+
+  it('touched meanwhile: the content is what counts; edited meanwhile: it is another file', async () => {
+    text();
+    processing();
+    await world.upload(['--wait', '--timeout', '1s']);
+    world.fault = () => undefined;
+    utimesSync(world.path, 1, 1);
+    expect((await world.upload()).record.bytes_sent).toBe(0);
+    processing();
+    await world.upload(['--wait', '--timeout', '1s']);
+    world.fault = () => undefined;
+    writeFileSync(world.path, '# other words, of the same length?');
+    expect((await world.upload()).record.bytes_sent).toBeGreaterThan(0);
+  });
+
+  it('a finished file of a job that goes on after its session has expired is not sent twice', async () => {
+    const sandbox = await startSandbox({ sessionSeconds: 1 });
+    const [one, two] = ['one.md', 'two.md'].map((name) => join(world.cli.home, name)) as [
+      string,
+      string,
+    ];
+    writeFileSync(one, '# one');
+    const run = () =>
+      world.cli.run(['upload', one, two, '--json'], {
+        environment: {
+          MEDIACTL_API_KEY: sandbox.key,
+          MEDIACTL_BASE_URL: sandbox.url,
+          MEDIACTL_WORKSPACE: sandbox.workspace,
+        },
+      });
+    const first = JSON.parse((await run()).stdout);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    writeFileSync(two, '# two');
+    const second = JSON.parse((await run()).stdout);
+    expect(second[0]).toMatchObject({ asset_uid: first[0].asset_uid, bytes_sent: 0, error: null });
+    expect(second[1].error).toBeNull();
+    await sandbox.end();
+  });
+
+  it('what is done of an unfinished job is no longer among the unfinished', async () => {
+    text();
+    const missing = join(world.cli.home, 'missing.md');
+    const args = ['upload', world.path, missing, '--json'];
+    const environment = world.environment();
+    expect((await world.cli.run(args, { environment })).code).toBe(11);
+    expect(world.entry().state).toBe('settled');
+    expect(await world.cli.json(['uploads', 'ls'], { environment })).toEqual([]);
+    expect(await world.cli.json(['uploads', 'resume', '--all'], { environment })).toEqual([]);
+    writeFileSync(missing, '# found');
+    const records = await world.cli.json(args.slice(0, -1), { environment });
+    expect(records.map(({ bytes_sent }: never) => bytes_sent > 0)).toEqual([false, true]);
+    expect(world.journalFiles()).toEqual([]);
+  });
+});
+
+describe('stdin', () => {
+  const name = () => `piped ${basename(world.cli.home)}`;
+  const pipe = (args: string[] = []) => {
+    world.path = '-';
+    return world.upload(['--name', name(), ...args], { stdin: world.bytes });
+  };
+  const refusedFor = (respond: Fault) => {
+    world.fault = ({ method }) => (method === 'POST' ? respond : undefined);
+  };
+
+  it('is spooled first, and the spool is gone afterwards', async () => {
+    const { code, record } = await pipe();
+    expect(code).toBe(0);
+    expect(record).toMatchObject({ path: '-', name: name() });
+    await world.expectWhole(record);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it.each([
+    ['a reset', { respond: (_response, request) => void request.socket.destroy() }, 10],
+    ['a 500', answering(500, 'no'), 10],
+    ['a gateway’s 503', answering(503, '<html></html>', { 'content-type': 'text/html' }), 10],
+    ['a refused key', answering(401, { error: {} }), 4],
+    ['full storage', answering(507, 'full'), 7],
+    ['a rate limit past --max-wait', answering(429, {}, { 'retry-after': '9999' }), 9],
+  ] satisfies [string, Fault, number][])(
+    'its only copy outlives %s at the creation',
+    async (_what, respond, exit) => {
+      refusedFor(respond);
+      const { code, record } = await pipe(['--max-wait', '1m']);
+      expect(code).toBe(exit);
+      const environment = world.environment();
+      const [pending] = await world.cli.json(['uploads', 'ls'], { environment });
+      expect(pending).toMatchObject({ path: 'stdin', size_bytes: world.bytes.length });
+      expect(record.error.hint).toContain(`mediactl uploads resume ${pending.id}`);
+      world.fault = () => undefined;
+      const [finished] = await world.cli.json(['uploads', 'resume', pending.id], { environment });
+      await world.expectWhole(finished);
+      expect(finished.name).toBe(name());
+      expect(await world.assets(name())).toHaveLength(1);
+      expect(readdirSync(spool())).toEqual([]);
+    },
+  );
+
+  it('a creation whose answer was lost is asked about, and the bytes stay', async () => {
+    refusedFor({ loseAnswer: true });
+    await pipe();
+    world.fault = () => undefined;
+    const { code, record } = await pipe();
+    expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+    const [, id = ''] = /mediactl uploads resume (\w+) --yes/.exec(record.error.hint) ?? [];
+    const environment = world.environment();
+    const [finished] = await world.cli.json(['uploads', 'resume', id, '--yes'], { environment });
+    await world.expectWhole(finished);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it('that was refused for good leaves no spool', async () => {
+    refusedFor(answering(400, 'no'));
+    expect((await pipe()).code).toBe(6);
+    expect(readdirSync(spool())).toEqual([]);
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('the same bytes again go on where they were: one asset, one spool', async () => {
+    let patches = 0;
+    world.fault = ({ method }) =>
+      method === 'PATCH' && ++patches === 3 ? answering(402, {}) : undefined;
+    expect((await pipe()).code).toBe(7);
+    world.fault = () => undefined;
+    const { record } = await pipe();
+    expect(record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectWhole(record);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it('what a killed process had spooled so far is swept', async () => {
+    mkdirSync(spool(), { recursive: true });
+    const name = '0e7b3c52-0000-4000-8000-000000000000';
+    writeFileSync(join(spool(), `${name}.part`), 'half');
+    writeFileSync(join(spool(), `${name}.lock`), '');
+    expect((await world.upload()).code).toBe(0);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+});
+
+describe('the journal', () => {
+  const damages: [string, (path: string) => void][] = [
+    ['truncated', (path) => truncateSync(path, 40)],
+    ['truncated after the asset', (path) => truncateSync(path, statSync(path).size - 20)],
+    ['empty', (path) => truncateSync(path, 0)],
+    ['no JSON', (path) => writeFileSync(path, 'words')],
+    ['an array', (path) => writeFileSync(path, '[]')],
+    ['of another version', (path) => writeFileSync(path, '{"version":99}')],
+    [
+      'without its session',
+      (path) => {
+        const { session: _session, ...entry } = JSON.parse(readFileSync(path, 'utf8'));
+        writeFileSync(path, JSON.stringify(entry));
+      },
+    ],
+    [
+      'a pipe in its place',
+      (path) => {
+        rmSync(path);
+        execFileSync('mkfifo', [path]);
+      },
+    ],
+  ];
+
+  it.each(damages)(
+    '%s: what the first attempt made is named, and nothing made',
+    async (_what, damage) => {
+      const path = await world.interruptedAfterTwoChunks();
+      const { session } = world.entry();
+      damage(path);
+      const { code, record } = await world.upload();
+      expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+      expect(record.error.details.asset_uids).toEqual([session.assetUid]);
+      expect(await world.assets()).toHaveLength(1);
+      expect(
+        (await world.cli.run(['uploads', 'ls'], { environment: world.environment() })).stdout,
+      ).toContain('unreadable');
+      const second = await world.upload(['--yes']);
+      expect(second.stderr).toContain('is unreadable');
+      await world.expectWhole(second.record);
+      expect(readdirSync(world.journalFolder)).toEqual([`${basename(path)}.corrupt`]);
+    },
+  );
+
+  it('that cannot be written: said once, and the upload runs', async () => {
+    mkdirSync(join(world.cli.home, 'state'));
+    writeFileSync(join(world.cli.home, 'state/uploads'), 'a file where the folder should be');
+    const { code, record, stderr } = await world.upload();
+    expect(code).toBe(0);
+    expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
+    expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
+    expect(readFileSync(join(world.cli.home, 'state/uploads'), 'utf8')).toContain('a file where');
+  });
+
+  it('is 0600 in a folder of 0700, and holds no key', async () => {
+    const journal = await world.interruptedAfterTwoChunks();
+    expect(statSync(journal).mode & 0o777).toBe(0o600);
+    expect(statSync(world.journalFolder).mode & 0o777).toBe(0o700);
+    expect(readFileSync(journal, 'utf8')).not.toContain(world.sandbox.key);
+  });
+
+  it('what killed runs left beside the pages is swept', async () => {
+    mkdirSync(world.journalFolder, { recursive: true });
+    for (const name of [
+      '0123456789abcdef.lock',
+      '0123456789abcdef.pid',
+      '0123456789abcdef.json.tmp',
+    ])
+      writeFileSync(join(world.journalFolder, name), '');
+    expect((await world.upload()).code).toBe(0);
+    expect(readdirSync(world.journalFolder)).toEqual([]);
+  });
+});
+
+it('two at once on one file: one uploads, one leaves', async () => {
+  let other: Awaited<ReturnType<typeof world.upload>> | undefined;
+  world.fault = ({ method, nth }) =>
+    method === 'PATCH' && nth === 2
+      ? {
+          beforeAnswer: async () => {
+            other = await world.upload();
+          },
+        }
+      : undefined;
+  const { code, record } = await world.upload();
+  expect(code).toBe(0);
+  await world.expectWhole(record);
+  expect(other?.code).toBe(6);
+  expect(other?.record.error.message).toBe(`already uploading, pid ${process.pid}`);
+  expect(other?.record.error.hint).not.toContain('resume');
+  expect(world.line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+});
+
+it('an upload that is under way is not forgotten', async () => {
+  let forgot: { code: number } | undefined;
+  world.fault = ({ method, nth }) =>
+    method === 'PATCH' && nth === 2
+      ? {
+          beforeAnswer: async () => {
+            const id = basename(world.journalPath, '.json');
+            forgot = await world.cli.run(['uploads', 'forget', id, '--yes']);
+          },
+        }
+      : undefined;
+  await world.expectWhole((await world.upload()).record);
+  expect(forgot?.code).toBe(6);
+});

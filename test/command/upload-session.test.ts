@@ -1,0 +1,396 @@
+import { writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clock.ts';
+import { someBytes, writeSome } from '../support/files.ts';
+import { answer } from '../support/http-server.ts';
+import { answering, type Fault, type Seen } from '../support/interposer.ts';
+import { unshown } from '../support/sandbox.ts';
+import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+const posts = () => world.line.methods.filter((method) => method === 'POST');
+
+describe('location', () => {
+  /** Creates a real session, and tells another location of it: in the header, in the body. */
+  const telling = (inHeader: (real: string) => string | undefined, inBody = inHeader) => {
+    world.fault = ({ method }) =>
+      method === 'POST'
+        ? { respond: (response) => void createAt(response, inHeader, inBody) }
+        : undefined;
+  };
+  async function createAt(
+    response: ServerResponse,
+    inHeader: (real: string) => string | undefined,
+    inBody: (real: string) => string | undefined,
+  ) {
+    const real = await fetch(`${world.sandbox.url}/api/external/v1/upload/`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${world.sandbox.key}`,
+        'tus-resumable': '1.0.0',
+        'upload-length': String(world.bytes.length),
+        'upload-metadata': `filename ${btoa(basename(world.path))},workspace_uid ${btoa(world.sandbox.workspace)}`,
+      },
+    });
+    const { location, ...session } = (await real.json()) as { location: string };
+    const header = inHeader(location);
+    answer(
+      response,
+      201,
+      { ...session, location: inBody(location) },
+      header ? { location: header } : {},
+    );
+  }
+
+  it.each([
+    ['a path', (real: string) => real],
+    ['a path without its slash', (real: string) => real.slice(1)],
+    ['an absolute URL', (real: string) => world.line.url + real],
+  ])('%s is followed', async (_what, rewrite) => {
+    telling(rewrite);
+    const { code, record } = await world.upload();
+    expect(code).toBe(0);
+    await world.expectWhole(record);
+  });
+
+  it('§4 "session URL from the Location header": it comes first, and is enough', async () => {
+    for (const inBody of [() => undefined, () => '/api/external/v1/upload/not-this-one/']) {
+      writeSome(world.path, 5000, String(inBody()));
+      world.bytes = someBytes(5000, String(inBody()));
+      telling((real) => real, inBody);
+      await world.expectWhole((await world.upload()).record);
+    }
+  });
+
+  it('the body alone is enough too; neither is an error that names the asset', async () => {
+    telling(
+      () => undefined,
+      (real) => real,
+    );
+    await world.expectWhole((await world.upload()).record);
+    telling(() => undefined);
+    writeSome(world.path, 5000, 'another');
+    const { code, record } = await world.upload();
+    expect([code, record.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  });
+
+  it('another origin is refused (13) and gets no request', async () => {
+    const foreign = await world.through(() => undefined);
+    telling((real) => foreign.url + real);
+    const { code, record } = await world.upload();
+    expect(code).toBe(13);
+    expect(record.error.code).toBe('foreign_origin');
+    expect(record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(foreign.seen).toEqual([]);
+    expect(world.patches()).toEqual([]);
+  });
+});
+
+describe('refusals of the creation', () => {
+  it.each([
+    [400, 6, 'bad_request'],
+    [402, 7, 'credits_depleted'],
+    [404, 3, 'not_found'],
+    [412, 6, 'precondition_failed'],
+    [413, 6, 'too_large'],
+    [431, 6, 'headers_too_large'],
+    [507, 7, 'storage_full'],
+  ])('%i as text/plain: its own words, exit %i, no retry', async (status, exit, code) => {
+    world.fault = () => answering(status, `reason for ${status}`);
+    const ran = await world.upload();
+    expect(ran.code).toBe(exit);
+    expect(ran.record.error).toMatchObject({ code, status, cause: `reason for ${status}` });
+    expect(world.line.seen).toHaveLength(1);
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('§4 503 as text/plain is the service’s own: nothing was made, it is tried again', async () => {
+    world.fault = ({ method, nth }) =>
+      method === 'POST' && nth <= 2 ? answering(503, 'storage not configured') : undefined;
+    await world.expectWhole((await world.upload()).record);
+    expect(posts()).toHaveLength(3);
+  });
+});
+
+describe('refusals in mid-upload', () => {
+  it.each([
+    [401, 4],
+    [402, 7],
+    [403, 5],
+  ])('%i stops, keeps the state and says how to go on', async (status, exit) => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 3
+        ? answering(status, { error: { message: 'no more' } })
+        : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(exit);
+    expect(record.error.hint).toMatch(/run the same command again, or mediactl uploads resume \w+/);
+    expect(record.error.hint.match(/run the same command/g)).toHaveLength(1);
+    world.fault = () => undefined;
+    const second = await world.upload();
+    expect(second.record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectWhole(second.record);
+  });
+
+  it('a key that was revoked: a new one of the same organisation goes on', async () => {
+    await world.interruptedAfterTwoChunks();
+    const environment = { MEDIACTL_API_KEY: world.sandbox.createKey('rotated') };
+    const { record } = await world.upload([], { environment });
+    expect(record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectWhole(record);
+    expect(posts()).toEqual([]);
+  });
+
+  it('413 on a chunk is about the chunk', async () => {
+    world.fault = ({ method }) => (method === 'PATCH' ? answering(413, 'too much') : undefined);
+    const { record } = await world.upload();
+    expect(record.error).toMatchObject({
+      code: 'too_large',
+      message: expect.stringContaining('at once'),
+    });
+  });
+});
+
+describe('sessions that are gone', () => {
+  it.each([404, 410])('%i: starts anew and names the orphan', async (status) => {
+    await world.interruptedAfterTwoChunks();
+    const { session } = world.entry();
+    world.fault = ({ method, nth }) =>
+      method === 'HEAD' && nth === 1 ? answering(status) : undefined;
+    const { record, stderr } = await world.upload();
+    expect(stderr).toContain(`Asset ${session.assetUid} stays unfinished`);
+    expect(record.asset_uid).not.toBe(session.assetUid);
+    expect(record.resumed_from).toBeNull();
+    await world.expectWhole(record);
+  });
+
+  it.each([
+    ['past expires_at by this machine', { session: true }],
+    ['a clock a day ahead', { clock: true }],
+  ])(
+    '%s: the service decides, and it goes on',
+    async (_what, { session, clock }: { session?: boolean; clock?: boolean }) => {
+      const journal = await world.interruptedAfterTwoChunks();
+      const entry = world.entry();
+      if (session) entry.session.expiresAt = '2020-01-01T00:00:00Z';
+      writeFileSync(journal, JSON.stringify(entry));
+      const fast = fastClock();
+      const ahead = { ...fast, now: () => fast.now() + 25 * 3_600_000 };
+      const { record } = await world.upload([], clock ? { clock: ahead } : {});
+      expect(world.line.methods).toContain('HEAD');
+      expect(record.resumed_from).toBe(2 * chunkBytes);
+      await world.expectWhole(record);
+      expect(posts()).toEqual([]);
+    },
+  );
+
+  it('--on-expired fail stops instead', async () => {
+    await world.interruptedAfterTwoChunks();
+    const { session } = world.entry();
+    world.fault = ({ method }) => (method === 'HEAD' ? answering(404) : undefined);
+    const { code, record } = await world.upload(['--on-expired', 'fail']);
+    expect(code).toBe(3);
+    expect(record).toMatchObject({ asset_uid: session.assetUid });
+    expect(world.journalFiles()).toHaveLength(1);
+  });
+
+  it('--no-resume makes a new asset and names the old one', async () => {
+    await world.interruptedAfterTwoChunks();
+    const { session } = world.entry();
+    const { record, stderr } = await world.upload(['--no-resume']);
+    expect(stderr).toContain(`left unfinished: asset ${session.assetUid}`);
+    expect(record.asset_uid).not.toBe(session.assetUid);
+    await world.expectWhole(record);
+  });
+
+  it('the last answer lost, and the session forgotten at once: the asset is whole, and the only one', async () => {
+    world.fault = ({ method, nth }) => {
+      if (method === 'PATCH' && nth === 5) return { loseAnswer: true };
+      return method === 'HEAD' ? answering(404) : undefined;
+    };
+    const { code, record } = await world.upload();
+    expect([code, record.verified]).toEqual([0, null]);
+    expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
+    expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('a session that is not known the first time it is used: every run names its one asset', async () => {
+    world.fault = ({ method, path }) =>
+      path.includes('/upload/') && (method === 'PATCH' || method === 'HEAD')
+        ? answering(404)
+        : undefined;
+    const runs = [await world.upload(), await world.upload(), await world.upload()];
+    const [made, ...more] = await world.assets();
+    expect(more).toEqual([]);
+    for (const { code, record } of runs)
+      expect([code, record.asset_uid, record.error.code]).toEqual([
+        3,
+        made?.uid,
+        'session_refused',
+      ]);
+    expect(posts()).toHaveLength(1);
+    const { code } = await world.upload(['--yes']);
+    expect([code, (await world.assets()).length]).toEqual([3, 2]);
+  });
+
+  it('an asset that may be whole, and does not tell: it is named, and none is made', async () => {
+    // The only chunk was under way when the process was killed: the service may have taken it.
+    world.bytes = writeSome(world.path, 1000);
+    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, {}) : undefined);
+    await world.upload();
+    const { session } = world.entry();
+    const saying =
+      (status: string) =>
+      (seen: Seen): Fault | undefined => {
+        if (seen.method === 'HEAD') return answering(404);
+        return seen.path.includes(session.assetUid)
+          ? answering(200, { uid: session.assetUid, status })
+          : undefined;
+      };
+    world.fault = saying('transcoding');
+    const { code, record } = await world.upload();
+    expect([code, record.asset_uid, record.error.code]).toEqual([
+      ...[3, session.assetUid, 'session_unknown'],
+    ]);
+    expect(await world.assets()).toHaveLength(1);
+    world.fault = saying('ready');
+    const second = await world.upload();
+    expect([second.code, second.record.asset_uid]).toEqual([0, session.assetUid]);
+    expect(await world.assets()).toHaveLength(1);
+  });
+
+  it('whose asset is in the trash: starts anew', async () => {
+    await world.interruptedAfterTwoChunks();
+    const { session } = world.entry();
+    await world.cli.run(['assets', 'rm', session.assetUid, '--yes'], {
+      environment: world.environment(),
+    });
+    world.fault = ({ method }) =>
+      method === 'HEAD' && posts().length === 0 ? answering(404) : undefined;
+    const { record, stderr } = await world.upload();
+    expect(stderr).toContain('are gone; starting anew');
+    await world.expectWhole(record);
+  });
+
+  it('of another service’s key: nothing is made, and what is known stays known', async () => {
+    await world.interruptedAfterTwoChunks();
+    const before = world.entry();
+    world.fault = () => answering(404, { error: { message: 'no such thing' } });
+    const { code } = await world.upload();
+    expect(code).toBe(3);
+    expect(world.entry()).toMatchObject({ state: 'open', session: before.session });
+  });
+});
+
+describe('a creation whose answer was lost', () => {
+  const losing = (fault: Fault) => {
+    world.fault = ({ method, nth }) => (method === 'POST' && nth === 1 ? fault : undefined);
+  };
+
+  it('is not repeated: what was found is said, and nothing is guessed', async () => {
+    losing({ loseAnswer: true });
+    const first = await world.upload();
+    expect(first.code).toBe(10);
+    expect(world.entry().state).toBe('intended');
+
+    const second = await world.upload();
+    expect(second.code).toBe(2);
+    expect(second.record.error.code).toBe('creation_unknown');
+    const [orphan] = second.record.error.details.asset_uids;
+    expect((await world.assets()).map(({ uid }) => uid)).toEqual([orphan]);
+    expect(posts()).toHaveLength(1);
+
+    const third = await world.upload(['--yes']);
+    expect(third.stderr).toContain(`left alone: ${orphan}`);
+    await world.expectWhole(third.record);
+  });
+
+  /** The service makes the asset, and a gateway in between answers otherwise. */
+  const gateway = (status: number, type: string): Fault => ({
+    instead: { status, body: type === 'text/html' ? '<html></html>' : 'no', type },
+  });
+
+  it.each([408, 499, 500, 502, 504, 520, 522, 524, 530, 599])(
+    'a gateway’s %i is no refusal: one POST, and the next run looks',
+    async (status) => {
+      losing(gateway(status, 'text/plain'));
+      expect((await world.upload()).code).not.toBe(0);
+      const second = await world.upload();
+      expect([second.code, second.record.error.code]).toEqual([2, 'creation_unknown']);
+      expect(posts()).toHaveLength(1);
+      expect(await world.assets()).toHaveLength(1);
+    },
+  );
+
+  it('§4 a 503 that is no text/plain is a gateway’s', async () => {
+    losing(gateway(503, 'text/html'));
+    expect((await world.upload()).code).toBe(10);
+    expect((await world.upload()).record.error.code).toBe('creation_unknown');
+    expect(posts()).toHaveLength(1);
+  });
+
+  it.each(['🎬.mp4', '---.mp4', '_.mp4', '…!!.mov', ' trimmed .mp4'])(
+    'is found by any name: %s',
+    async (name) => {
+      world.path = join(world.cli.home, name);
+      world.bytes = writeSome(world.path, 1000, name);
+      losing({ loseAnswer: true });
+      await world.upload();
+      const { code, record } = await world.upload();
+      expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+      expect(posts()).toHaveLength(1);
+    },
+  );
+
+  it('among more assets of that name than a search shows', async () => {
+    losing({ loseAnswer: true });
+    await world.upload();
+    const { begunAt } = world.entry();
+    const items = Array.from({ length: 450 }, (_, n) => ({
+      uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      name: n === 449 ? basename(world.path) : `other ${n}`,
+      status: 'processing',
+      created_at: begunAt,
+    }));
+    world.fault = ({ method, path }) => {
+      const { searchParams } = new URL(path, 'http://x');
+      const offset = Number(searchParams.get('offset'));
+      return method === 'GET' && path.includes('/assets/?')
+        ? answering(200, { items: items.slice(offset, offset + 100), count: items.length })
+        : undefined;
+    };
+    const { code, record } = await world.upload();
+    expect(code).toBe(2);
+    expect(record.error.details.asset_uids).toEqual([items[449]?.uid]);
+  });
+
+  it('that made nothing is simply sent again', async () => {
+    losing({ respond: (_response, request) => void request.socket.destroy() });
+    expect((await world.upload()).code).toBe(10);
+    await world.expectWhole((await world.upload()).record);
+  });
+});
+
+it('the hint after a failure is of this upload, not of another one of that path', async () => {
+  world.fault = ({ method, nth }) =>
+    method === 'PATCH' && nth > 1 ? answering(402, {}) : undefined;
+  const hints = [];
+  for (const folder of ['a', 'b']) {
+    const { record } = await world.upload(['--description', folder]);
+    hints.push(/resume (\w+)/.exec(record.error.hint)?.[1]);
+  }
+  expect(new Set(hints).size).toBe(2);
+  expect(hints.map((id) => `${id}.json`).sort()).toEqual(world.journalFiles().sort());
+});
+
+it('of two uploads of one relative path, uploads ls shows where each is', async () => {
+  await world.interruptedAfterTwoChunks();
+  const pending = await world.cli.json(['uploads', 'ls'], { environment: world.environment() });
+  expect(pending).toMatchObject([
+    { path: world.path, state: 'resumable', offset_bytes: 2 * chunkBytes },
+  ]);
+  expect(unshown(pending[0].profile, 'environment')).toBe('environment');
+});

@@ -1,0 +1,332 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clock.ts';
+import { writeSome } from '../support/files.ts';
+import { answering, type Fault, type Seen } from '../support/interposer.ts';
+import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+
+describe('a fresh upload', () => {
+  it('costs one POST and a PATCH a chunk, and no HEAD', async () => {
+    const { code, record } = await world.upload();
+    expect(code).toBe(0);
+    expect(world.line.methods).toEqual(['POST', 'PATCH', 'PATCH', 'PATCH', 'PATCH', 'PATCH']);
+    expect(record).toMatchObject({
+      requests: 6,
+      bytes_sent: world.bytes.length,
+      resumed_from: null,
+      size_bytes: world.bytes.length,
+    });
+    await world.expectWhole(record);
+  });
+
+  it.each([0, 1, chunkBytes, chunkBytes + 1])('of %i bytes works', async (size) => {
+    world.bytes = writeSome(world.path, size, `size ${size}`);
+    const { code, record } = await world.upload();
+    expect(code).toBe(0);
+    expect(world.line.methods.length).toBe(1 + Math.ceil(size / chunkBytes));
+    if (size === 0) expect(record).toMatchObject({ verified: null, size_bytes: 0 });
+    else await world.expectWhole(record);
+  });
+
+  it.each(['夜明けの港.mp4', 'größe – ½ "quoted".mov', 'ملف.bin', '-dash.bin', '🎬.mp4'])(
+    'of a file called %s works',
+    async (name) => {
+      world.path = join(world.cli.home, name);
+      world.bytes = writeSome(world.path, 1000);
+      const { code, record } = await world.upload();
+      expect(code).toBe(0);
+      expect(record.name).toBe(name);
+      await world.expectWhole(record);
+    },
+  );
+});
+
+describe('rate limit', () => {
+  it.each(['POST', 'PATCH', 'HEAD'])(
+    '429 on %s is waited out and counts as no failure',
+    async (method) => {
+      const clock = fastClock();
+      world.fault = (seen: Seen): Fault | undefined => {
+        if (method === 'HEAD' && seen.method === 'PATCH' && seen.nth === 2)
+          return { cutAfterBytes: 100 };
+        if (seen.method !== method || seen.nth > 3) return undefined;
+        return answering(429, { error: { message: 'slow down' } }, { 'retry-after': '7' });
+      };
+      const { code, record, stderr } = await world.upload(['--progress', 'json'], { clock });
+      expect(code).toBe(0);
+      await world.expectWhole(record);
+      expect(clock.sleptMs.filter((delay) => delay === 7000)).toHaveLength(3);
+      const waits = stderr.split('\n').filter((line) => line.includes('"why":"rate-limited"'));
+      expect(waits).toHaveLength(3);
+    },
+  );
+
+  it('past --max-wait it ends 9, keeps its state, and the same command goes on', async () => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && seen.nth >= 3
+        ? answering(429, { error: {} }, { 'retry-after': '3600' })
+        : undefined;
+    const { code, record } = await world.upload(['--max-wait', '10m']);
+    expect(code).toBe(9);
+    expect(record.error).toMatchObject({
+      code: 'rate_limited',
+      retryable: true,
+      retry_after: 3600,
+    });
+    expect(world.journalFiles()).toHaveLength(1);
+    world.fault = () => undefined;
+    const second = await world.upload();
+    expect(second.record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectWhole(second.record);
+  });
+});
+
+describe('broken lines and failing servers', () => {
+  it('goes on after dropped connections, from what the service kept', async () => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && [2, 4].includes(seen.nth) ? { cutAfterBytes: 20_000 } : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(0);
+    await world.expectWhole(record);
+    expect(record.bytes_sent).toBeLessThanOrEqual(world.bytes.length + 2 * chunkBytes);
+    expect(world.line.methods.filter((method) => method === 'HEAD')).toHaveLength(2);
+  });
+
+  it('does not send a chunk again whose answer was lost', async () => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && seen.nth === 2 ? { loseAnswer: true } : undefined;
+    const { record } = await world.upload();
+    await world.expectWhole(record);
+    expect(record.bytes_sent).toBe(world.bytes.length);
+  });
+
+  it('waits longer and longer, at most 60 s, and gives up after 10 tries with its state kept', async () => {
+    const clock = fastClock(10_000);
+    world.fault = (seen) =>
+      seen.nth > 1 && seen.method !== 'POST' ? answering(503, 'no') : undefined;
+    const { code, record } = await world.upload([], { clock });
+    expect(code).toBe(10);
+    expect(record.error).toMatchObject({ status: 503, retryable: true });
+    expect(record.error.hint).toContain('uploads resume');
+    expect(clock.sleptMs.map((delay) => Math.ceil(delay / 1000))).toEqual([
+      1, 2, 4, 8, 16, 32, 60, 60, 60,
+    ]);
+    world.fault = () => undefined;
+    const second = await world.upload();
+    expect(second.record.resumed_from).toBe(chunkBytes);
+    await world.expectWhole(second.record);
+  });
+
+  it.each([
+    [423, 'a dead connection holds the session'],
+    [425, 'too early'],
+    [460, 'damaged on the way'],
+    [408, 'slow'],
+  ])('%i is tried again: %s', async (status, reason) => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' && nth === 2 ? answering(status, reason) : undefined;
+    await world.expectWhole((await world.upload()).record);
+  });
+
+  it('a peer that goes silent is left after the idle time, and the upload goes on', async () => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && seen.nth === 2
+        ? { respond: (_response, request) => void request.resume() }
+        : undefined;
+    const args = ['--request-timeout', '1s', '--progress', 'json'];
+    const { code, record, stderr } = await world.upload(args);
+    expect(code).toBe(0);
+    expect(stderr).toContain('went silent');
+    await world.expectWhole(record);
+  });
+
+  it.each([
+    ['102 Processing for ever', 'headers'],
+    ['an answer that drips', 'body'],
+  ])('%s has an end, and the upload goes on', async (_what, part) => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && seen.nth === 2
+        ? {
+            respond: (response, request) => {
+              request.resume();
+              if (part === 'body') response.writeHead(200, { 'upload-offset': '1' });
+              const drip = () =>
+                part === 'body' ? response.write(' ') : response.writeProcessing();
+              const timer = setInterval(drip, 20);
+              request.socket.once('close', () => clearInterval(timer));
+            },
+          }
+        : undefined;
+    const { code, record, stderr } = await world.upload([
+      '--request-timeout',
+      '100ms',
+      '--progress',
+      'json',
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toContain('takes too long');
+    await world.expectWhole(record);
+  });
+});
+
+describe('offsets', () => {
+  it('a 409 names the offset to go on from: no extra HEAD', async () => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && seen.nth === 2
+        ? answering(409, { error: {} }, { 'upload-offset': String(chunkBytes) })
+        : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(0);
+    await world.expectWhole(record);
+    expect(world.line.methods).not.toContain('HEAD');
+  });
+
+  it.each([204, 409])('the same offset for ever (%i) ends after 5 answers', async (status) => {
+    world.fault = (seen) =>
+      seen.method === 'PATCH' ? answering(status, undefined, { 'upload-offset': '0' }) : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(10);
+    expect(record.error.message).toBe('the upload does not get past byte 0');
+    expect(world.patches()).toHaveLength(5);
+  });
+
+  it.each([204, 409])(
+    'offsets that go back, lap after lap (%i), end after 5 laps',
+    async (status) => {
+      world.fault = ({ method, nth }) => {
+        if (method !== 'PATCH') return undefined;
+        const forward = answering(204, undefined, { 'upload-offset': String(chunkBytes) });
+        return nth % 2 === 1 ? forward : answering(status, undefined, { 'upload-offset': '0' });
+      };
+      const { code, record } = await world.upload();
+      expect(code).toBe(10);
+      expect(record.error.message).toBe(`the upload does not get past byte ${chunkBytes}`);
+      expect(world.patches()).toHaveLength(10);
+    },
+  );
+
+  it('one that is told twice is one offset', async () => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? {
+            headers: (headers) => ({
+              ...headers,
+              'upload-offset': `${headers['upload-offset']}, ${headers['upload-offset']}`,
+            }),
+          }
+        : undefined;
+    await world.expectWhole((await world.upload()).record);
+  });
+
+  it('a session ahead of the journal: the gap is read from disk, the whole is verified', async () => {
+    const abort = new AbortController();
+    world.fault = (seen) =>
+      seen.method === 'PATCH' && seen.nth === 3
+        ? { beforeAnswer: () => abort.abort(new Error('stop')), loseAnswer: true }
+        : undefined;
+    const first = await world.upload([], { signal: abort.signal });
+    expect(first.code).toBe(1);
+    expect(world.entry()).toMatchObject({ state: 'open', offset: 2 * chunkBytes });
+    const second = await world.upload();
+    expect(second.record.resumed_from).toBe(3 * chunkBytes);
+    await world.expectWhole(second.record);
+  });
+});
+
+/**
+ * A service that lies. Each row is what it answers to a method from the nth request on; the upload is
+ * whole all the same, or ends with that exit code. In no case is there success for what was not seen.
+ */
+const size = 4 * chunkBytes + 1000;
+const told = (status: number, offset: string) =>
+  answering(status, undefined, { 'upload-offset': offset });
+const cut: Fault = { cutAfterBytes: 20_000 };
+const liars: [what: string, lie: (seen: Seen) => Fault | undefined, exit: number][] = [
+  ...['', 'x', '-1', '1.5', '0x10000', '1e5', '65536, 0', '99999999999999999999'].flatMap(
+    (offset): (typeof liars)[number][] => [
+      [`204 with an offset of '${offset}'`, patch(told(204, offset)), 10],
+      [`409 with an offset of '${offset}'`, patch(told(409, offset)), 10],
+      [`HEAD with an offset of '${offset}'`, head(told(200, offset)), 10],
+    ],
+  ),
+  ...[String(size + 1), '99999999'].flatMap((offset): (typeof liars)[number][] => [
+    [`204 past the end: ${offset}`, patch(told(204, offset)), 13],
+    [`409 past the end: ${offset}`, patch(told(409, offset)), 13],
+    [`HEAD past the end: ${offset}`, head(told(200, offset)), 13],
+  ]),
+  ...[String(size), String(3 * chunkBytes)].flatMap((offset): (typeof liars)[number][] => [
+    [`204 past what was sent: ${offset}`, patch(told(204, offset)), 13],
+    [`409 past what was sent: ${offset}`, patch(told(409, offset)), 13],
+  ]),
+  [`HEAD past what was sent: ${size}`, head(told(200, String(size))), 13],
+  ...[200, 201, 202, 206].map((status): (typeof liars)[number] => [
+    `${status} without an offset`,
+    patch(answering(status, {})),
+    10,
+  ]),
+  ['204 without an offset', patch(answering(204)), 10],
+  ['409 without an offset', patch(answering(409, { error: {} })), 10],
+  ...[301, 302, 307, 308].map((status): (typeof liars)[number] => [
+    `${status} to another place`,
+    patch(answering(status, undefined, { location: 'http://127.0.0.1:9/elsewhere' })),
+    10,
+  ]),
+  ...[
+    [400, 6],
+    [401, 4],
+    [402, 7],
+    [403, 5],
+    [405, 1],
+    [412, 6],
+    [413, 6],
+    [415, 1],
+    [422, 6],
+    [431, 6],
+    [501, 10],
+    [507, 7],
+  ].map(([status, exit]): (typeof liars)[number] => [
+    `PATCH answered ${status}`,
+    patch(answering(status as number, { error: { message: 'no' } })),
+    exit as number,
+  ]),
+  ...[500, 502, 503, 504, 520, 599].map((status): (typeof liars)[number] => [
+    `PATCH answered ${status} for ever`,
+    patch(answering(status, 'no')),
+    10,
+  ]),
+  ...[500, 502, 503, 504].map((status): (typeof liars)[number] => [
+    `HEAD answered ${status} for ever`,
+    head(answering(status, 'no')),
+    10,
+  ]),
+  ...[401, 403].map((status): (typeof liars)[number] => [
+    `HEAD answered ${status}`,
+    head(answering(status, undefined)),
+    status === 401 ? 4 : 5,
+  ]),
+  ['a web page for a PATCH', patch(answering(200, '<html><title>Log in</title></html>')), 10],
+];
+
+/** From the second PATCH on. */
+function patch(fault: Fault) {
+  return ({ method, nth }: Seen) => (method === 'PATCH' && nth >= 2 ? fault : undefined);
+}
+
+/** A line that broke once, and what HEAD says then. */
+function head(fault: Fault) {
+  return ({ method, nth }: Seen) => {
+    if (method === 'PATCH' && nth === 2) return cut;
+    return method === 'HEAD' ? fault : undefined;
+  };
+}
+
+it.each(liars)('a liar: %s', async (_what, lie, exit) => {
+  world.fault = lie;
+  const { code, record } = await world.upload([], { clock: fastClock(10_000) });
+  expect([code, record.error?.code]).toEqual([exit, expect.any(String)]);
+  expect(record.error.code).not.toBe('unclassified');
+  expect(world.line.seen.length).toBeLessThanOrEqual(5 + 3 * 5 + 10);
+  expect(world.journalFiles()).toHaveLength(1);
+});

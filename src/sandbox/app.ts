@@ -14,6 +14,7 @@ import { watchRoutes } from './routes/watch.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
+import { storageFailure } from './storage-failure.ts';
 
 const maxJsonBytes = 1024 * 1024;
 const tooLarge = () => {
@@ -69,16 +70,14 @@ export function createApp(service: Service): App {
   return app;
 }
 
-/** Failures of the disk; anything else unforeseen is a bug of ours, and says so. */
-const storageCodes = new Set(['EACCES', 'EBUSY', 'EIO', 'EMFILE', 'ENFILE', 'EPERM', 'EROFS']);
-
+/** Failures of the disk and of the store; anything else unforeseen is a bug of ours, and says so. */
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);
-  const { code = '' } = error as NodeJS.ErrnoException;
   service.log(`error ${error.stack ?? error.message}`);
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new ServiceError(507, 'no space left');
-  if (storageCodes.has(code)) return new ServiceError(503, 'storage temporarily unavailable');
+  const failure = storageFailure(error);
+  if (failure === 'full') return new ServiceError(507, 'no space left');
+  if (failure) return new ServiceError(503, 'storage temporarily unavailable');
   return new ServiceError(500, 'a defect of this sandbox; its log tells where');
 }
 

@@ -168,7 +168,7 @@ const notesOn = (strays: readonly string[]) =>
   strays.length === 0
     ? []
     : [
-        `media/ holds ${strays.length} assets that sandbox.db does not know: it was replaced, or lost what it held`,
+        `sandbox.db does not know ${strays.length} of the assets in media/: it was replaced, or lost what it held`,
       ];
 
 /** On the loopback alone. */

@@ -29,7 +29,7 @@ export function keepCredentials(dataDir: string, sandbox: Sandbox): string | und
   if (isFirst) return undefined;
   if (kept === undefined) return `credentials.json was gone; ${newKeys}`;
   if (kept === 'damaged') return `credentials.json could not be read; ${newKeys}`;
-  return `sandbox.db does not know the keys of credentials.json: it was replaced, or lost what it held; ${newKeys}`;
+  return `sandbox.db did not know the keys of credentials.json; ${newKeys}`;
 }
 
 /** Undefined where there is no such file. */

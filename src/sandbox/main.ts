@@ -64,8 +64,9 @@ async function serve(given: string[], options: Options, log: (line: string) => v
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });
-    await sandbox.close();
-    process.exit(0);
+    const failure = await sandbox.close().catch((error: Error) => error);
+    if (failure) log(`error at the end: ${failure.stack}`);
+    process.exit(failure ? 1 : 0);
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);

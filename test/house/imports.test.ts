@@ -11,6 +11,7 @@ const directions: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   processes: [],
+  folders: ['errors'],
   lock: ['processes'],
   api: ['wire', 'errors', 'clock'],
   upload: ['api', 'wire', 'errors', 'clock', 'processes', 'lock'],
@@ -30,7 +31,7 @@ const directions: Record<string, readonly string[]> = {
   ],
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
-    'player',
+    ...['player', 'folders'],
   ],
   reference: ['commands', 'context', 'upload', 'profiles', 'terminal', 'wire', 'errors'],
   nouns: ['commands', 'reference'],

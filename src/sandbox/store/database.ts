@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'libsql';
+import { storageFailure } from '../storage-failure.ts';
 import { steps } from './schema.ts';
 
 export type Value = string | number | null;
@@ -63,8 +64,15 @@ export class Store {
     }
   }
 
+  /** With everything in the one file, where the disk has room for it: a copy of that is a copy. */
   close(): void {
-    this.#database.close();
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE);');
+    } catch (error) {
+      if (!storageFailure(error)) throw error; // what is in the WAL stays there
+    } finally {
+      this.#database.close();
+    }
   }
 
   /** How many steps of the schema it has. Nothing is written before that is known. */
@@ -73,7 +81,7 @@ export class Store {
     const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
     if (done > steps.length)
       throw new Error(
-        `${path} was made by a newer mediactl: it is at ${done}, not ${steps.length}`,
+        `${path} was made by a newer mediactl: it is of version ${done}, and ${steps.length} is the newest known`,
       );
     if (names.length > 0 && !names.includes('assets'))
       throw new Error(`${path} is a database of another program`);

@@ -4,7 +4,16 @@ import { ArgumentError } from '../argument-error.ts';
 
 /** What a sandbox that a kill stopped before its database was there may have left. */
 const ours = [
-  ...['sandbox.log', 'sandbox.log.1', 'lock', 'secret', 'secret.tmp', 'uploads', 'media'],
+  ...[
+    'sandbox.log',
+    'sandbox.log.1',
+    'lock',
+    'lock-journal',
+    'secret',
+    'secret.tmp',
+    'uploads',
+    'media',
+  ],
   ...['server.json', 'server.json.tmp', 'credentials.json', 'credentials.json.tmp'],
 ];
 

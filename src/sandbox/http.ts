@@ -13,6 +13,9 @@ export const apiPrefix = '/api/external/v1';
 /** §4 Upload: sessions are made here, and live below it. */
 export const uploadPath = `${apiPrefix}/upload/`;
 
+/** §4 Playback info: the one endpoint without an API key. */
+export const playbackPath = `${apiPrefix}/playback/info/` as const;
+
 /** "A call needing a scope that the key lacks returns 403." (§5.4) */
 export const scoped =
   (scope: Scope): MiddlewareHandler<Env> =>

@@ -33,6 +33,8 @@ const further: Record<string, readonly number[]> = {
   '/videos/{uid}/player/ get': [402],
 };
 const keyless = ['/playback/info/ post', '/openapi.json get'];
+/** The specification knows nothing of it. */
+const uncounted = ['/openapi.json get'];
 
 /** Serves the description of everything that is registered, now or later; it takes no key. */
 export function describe(app: App, service: Service): void {
@@ -80,10 +82,12 @@ function describedBy(app: App): Described {
  */
 function complete(operation: Operation, name: string): void {
   const isKeyless = keyless.includes(name);
+  const isCounted = !uncounted.includes(name);
   const { parameters = [], requestBody } = operation;
   const statuses = [
     ...[500, 503, ...(further[name] ?? [])],
-    ...(isKeyless ? [] : [401, 403, 429]),
+    ...(isKeyless ? [] : [401, 403]),
+    ...(isCounted ? [429] : []),
     ...(name.includes('{') ? [404] : []),
     ...(parameters.length > 0 || requestBody ? [422] : []),
     ...(requestBody ? [400, 413] : []),
@@ -99,7 +103,7 @@ function complete(operation: Operation, name: string): void {
       }),
     };
   closed(operation.responses);
-  if (isKeyless) return;
+  if (!isCounted) return;
   for (const [status, answer] of Object.entries(operation.responses)) counted(status, answer);
 }
 
@@ -107,7 +111,6 @@ const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
 /** "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
 function counted(status: string, answer: Answer): void {
-  if (status === '401') return; // nobody's requests are counted
   answer.headers = {
     ...answer.headers,
     'X-RateLimit-Limit': wholeNumber,

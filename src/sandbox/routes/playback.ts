@@ -1,7 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { cors } from 'hono/cors';
 import { mayCall } from '../embedding.ts';
-import { type App, apiPrefix } from '../http.ts';
+import { type App, playbackPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -9,16 +8,12 @@ import { parseExtras } from '../store/extras.ts';
 import { signedUrl } from './media-urls.ts';
 import { json, playbackInfo } from './schemas.ts';
 
-const path = `${apiPrefix}/playback/info/` as const;
-
 /** §4 Playback info: no API key, "authenticated by the playback token". */
 export function playbackRoutes(app: App, service: Service): void {
-  // Browsers call it from pages of any site, with the token alone.
-  app.use(path, cors({ origin: '*', allowMethods: ['POST'], allowHeaders: ['Content-Type'] }));
   app.openapi(
     createRoute({
       method: 'post',
-      path,
+      path: playbackPath,
       request: {
         body: {
           ...json(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),

@@ -16,6 +16,9 @@ import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 import { storageFailure } from './storage-failure.ts';
 
+/** What the validator calls otherwise than OpenAPI and our own details do. */
+const places: Partial<Record<string, string>> = { json: 'body', param: 'path' };
+
 /** "returns plain text bodies for 400, 404, 412, 413, 503, 507" (§7), and JSON as common. */
 const textStatuses = new Set([400, 404, 412, 413, 503, 507]);
 
@@ -26,7 +29,7 @@ export function createApp(service: Service): App {
     defaultHook: (result) => {
       if (result.success) return;
       const details = result.error.issues.map(({ path, message }) => ({
-        loc: [result.target, ...path],
+        loc: [places[result.target] ?? result.target, ...path],
         msg: message,
       }));
       throw new ServiceError(422, 'invalid parameters or body', { details });

@@ -114,6 +114,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     player: options.player ?? defaults.player,
     playerScript: options.playerScript,
     faults,
+    isStrict: options.strict ?? false,
     answers: answersFor(options.strict ?? false),
     transaction: (work) => store.transaction(work),
   };

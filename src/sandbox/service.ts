@@ -38,6 +38,8 @@ export type Service = {
   playerScript: string;
   /** What is asked to go wrong. */
   faults: Faults;
+  /** Answers carry only what the specification shows. */
+  isStrict: boolean;
   /** How an answer is said: in full, or as the specification names it. */
   answers: Answers;
   now(): number;

@@ -107,12 +107,12 @@ describe('§4 PATCH and HEAD {location}', () => {
     expect(statSync(source).mode & 0o777).toBe(0o600);
   });
 
-  it('HEAD tells the offset and promises no length', async () => {
+  it('HEAD tells the offset, and the length as TUS wants it', async () => {
     const { location } = await session(10);
     await patch(location, 0, Buffer.from('abc'));
     const response = await head(location);
     expect([response.status, response.headers.get('Upload-Offset')]).toEqual([200, '3']);
-    expect(response.headers.get('Upload-Length')).toBeNull();
+    expect(response.headers.get('Upload-Length')).toBe('10');
     expect(response.headers.get('Cache-Control')).toBe('no-store');
   });
 
@@ -178,6 +178,16 @@ describe('§4 PATCH and HEAD {location}', () => {
     expect(statuses.filter((status) => status === 204)).toHaveLength(1);
     const source = join(sandbox.dataDir, 'media', asset_uid, 'source');
     expect(readFileSync(source).equals(bytes)).toBe(true);
+  });
+
+  it.each([
+    ['PATCH', (location: string) => patch(location, 1, Buffer.from('bc'))],
+    ['HEAD', (location: string) => head(location)],
+  ])('an asset that was deleted meanwhile takes no bytes: %s 404', async (_method, ask) => {
+    const { location, asset_uid } = await session(3);
+    await patch(location, 0, Buffer.from('a'));
+    expect((await call('DELETE', `/assets/${asset_uid}/`)).status).toBe(204);
+    expect((await ask(location)).status).toBe(404);
   });
 
   it('an expired session is gone: 404', async () => {

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -54,7 +54,7 @@ export function assetRoutes(app: App, service: Service): void {
       createRoute({
         method: 'patch',
         path: `${path}/{uid}/`,
-        middleware: scoped('Write Assets'),
+        middleware: [scoped('Write Assets'), jsonRequired],
         request: {
           params: uidParameter,
           body: { ...json(editorial, 'what to change'), required: true },

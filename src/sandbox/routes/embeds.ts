@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import { embedChange, embedDomain, embedSettings, json, uidParameter } from './schemas.ts';
@@ -27,7 +27,7 @@ export function embedRoutes(app: App, service: Service): void {
     createRoute({
       method: 'patch',
       path: `${workspacePath}/embed-settings/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: uidParameter,
         body: { ...json(embedChange, 'enable/disable the restriction'), required: true },
@@ -45,7 +45,7 @@ export function embedRoutes(app: App, service: Service): void {
     createRoute({
       method: 'post',
       path: `${workspacePath}/embed-domains/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
       responses: { 201: settings },
     }),
@@ -60,7 +60,7 @@ export function embedRoutes(app: App, service: Service): void {
     createRoute({
       method: 'delete',
       path: `${workspacePath}/embed-domains/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
       responses: { 200: settings },
     }),

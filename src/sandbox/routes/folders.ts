@@ -1,5 +1,5 @@
 import { createRoute, type z } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { FolderRow, FolderTree } from '../store/folders.ts';
@@ -32,7 +32,7 @@ export function folderRoutes(app: App, service: Service): void {
     createRoute({
       method: 'post',
       path: `${path}/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: uidParameter,
         body: { ...json(newFolder, 'name and optional parent'), required: true },
@@ -52,7 +52,7 @@ export function folderRoutes(app: App, service: Service): void {
     createRoute({
       method: 'patch',
       path: `${path}/{folder_uid}/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: folderParameter,
         body: { ...json(folderChange, 'rename and/or move'), required: true },

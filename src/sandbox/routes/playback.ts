@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { mayCall } from '../embedding.ts';
-import { type App, playbackPath } from '../http.ts';
+import { type App, jsonRequired, playbackPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -14,6 +14,7 @@ export function playbackRoutes(app: App, service: Service): void {
     createRoute({
       method: 'post',
       path: playbackPath,
+      middleware: jsonRequired,
       request: {
         body: {
           ...json(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),

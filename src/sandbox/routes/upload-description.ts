@@ -64,7 +64,10 @@ export function describeUploads({ openAPIRegistry: registry }: App, { answers }:
     path: `${apiPrefix}/upload/{uid}/`,
     request: { params: uidParameter, headers: z.object(version) },
     responses: {
-      200: { description: 'the current offset', headers: offset.extend(version) },
+      200: {
+        description: 'the current offset',
+        headers: offset.extend({ ...version, 'Upload-Length': z.string().optional() }),
+      },
       412: { description: 'Tus-Resumable missing or not 1.0.0' },
     },
   });

@@ -22,9 +22,9 @@ export function uploadRoutes(app: App, service: Service): void {
     const session = find(c, service);
     c.header('Tus-Resumable', '1.0.0');
     c.header('Cache-Control', 'no-store');
-    // "returns the current Upload-Offset": Upload-Length is not promised, so it is not sent.
     c.header('Upload-Offset', String(await service.receiver.offset(session)));
-    if (faults.find('no-head-length')?.isOn === false)
+    // TUS 1.0.0: "the Server MUST include the Upload-Length header"; §4 promises none.
+    if (!(faults.find('no-head-length')?.isOn ?? service.isStrict))
       c.header('Upload-Length', String(session.total_size));
     return c.body(null, 200);
   });

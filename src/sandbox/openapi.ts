@@ -24,6 +24,7 @@ const meanings: Record<number, string> = {
   429: 'rate limit exceeded',
   500: 'a defect of the service',
   503: 'temporarily unavailable',
+  507: 'insufficient storage space',
 };
 
 /** Answers of single operations, past what §4 says of all. */
@@ -42,6 +43,7 @@ export function describe(app: App, service: Service): void {
   registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
   describeUploads(app, service);
   registry.registerPath({
+    operationId: 'getDescription',
     method: 'get',
     path: descriptionPath,
     responses: {
@@ -91,6 +93,7 @@ function complete(operation: Operation, name: string): void {
     ...(name.includes('{') ? [404] : []),
     ...(parameters.length > 0 || requestBody ? [422] : []),
     ...(requestBody ? [400, 413] : []),
+    ...(/ (post|patch|delete)$/.test(name) ? [507] : []),
   ];
   operation.security = isKeyless ? [] : [{ [security]: [] }];
   operation.responses ??= {};
@@ -125,6 +128,6 @@ function closed(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const inner of Object.values(schema)) closed(inner);
   const { type, properties } = schema as { type?: unknown; properties?: unknown };
-  if (type === 'object' && properties)
+  if ([type].flat().includes('object') && properties)
     Object.assign(schema, { additionalProperties: false, ...schema });
 }

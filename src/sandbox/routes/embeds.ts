@@ -14,6 +14,7 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'getEmbedSettings',
       method: 'get',
       path: `${workspacePath}/embed-settings/`,
       middleware: scoped('Read Assets'),
@@ -25,6 +26,7 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'updateEmbedSettings',
       method: 'patch',
       path: `${workspacePath}/embed-settings/`,
       middleware: [scoped('Write Assets'), jsonRequired],
@@ -43,6 +45,7 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'addEmbedDomain',
       method: 'post',
       path: `${workspacePath}/embed-domains/`,
       middleware: [scoped('Write Assets'), jsonRequired],
@@ -58,6 +61,7 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'removeEmbedDomain',
       method: 'delete',
       path: `${workspacePath}/embed-domains/`,
       middleware: [scoped('Write Assets'), jsonRequired],

@@ -16,6 +16,7 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'listFolders',
       method: 'get',
       path: `${path}/`,
       middleware: scoped('Read Assets'),
@@ -30,6 +31,7 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'createFolder',
       method: 'post',
       path: `${path}/`,
       middleware: [scoped('Write Assets'), jsonRequired],
@@ -50,6 +52,7 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'updateFolder',
       method: 'patch',
       path: `${path}/{folder_uid}/`,
       middleware: [scoped('Write Assets'), jsonRequired],
@@ -77,6 +80,7 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'deleteFolder',
       method: 'delete',
       path: `${path}/{folder_uid}/`,
       middleware: scoped('Delete Assets'),

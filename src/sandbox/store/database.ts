@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'libsql';
-import { storageFailure } from '../storage-failure.ts';
+import { isDamaged, storageFailure } from '../storage-failure.ts';
 import { steps } from './schema.ts';
 
 export type Value = string | number | null;
@@ -95,8 +95,7 @@ export class Store {
       );
       return tables.map(({ name }) => name);
     } catch (error) {
-      const { code = '' } = error as { code?: string };
-      if (!['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(code)) throw error;
+      if (!isDamaged(error)) throw error;
       throw new Error(`${path} is not a database, or is damaged`);
     }
   }

@@ -4,7 +4,7 @@ import type { Sandbox } from './create.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Keys for the person of this machine, one for each reach; they are told nowhere else. */
-export type Credentials = { all: string; read: string; write: string };
+type Credentials = { all: string; read: string; write: string };
 
 const newKeys = 'new keys were made';
 

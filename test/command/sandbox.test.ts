@@ -53,7 +53,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
 
 it('kill -9 of the service needs no repair', async () => {
   const running = await start();
-  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  await cli.json(['upload', fixture('still.jpg')]);
   process.kill(running.pid, 'SIGKILL');
   await start();
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
@@ -61,7 +61,7 @@ it('kill -9 of the service needs no repair', async () => {
 
 it('players begin and look as it was started', async () => {
   await start('--auto-play', '--theme', 'light');
-  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  await cli.json(['upload', fixture('still.jpg')]);
   const { player_config } = await cli.json(['assets', 'player', '@last']);
   expect(player_config).toEqual({ auto_play: true, theme: 'light' });
   expect((await cli.run(['sandbox', 'start', '--theme', 'light'])).code).toBe(0);

@@ -235,7 +235,7 @@ it('a store that another program locks for seconds, while it takes uploads and p
   expect(answer.status).toBe(204); // bytes need no store
   const last = patch(second.location, clip.length - 1, clip.subarray(-1));
   expect((await create(5)).status).toBe(503);
-  await sleep(2_500);
+  await sleep(1_500);
   expect(isAlive()).toBe(true);
   other.exec('ROLLBACK');
   other.close();

@@ -142,7 +142,7 @@ describe('a second sandbox', () => {
     const again = await cli.json(['sandbox', 'start', '--port', '0', ...second]);
     expect(again).toMatchObject({ data: dataDir(), profile: 'seeded' });
     expect((await cli.run(['sandbox', 'reset', '--yes', ...second])).stderr).toContain(
-      'with its profiles, seeded',
+      'gone: the sandbox, profile seeded; mediactl sandbox start begins a new one',
     );
     expect(existsSync(join(dataDir(), 'sandbox.db'))).toBe(false);
 

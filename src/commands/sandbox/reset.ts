@@ -35,8 +35,8 @@ export function reset(command: Command, run: Run): void {
         await assertNoServer(context, dataDir);
         const forgotten = await forgetProfiles(context, dataDir);
         await deleteSandbox(dataDir);
-        const profiles = forgotten.length > 0 ? ` with its profiles, ${forgotten.join(', ')}` : '';
-        terminal.say(`the sandbox is gone${profiles}; mediactl sandbox start begins a new one`);
+        const gone = ['the sandbox', ...forgotten.map((name) => `profile ${name}`)].join(', ');
+        terminal.say(`gone: ${gone}; mediactl sandbox start begins a new one`);
         return nothing;
       }),
     );

@@ -15,6 +15,8 @@ export type Profile = {
   workspace?: string;
   /** What `config set` keeps for this profile: output, folder, color and others. */
   settings?: Record<string, string>;
+  /** Of one that `sandbox start` made: the sandbox's data folder. */
+  sandbox?: string;
   /** Field names of this service, where our guess is wrong (wire/assumptions). */
   names?: NameOverrides;
 };

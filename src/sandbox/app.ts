@@ -1,9 +1,9 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import { type App, apiPrefix, type Env, uploadPath } from './http.ts';
-import { describe, descriptionPath } from './openapi.ts';
+import { authenticated, hostChecked, limitedJson, playbackCounted } from './access.ts';
+import { type App, apiPrefix, type Env, playbackPath, uploadPath } from './http.ts';
+import { describe } from './openapi.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { embedRoutes } from './routes/embeds.ts';
 import { folderRoutes } from './routes/folders.ts';
@@ -14,11 +14,10 @@ import { watchRoutes } from './routes/watch.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
+import { storageFailure } from './storage-failure.ts';
 
-const maxJsonBytes = 1024 * 1024;
-const tooLarge = () => {
-  throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
-};
+/** What the validator calls otherwise than OpenAPI and our own details do. */
+const places: Partial<Record<string, string>> = { json: 'body', param: 'path' };
 
 /** "returns plain text bodies for 400, 404, 412, 413, 503, 507" (§7), and JSON as common. */
 const textStatuses = new Set([400, 404, 412, 413, 503, 507]);
@@ -30,18 +29,18 @@ export function createApp(service: Service): App {
     defaultHook: (result) => {
       if (result.success) return;
       const details = result.error.issues.map(({ path, message }) => ({
-        loc: [result.target, ...path],
+        loc: [places[result.target] ?? result.target, ...path],
         msg: message,
       }));
       throw new ServiceError(422, 'invalid parameters or body', { details });
     },
   });
   app.use(hostChecked(service), logged(service));
+  app.use(playbackPath, ...playbackCounted(service));
   app.use(`${apiPrefix}/*`, authenticated(service));
   app.use(service.faults.middleware);
-  const limited = bodyLimit({ maxSize: maxJsonBytes, onError: tooLarge });
-  for (const path of ['playback/info/', 'assets/*', 'videos/*', 'workspaces/*'])
-    app.use(`${apiPrefix}/${path}`, limited);
+  for (const path of ['assets/*', 'videos/*', 'workspaces/*'])
+    app.use(`${apiPrefix}/${path}`, limitedJson);
   describe(app, service);
   for (const routes of [
     assetRoutes,
@@ -69,16 +68,14 @@ export function createApp(service: Service): App {
   return app;
 }
 
-/** Failures of the disk; anything else unforeseen is a bug of ours, and says so. */
-const storageCodes = new Set(['EACCES', 'EBUSY', 'EIO', 'EMFILE', 'ENFILE', 'EPERM', 'EROFS']);
-
+/** Failures of the disk and of the store; anything else unforeseen is a bug of ours, and says so. */
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);
-  const { code = '' } = error as NodeJS.ErrnoException;
   service.log(`error ${error.stack ?? error.message}`);
-  if (code === 'ENOSPC' || code === 'EDQUOT') return new ServiceError(507, 'no space left');
-  if (storageCodes.has(code)) return new ServiceError(503, 'storage temporarily unavailable');
+  const failure = storageFailure(error);
+  if (failure === 'full') return new ServiceError(507, 'no space left');
+  if (failure) return new ServiceError(503, 'storage temporarily unavailable');
   return new ServiceError(500, 'a defect of this sandbox; its log tells where');
 }
 
@@ -87,45 +84,10 @@ function answer(c: Context, { answers }: Service, error: ServiceError): Response
   return c.json(answers.said(answers.errorAnswer, error.body), error.status);
 }
 
-/** A page of another site must not reach a service on this machine through a name of its own. */
-const hostChecked =
-  ({ publicUrl }: Service): MiddlewareHandler =>
-  async (c, next) => {
-    const { port } = new URL(publicUrl());
-    const hosts = ['localhost', '127.0.0.1'].map((name) => `${name}:${port}`);
-    if (!hosts.includes(c.req.header('host') ?? ''))
-      throw new ServiceError(403, 'this sandbox does not answer to that Host');
-    await next();
-  };
-
 const logged =
   ({ log, now }: Service): MiddlewareHandler =>
   async (c, next) => {
     const startedAt = now();
     await next();
     log(`${c.req.method} ${c.req.path} ${c.res.status} ${now() - startedAt} ms`);
-  };
-
-/** The description tells nothing of anybody's. */
-const keyless = [`${apiPrefix}/playback/info/`, descriptionPath];
-
-/** "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
-const authenticated =
-  ({ keys, rateLimiter, faults, now }: Service): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    if (keyless.includes(c.req.path)) return next();
-    const [, bearer] = /^Bearer (\S+)$/.exec(c.req.header('authorization') ?? '') ?? [];
-    const key = bearer && keys.find(bearer);
-    if (!key)
-      throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
-    const { headers, retryAfterSeconds } = rateLimiter.count(key.hash, now());
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
-    if (retryAfterSeconds !== undefined) {
-      faults.take('rate-limit', { method: c.req.method, path: c.req.path });
-      throw new ServiceError(429, 'rate limit exceeded', {
-        headers: { 'Retry-After': String(retryAfterSeconds) },
-      });
-    }
-    c.set('key', key);
-    await next();
   };

@@ -7,7 +7,7 @@ import { defaults, type SandboxOptions, type Theme, themes } from './options.ts'
 export type Arguments = Omit<
   SandboxOptions,
   'pid' | 'mediaWorker' | 'playerScript' | 'killGroup' | 'log'
->;
+> & { logPath?: string };
 
 /**
  * Reads the command line of the program. `--rate-limit` is `LIMIT/SECONDS`; `--fault` may come often.
@@ -20,6 +20,7 @@ export function readArguments(args: readonly string[]): Arguments {
     options: {
       data: { type: 'string' },
       port: { type: 'string' },
+      log: { type: 'string' },
       fault: { type: 'string', multiple: true },
       strict: { type: 'boolean' },
       seed: { type: 'string' },
@@ -44,6 +45,7 @@ export function readArguments(args: readonly string[]): Arguments {
   const rateLimit = values['rate-limit'];
   return given({
     dataDir: values.data,
+    logPath: values.log,
     port: portOf(number('port') ?? defaults.port),
     faults: values.fault,
     strict: values.strict,

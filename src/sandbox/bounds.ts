@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { boundConnections } from './connections.ts';
 import { uploadPath } from './http.ts';
 
 /** What a connection may cost. Each ends with the connection closed. */
@@ -42,7 +43,7 @@ export function boundedServer(listener: RequestListener, told: Partial<Bounds> =
     },
   );
   server.timeout = idleMs;
-  server.maxConnections = connections;
+  boundConnections(server, connections);
   return server;
 }
 

@@ -24,14 +24,20 @@ import { seed } from './store/seed.ts';
 import { Sessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
 import { Receiver } from './uploads/receiver.ts';
+import { SessionClock } from './uploads/session-clock.ts';
 
 export type Sandbox = {
   /** Origin that it answers at. */
   url: string;
   /** Uid of the primary workspace. */
   workspace: string;
+  /** What a person should know of the folder that it was started on. */
+  notes: readonly string[];
   /** Makes an API key; it is told only here. */
   createKey(name: string, scopes?: readonly Scope[]): string;
+  hasKey(key: string): boolean;
+  /** Whether any key was ever made. */
+  hasKeys(): boolean;
   /** Stops answering, ends processing and leaves everything on disk. */
   close(): Promise<void>;
 };
@@ -45,7 +51,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   assertOwnFolder(dataDir);
   const files = new Files(dataDir);
   const unlock = lockFolder(dataDir);
-  const store = new Store(dataDir);
+  const store = openStore(dataDir, unlock);
+  const keys = new Keys(store);
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
   const { ffmpeg: path, ffmpegSeconds, killGroup } = options;
@@ -54,14 +61,14 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   log(
     path === undefined ? `no ffmpeg: assets go without ${leftOut.join(', ')}` : `ffmpeg: ${path}`,
   );
-  workspaces.seed(timestamp());
   const processor = new Processor({
     ...{ files, assets, workerPath: mediaWorker, ffmpeg, ffmpegSeconds, now, log },
   });
   const sessions = new Sessions(store);
-  const receiver = new Receiver({
+  const receiver: Receiver = new Receiver({
     files,
     sessions,
+    onOwed: () => sessionClock.look(),
     onWhole: (session) => {
       store.transaction(() => {
         sessions.complete(session.uid, timestamp());
@@ -76,10 +83,11 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       });
     },
   });
+  const sessionClock = new SessionClock({ sessions, receiver, now, log });
   let origin = '';
   const service: Service = {
     assets,
-    keys: new Keys(store),
+    keys,
     sessions,
     workspaces,
     folders: new Folders(store),
@@ -87,6 +95,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     files,
     signer: new Signer(dataDir),
     receiver,
+    sessionClock,
     rateLimiter: new RateLimiter(
       faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit,
     ),
@@ -105,20 +114,26 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     player: options.player ?? defaults.player,
     playerScript: options.playerScript,
     faults,
+    isStrict: options.strict ?? false,
     answers: answersFor(options.strict ?? false),
     transaction: (work) => store.transaction(work),
   };
   const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
   const end = async () => {
+    await sessionClock.close();
     await processor.close();
     store.close();
     unlock();
   };
+  let notes: string[];
   try {
+    workspaces.seed(timestamp());
+    notes = notesOn(assets.unknownOf(files.assetUids()));
     if (options.seed !== undefined) seed(store, workspaces.primary().uid, options.seed, now());
     await receiver.clearExpired(now());
     processor.resume();
     await receiver.completeWhole();
+    sessionClock.look();
     origin = await listen(server, options.port ?? defaults.port);
   } catch (error) {
     await end();
@@ -127,7 +142,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     url: origin,
     workspace: workspaces.primary().uid,
-    createKey: (name, granted = scopes) => service.keys.create(name, granted),
+    notes,
+    createKey: (name, granted = scopes) => keys.create(name, granted),
+    hasKey: (key) => keys.find(key) !== undefined,
+    hasKeys: () => keys.count() > 0,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -136,6 +154,23 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     },
   };
 }
+
+function openStore(dataDir: string, unlock: () => void): Store {
+  try {
+    return new Store(dataDir);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** A store never forgets an asset: one that does not know a folder of media is not the one it was. */
+const notesOn = (strays: readonly string[]) =>
+  strays.length === 0
+    ? []
+    : [
+        `sandbox.db does not know ${strays.length} of the assets in media/: it was replaced, or lost what it held`,
+      ];
 
 /** On the loopback alone. */
 function listen(server: Server, port: number): Promise<string> {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -19,6 +19,11 @@ export class Files {
 
   assetFolder(assetUid: string): string {
     return join(this.#dataDir, 'media', assetUid);
+  }
+
+  /** Of every asset that has a folder. */
+  assetUids(): string[] {
+    return readdirSync(join(this.#dataDir, 'media'));
   }
 
   source(assetUid: string): string {

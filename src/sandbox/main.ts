@@ -1,20 +1,43 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArgumentError } from './argument-error.ts';
 import { readArguments } from './arguments.ts';
-import { createSandbox, type Sandbox } from './create.ts';
+import { createSandbox } from './create.ts';
+import { keepCredentials } from './credentials.ts';
+import { LogFile } from './log-file.ts';
 import { findFfmpeg } from './media/find-ffmpeg.ts';
+import { storageFailure } from './storage-failure.ts';
 import { FolderTaken } from './store/folder-lock.ts';
+import { writeWhole } from './whole-file.ts';
 
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
- * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
- * ffmpeg is the one that MEDIACTL_FFMPEG names, else the one on PATH.
+ * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600). It logs to the file
+ * that --log names, else to stdout; why it did not start it says on stderr, in one line. ffmpeg is
+ * the one that MEDIACTL_FFMPEG names, else the one on PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
+  // Who listened may be gone, or the disk be full: the service goes on.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const given = process.argv.slice(2);
-  const options = readArguments(given);
+  const { logPath, ...options } = readArguments(given);
+  const { dataDir } = options;
+  const logFile = logPath === undefined ? undefined : new LogFile(logPath);
+  const log = logFile
+    ? (line: string) => logFile.write(line)
+    : (line: string) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`);
+  process.on('uncaughtExceptionMonitor', (error) => log(`ends by a defect: ${error.stack}`));
+  try {
+    await serve(given, options, log);
+  } catch (error) {
+    throw storageFailure(error) ? unusable(dataDir, error as Error) : error;
+  }
+}
+
+type Options = Omit<ReturnType<typeof readArguments>, 'logPath'>;
+
+async function serve(given: string[], options: Options, log: (line: string) => void) {
   const { dataDir } = options;
   const serverFile = join(dataDir, 'server.json');
   const sandbox = await createSandbox({
@@ -24,26 +47,45 @@ async function main(): Promise<void> {
     ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
     killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
-    log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),
+    log,
   });
-  writeCredentials(join(dataDir, 'credentials.json'), sandbox);
+  const notes = [...sandbox.notes, keepCredentials(dataDir, sandbox) ?? []].flat();
+  for (const note of notes) log(note);
   const { url, workspace } = sandbox;
   const started_at = new Date().toISOString();
-  // What a later start is compared with: the options of the service itself.
-  const told = given.filter(
-    (each, at) => !/^--(data|port)/.test(each) && !/^--(data|port)$/.test(given[at - 1] ?? ''),
-  );
-  const running = { pid: process.pid, url, workspace, started_at, told };
-  writeWhole(serverFile, running);
-  process.stdout.write(`${running.started_at} listening on ${url}\n`);
+  writeWhole(serverFile, {
+    pid: process.pid,
+    url,
+    workspace,
+    started_at,
+    told: told(given),
+    notes,
+  });
+  log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });
-    await sandbox.close();
-    process.exit(0);
+    const failure = await sandbox.close().catch((error: Error) => error);
+    if (failure) log(`error at the end: ${failure.stack}`);
+    process.exit(failure ? 1 : 0);
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
 }
+
+/** What a later start is compared with: the options of the service itself. */
+const told = (given: readonly string[]) =>
+  given.filter(
+    (each, at) =>
+      !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(given[at - 1] ?? ''),
+  );
+
+/** In one line, whatever it was that the disk or the store refused. */
+const unusable = (dataDir: string, error: Error) =>
+  new Error(
+    storageFailure(error) === 'full'
+      ? `no space is left for the sandbox in ${dataDir}`
+      : `the sandbox cannot use ${dataDir}: ${error.message}`,
+  );
 
 function killGroup(leader: number): void {
   try {
@@ -51,31 +93,6 @@ function killGroup(leader: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // else it is gone
   }
-}
-
-/** Made once: keys are kept as hashes, so a lost one cannot be told again. */
-function writeCredentials(path: string, sandbox: Sandbox): void {
-  if (holdsKeys(path)) return;
-  const keys = {
-    all: sandbox.createKey('all scopes'),
-    read: sandbox.createKey('read only', ['Read Assets']),
-    write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
-  };
-  writeWhole(path, { keys });
-}
-
-function holdsKeys(path: string): boolean {
-  try {
-    return typeof JSON.parse(readFileSync(path, 'utf8')).keys.all === 'string';
-  } catch {
-    return false; // none, or half of one: new keys are made
-  }
-}
-
-/** Nobody reads half of it, and a kill leaves none. */
-function writeWhole(path: string, value: unknown): void {
-  writeFileSync(`${path}.tmp`, JSON.stringify(value, null, 2), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
 }
 
 /** 2 where what it was told is at fault, as for mediactl itself. */

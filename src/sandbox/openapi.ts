@@ -24,6 +24,7 @@ const meanings: Record<number, string> = {
   429: 'rate limit exceeded',
   500: 'a defect of the service',
   503: 'temporarily unavailable',
+  507: 'insufficient storage space',
 };
 
 /** Answers of single operations, past what §4 says of all. */
@@ -33,6 +34,8 @@ const further: Record<string, readonly number[]> = {
   '/videos/{uid}/player/ get': [402],
 };
 const keyless = ['/playback/info/ post', '/openapi.json get'];
+/** The specification knows nothing of it. */
+const uncounted = ['/openapi.json get'];
 
 /** Serves the description of everything that is registered, now or later; it takes no key. */
 export function describe(app: App, service: Service): void {
@@ -40,6 +43,7 @@ export function describe(app: App, service: Service): void {
   registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
   describeUploads(app, service);
   registry.registerPath({
+    operationId: 'getDescription',
     method: 'get',
     path: descriptionPath,
     responses: {
@@ -80,13 +84,16 @@ function describedBy(app: App): Described {
  */
 function complete(operation: Operation, name: string): void {
   const isKeyless = keyless.includes(name);
+  const isCounted = !uncounted.includes(name);
   const { parameters = [], requestBody } = operation;
   const statuses = [
     ...[500, 503, ...(further[name] ?? [])],
-    ...(isKeyless ? [] : [401, 403, 429]),
+    ...(isKeyless ? [] : [401, 403]),
+    ...(isCounted ? [429] : []),
     ...(name.includes('{') ? [404] : []),
     ...(parameters.length > 0 || requestBody ? [422] : []),
     ...(requestBody ? [400, 413] : []),
+    ...(/ (post|patch|delete)$/.test(name) ? [507] : []),
   ];
   operation.security = isKeyless ? [] : [{ [security]: [] }];
   operation.responses ??= {};
@@ -99,7 +106,7 @@ function complete(operation: Operation, name: string): void {
       }),
     };
   closed(operation.responses);
-  if (isKeyless) return;
+  if (!isCounted) return;
   for (const [status, answer] of Object.entries(operation.responses)) counted(status, answer);
 }
 
@@ -107,7 +114,6 @@ const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
 /** "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
 function counted(status: string, answer: Answer): void {
-  if (status === '401') return; // nobody's requests are counted
   answer.headers = {
     ...answer.headers,
     'X-RateLimit-Limit': wholeNumber,
@@ -122,6 +128,6 @@ function closed(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const inner of Object.values(schema)) closed(inner);
   const { type, properties } = schema as { type?: unknown; properties?: unknown };
-  if (type === 'object' && properties)
+  if ([type].flat().includes('object') && properties)
     Object.assign(schema, { additionalProperties: false, ...schema });
 }

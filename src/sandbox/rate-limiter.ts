@@ -1,21 +1,22 @@
-/** §8: requests per window and key; "X-RateLimit-*" on every response. */
+type Window = { count: number; resetAt: number };
+
+/** Past so many, those that are over are forgotten. */
+const manyWindows = 1_000;
+
+/** §8: requests per window and caller; "X-RateLimit-*" on every response. */
 export class RateLimiter {
   readonly #limit: number;
   readonly #windowMs: number;
-  readonly #windows = new Map<string, { count: number; resetAt: number }>();
+  readonly #windows = new Map<string, Window>();
 
   constructor({ limit, windowSeconds }: { limit: number; windowSeconds: number }) {
     this.#limit = limit;
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** Counts one request of a key. `retryAfterSeconds` where it is one too many. */
-  count(keyHash: string, now: number) {
-    let window = this.#windows.get(keyHash);
-    if (!window || window.resetAt <= now) {
-      window = { count: 0, resetAt: now + this.#windowMs };
-      this.#windows.set(keyHash, window);
-    }
+  /** Counts one request of a caller. `retryAfterSeconds` where it is one too many. */
+  count(caller: string, now: number) {
+    const window = this.#windowOf(caller, now);
     const over = window.count >= this.#limit;
     if (!over) window.count++;
     return {
@@ -26,5 +27,16 @@ export class RateLimiter {
       },
       retryAfterSeconds: over ? Math.max(1, Math.ceil((window.resetAt - now) / 1000)) : undefined,
     };
+  }
+
+  #windowOf(caller: string, now: number): Window {
+    const known = this.#windows.get(caller);
+    if (known && known.resetAt > now) return known;
+    if (this.#windows.size >= manyWindows)
+      for (const [each, { resetAt }] of this.#windows)
+        if (resetAt <= now) this.#windows.delete(each);
+    const window = { count: 0, resetAt: now + this.#windowMs };
+    this.#windows.set(caller, window);
+    return window;
   }
 }

@@ -12,6 +12,7 @@ import type { Keys } from './store/keys.ts';
 import type { Sessions } from './store/sessions.ts';
 import type { Workspaces } from './store/workspaces.ts';
 import type { Receiver } from './uploads/receiver.ts';
+import type { SessionClock } from './uploads/session-clock.ts';
 
 /** What the routes are handed. */
 export type Service = {
@@ -24,6 +25,7 @@ export type Service = {
   files: Files;
   signer: Signer;
   receiver: Receiver;
+  sessionClock: SessionClock;
   rateLimiter: RateLimiter;
   /** All or nothing in the store. */
   transaction(work: () => void): void;
@@ -36,6 +38,8 @@ export type Service = {
   playerScript: string;
   /** What is asked to go wrong. */
   faults: Faults;
+  /** Answers carry only what the specification shows. */
+  isStrict: boolean;
   /** How an answer is said: in full, or as the specification names it. */
   answers: Answers;
   now(): number;

@@ -22,14 +22,17 @@ export class Signer {
 
   /** "signed, valid 4 hours, safe to expose to a browser" (§2 Player data). */
   mintToken(assetUid: string, expiresAt: number): string {
-    const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt })).toString('base64url');
+    const nonce = randomBytes(6).toString('base64url'); // each is counted for itself (§8)
+    const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt, nonce })).toString(
+      'base64url',
+    );
     return `${payload}.${this.#mac(`token\n${payload}`)}`;
   }
 
   /** The asset a token was minted for; undefined where it is forged or too old. */
   readToken(token: string, now: number): string | undefined {
-    const [payload = '', mac = ''] = token.split('.');
-    if (!same(mac, this.#mac(`token\n${payload}`))) return undefined;
+    const [payload = '', mac = '', ...rest] = token.split('.');
+    if (rest.length > 0 || !same(mac, this.#mac(`token\n${payload}`))) return undefined;
     const { assetUid, expiresAt } = JSON.parse(Buffer.from(payload, 'base64url').toString());
     return expiresAt > now ? assetUid : undefined;
   }

@@ -43,8 +43,25 @@ it('--seed fills a new one; one that has assets is left alone', async () => {
   const { code, stderr } = await start('--seed', '250');
   expect(code).toBe(2);
   expect(stderr).toContain('--seed fills an empty sandbox, and this one has assets already');
+  expect(stderr).toContain('try:   mediactl sandbox reset --profile sandbox, then start it with');
   await start();
   expect(await cli.json(['assets', 'ls', '--count'])).toBe(250);
+});
+
+it('--seed on one with uploads: what to type, running or not, before a process is started', async () => {
+  await start();
+  await cli.json(['upload', fixture('still.jpg')]);
+  for (const stop of [false, true]) {
+    if (stop) await cli.run(['sandbox', 'stop']);
+    const { code, stderr } = await start('--seed', '250');
+    expect([code, stderr.split('\n')[0]]).toEqual([
+      2,
+      'error: --seed fills an empty sandbox, and this one has assets already',
+    ]);
+    expect(stderr).toContain('mediactl sandbox start --seed NUMBER --data DIR --profile NAME');
+    expect(stderr).not.toContain('logs');
+  }
+  expect((await status()).running).toBe(false);
 });
 
 it('--strict, --rate-limit, --credits and --max-upload-size reach the service', async () => {

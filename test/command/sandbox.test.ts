@@ -1,14 +1,29 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
 import { fixture } from '../support/sandbox.ts';
 
 let cli: Cli;
 beforeEach(() => {
   cli = new Cli();
 });
-afterEach(() => cli.run(['sandbox', 'stop']));
+afterEach(async () => {
+  await cli.run(['sandbox', 'stop']);
+  await cli.run(['sandbox', 'stop', '--data', join(cli.home, 'other')]);
+  await cli.run(['sandbox', 'stop', '--data', join(cli.home, 'state/sandbox')]);
+});
 
 const start = (...args: string[]) => cli.json(['sandbox', 'start', '--port', '0', ...args]);
 
@@ -38,7 +53,7 @@ it('start, first upload, stop, start again: everything is still there', async ()
 
 it('kill -9 of the service needs no repair', async () => {
   const running = await start();
-  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  await cli.json(['upload', fixture('still.jpg')]);
   process.kill(running.pid, 'SIGKILL');
   await start();
   expect(await cli.json(['assets', 'ls'])).toHaveLength(1);
@@ -46,7 +61,7 @@ it('kill -9 of the service needs no repair', async () => {
 
 it('players begin and look as it was started', async () => {
   await start('--auto-play', '--theme', 'light');
-  await cli.json(['upload', fixture('still.jpg'), '--wait']);
+  await cli.json(['upload', fixture('still.jpg')]);
   const { player_config } = await cli.json(['assets', 'player', '@last']);
   expect(player_config).toEqual({ auto_play: true, theme: 'light' });
   expect((await cli.run(['sandbox', 'start', '--theme', 'light'])).code).toBe(0);
@@ -96,6 +111,133 @@ it('--profile names the profile of another sandbox; the first one keeps its own'
   expect(profiles.map(({ name, base_url }: Record<string, string>) => [name, base_url])).toEqual([
     ['sandbox', url],
     ['second', second.url],
+  ]);
+});
+
+describe('a second sandbox', () => {
+  const second = ['--profile', 'seeded'];
+  const dataDir = () => join(cli.home, 'other');
+
+  it('is reached by its profile in every verb; next steps are printed with it', async () => {
+    const first = await start();
+    const args = ['sandbox', 'start', '--port', '0', '--seed', '30', '--data', dataDir()];
+    const { code, stderr } = await cli.run([...args, ...second]);
+    expect(code).toBe(0);
+    const steps = stderr.split('\n').filter((line) => line.startsWith('  mediactl'));
+    expect(steps).toHaveLength(4);
+    for (const step of steps) expect(step).toMatch(/ --profile seeded$/);
+
+    const status = await cli.json(['sandbox', 'status', ...second]);
+    expect(status).toMatchObject({ running: true, data: dataDir() });
+    expect(await cli.json(['assets', 'ls', '--count', ...second])).toBe(30);
+    await cli.json(['upload', fixture('still.jpg'), ...second]);
+    const watch = await cli.run(['sandbox', 'watch', '@last', ...second]);
+    expect(watch.stdout.startsWith(`${status.url}/watch/`)).toBe(true);
+    const logs = await cli.run(['sandbox', 'logs', '--lines', '100', ...second]);
+    expect(logs.stdout).toContain(`listening on ${status.url}`);
+    expect((await cli.run(['sandbox', 'start', ...second])).stderr).toContain('runs already');
+    expect((await cli.run(['sandbox', 'stop', ...second])).stderr).toBe(
+      `stopped, pid ${status.pid}\n`,
+    );
+    const again = await cli.json(['sandbox', 'start', '--port', '0', ...second]);
+    expect(again).toMatchObject({ data: dataDir(), profile: 'seeded' });
+    expect((await cli.run(['sandbox', 'reset', '--yes', ...second])).stderr).toContain(
+      'gone: the sandbox, profile seeded; mediactl sandbox start begins a new one',
+    );
+    expect(existsSync(join(dataDir(), 'sandbox.db'))).toBe(false);
+
+    const profiles = await cli.json(['auth', 'ls']);
+    expect(profiles.map(({ name }: { name: string }) => name)).toEqual(['sandbox']);
+    expect(await cli.json(['sandbox', 'status'])).toMatchObject({ url: first.url });
+  });
+
+  it('is the one of the profile in use', async () => {
+    await start('--data', dataDir(), ...second);
+    expect(await cli.json(['sandbox', 'status'])).toMatchObject({ running: true, data: dataDir() });
+    expect((await cli.run(['sandbox', 'reset', '--yes'])).code).toBe(0);
+    expect(await cli.json(['auth', 'ls'])).toEqual([]);
+  });
+
+  it('a profile that is none, or of another service: exit 2, and nothing is touched', async () => {
+    await start();
+    await cli.run(
+      [
+        'auth',
+        'login',
+        '--profile',
+        'prod',
+        '--with-key',
+        '--no-check',
+        '--base-url',
+        'https://m.example',
+      ],
+      { stdin: 'a-key' },
+    );
+    for (const profile of ['prod', 'nobody'])
+      for (const verb of [['stop'], ['status'], ['logs'], ['reset', '--yes'], ['watch', '@last']])
+        expect((await cli.run(['sandbox', ...verb, '--profile', profile])).code).toBe(2);
+    expect((await cli.json(['sandbox', 'status', '--profile', 'sandbox'])).running).toBe(true);
+  });
+});
+
+it('--scoped-profiles makes two more, to try a 403 with; reset forgets them', async () => {
+  await start('--scoped-profiles');
+  const folder = (profile: string) => cli.run(['folders', 'create', '/New', '--profile', profile]);
+  expect((await folder('sandbox-read')).code).toBe(5);
+  expect((await folder('sandbox-write')).code).toBe(0);
+  expect(
+    (await cli.run(['folders', 'rm', '/New', '--yes', '--profile', 'sandbox-write'])).code,
+  ).toBe(5);
+  expect(await cli.json(['auth', 'ls'])).toHaveLength(3);
+  await cli.run(['sandbox', 'reset', '--yes']);
+  expect(await cli.json(['auth', 'ls'])).toEqual([]);
+});
+
+it('a store that lost what it held: start says so, and the profile has a key that works', async () => {
+  await start();
+  await cli.json(['upload', fixture('still.jpg')]);
+  await cli.run(['sandbox', 'stop']);
+  writeFileSync(join(cli.home, 'state/sandbox/sandbox.db'), '');
+  rmSync(join(cli.home, 'state/sandbox/sandbox.db-wal'), { force: true });
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
+  expect(code).toBe(0);
+  expect(stderr).toContain(
+    'warning: sandbox.db did not know the keys of credentials.json; new keys were made',
+  );
+  expect(stderr).toContain('warning: sandbox.db does not know 1 of the assets in media/');
+  expect(await cli.json(['assets', 'ls'])).toEqual([]);
+  const { stdout } = await cli.run(['sandbox', 'logs']);
+  expect(stdout).toContain('new keys were made');
+});
+
+it('a store that is none: exit 1, with what to do, and nothing is deleted', async () => {
+  await start();
+  await cli.run(['sandbox', 'stop']);
+  const path = join(cli.home, 'state/sandbox/sandbox.db');
+  writeFileSync(path, 'no database');
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0']);
+  expect([code, stderr]).toEqual([
+    1,
+    [
+      'error: the sandbox did not start',
+      `  cause: ${path} is not a database, or is damaged`,
+      '  try:   move that file away, or name another folder: --data DIR',
+      '',
+    ].join('\n'),
+  ]);
+  expect(readFileSync(path, 'utf8')).toBe('no database');
+});
+
+it.each([
+  ['--data', ['--data', '/proc/nope'], {}],
+  ['MEDIACTL_STATE_DIR', [], { MEDIACTL_STATE_DIR: '/proc/nope' }],
+])('a folder that cannot be made is said at once: %s', async (_what, args, environment) => {
+  const { code, stderr } = await cli.run(['sandbox', 'start', '--port', '0', ...args], {
+    environment,
+  });
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    2,
+    expect.stringMatching(/^error: cannot make the folder \/proc\/nope/),
   ]);
 });
 
@@ -156,6 +298,45 @@ it('reset asks first, then deletes everything', async () => {
   expect(existsSync(join(cli.home, 'state/sandbox/sandbox.db'))).toBe(false);
   await start();
   expect(await cli.json(['assets', 'ls'])).toEqual([]);
+});
+
+it('logs -f goes on as lines come, over a rotation too, until it is interrupted', async () => {
+  await start();
+  const log = join(cli.home, 'state/sandbox/sandbox.log');
+  const interruption = new AbortController();
+  const following = cli.run(['sandbox', 'logs', '-f', '--lines', '1'], {
+    signal: interruption.signal,
+    clock: fastClock(),
+  });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await cli.run(['assets', 'ls']);
+  // As the sandbox does once it is full; it goes on with the file that it has.
+  renameSync(log, `${log}.1`);
+  await cli.run(['workspaces', 'ls']);
+  writeFileSync(log, 'from the new one\n');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  interruption.abort();
+  const { code, stdout } = await following;
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split('\n')).toEqual([
+    expect.stringContaining('GET /health 200'), // of the start
+    expect.stringContaining('GET /api/external/v1/assets/ 200'),
+    expect.stringContaining('GET /api/external/v1/workspaces/ 200'),
+    'from the new one',
+  ]);
+});
+
+it('a log that is full makes room: it is bounded', async () => {
+  const running = await start();
+  await cli.run(['sandbox', 'stop']);
+  const log = join(cli.home, 'state/sandbox/sandbox.log');
+  truncateSync(log, 600_000_000); // sparse, as from an older version
+  await start();
+  expect(statSync(log).size).toBeLessThan(10_000);
+  expect(statSync(`${log}.1`).size).toBe(600_000_000);
+  const { stdout } = await cli.run(['sandbox', 'logs', '--lines', '2']);
+  expect(stdout).toContain('listening on');
+  expect(stdout).not.toContain(running.url);
 });
 
 it('logs show a line a request', async () => {

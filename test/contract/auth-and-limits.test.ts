@@ -8,7 +8,7 @@ beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
-const { call, create } = rawHttp(() => sandbox);
+const { call, send, create } = rawHttp(() => sandbox);
 
 const nobody = '00000000-0000-4000-8000-000000000000';
 
@@ -38,6 +38,28 @@ describe('§5 Authentication', () => {
     expect(refused.status).toBe(403);
     expect((await refused.json()).error.message).toContain('Write Assets');
     expect((await create(1, {}, { key: write })).status).toBe(201);
+  });
+
+  it.each(['bearer', 'BEARER', 'Bearer '])(
+    'the scheme is named in any case: %j',
+    async (scheme) => {
+      const headers = { authorization: `${scheme} ${sandbox.key}` };
+      expect((await call('GET', '/videos/', { key: '', headers })).status).toBe(200);
+    },
+  );
+
+  it('a playback token with anything before, in or behind it is none', async () => {
+    const { asset_uid } = await (await create(1)).json();
+    const { playback_token: token } = await (
+      await call('GET', `/assets/${asset_uid}/player/`)
+    ).json();
+    const status = async (playback_token: string) =>
+      (await send('POST', '/playback/info/', { asset_id: asset_uid, playback_token }, 'none'))
+        .status;
+    expect(await status(token)).toBe(200);
+    const [payload, mac] = token.split('.');
+    for (const other of [`${token}.x`, `${token}.`, `${token}x`, `.${token}`, `${payload}..${mac}`])
+      expect([other, await status(other)]).toEqual([other, 401]);
   });
 
   it('the key is kept as a hash only', async () => {
@@ -70,6 +92,55 @@ describe('§8 Limits', () => {
     expect(reset).toBeLessThanOrEqual(3601);
   });
 
+  it('on 401 too, which are counted in a window of their own', async () => {
+    const limited = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 3600 } });
+    const { call: ask } = rawHttp(() => limited);
+    try {
+      const answers = [];
+      for (const key of ['', 'no-such-key', 'another'])
+        answers.push(await ask('GET', '/assets/', { key }));
+      expect(
+        answers.map(({ status, headers }) => [status, headers.get('X-RateLimit-Remaining')]),
+      ).toEqual([
+        [401, '1'],
+        [401, '0'],
+        [429, '0'],
+      ]);
+      expect(Number(answers[2]?.headers.get('Retry-After'))).toBeGreaterThan(3590);
+      expect((await ask('GET', '/assets/')).status).toBe(200);
+    } finally {
+      await limited.end();
+    }
+  });
+
+  it('POST /playback/info/ is counted by its token, errors included', async () => {
+    const limited = await startSandbox({ rateLimit: { limit: 3, windowSeconds: 3600 } });
+    const { call: ask, send, create } = rawHttp(() => limited);
+    const playback = async (body: unknown) => {
+      const { status, headers } = await send('POST', '/playback/info/', body, 'none');
+      return [status, headers.get('X-RateLimit-Remaining')];
+    };
+    try {
+      const { asset_uid } = await (await create(5)).json();
+      const token = async () =>
+        (await (await ask('GET', `/assets/${asset_uid}/player/`)).json()).playback_token;
+      const [one, other] = [await token(), await token()];
+      expect(one).not.toBe(other);
+      expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([200, '2']);
+      expect(await playback({ asset_id: nobody, playback_token: one })).toEqual([403, '1']);
+      expect(await playback({ playback_token: one })).toEqual([422, '0']);
+      expect(await playback({ asset_id: asset_uid, playback_token: one })).toEqual([429, '0']);
+      expect(await playback({ asset_id: asset_uid, playback_token: other })).toEqual([200, '2']);
+      // Whoever shows no token that is valid, shares one window.
+      expect(await playback({ asset_id: asset_uid, playback_token: 'x' })).toEqual([401, '2']);
+      expect(await playback({})).toEqual([422, '1']);
+      const large = await playback({ playback_token: 'x'.repeat(1024 * 1024) });
+      expect(large).toEqual([413, '0']);
+    } finally {
+      await limited.end();
+    }
+  });
+
   it('"Over the limit: 429 with Retry-After", until the window ends', async () => {
     const limited = await startSandbox({ rateLimit: { limit: 2, windowSeconds: 1 } });
     const { call: ask } = rawHttp(() => limited);
@@ -94,18 +165,27 @@ describe('the address', () => {
     expect((await call('GET', '/assets')).status).toBe(404);
   });
 
-  it('another Host is refused: a page elsewhere cannot reach this machine through its own name', async () => {
-    const { port } = new URL(sandbox.url);
-    const status = await new Promise((resolve) =>
-      request({
-        port,
-        host: '127.0.0.1',
-        path: '/health',
-        headers: { host: 'evil.example' },
-      })
-        .on('response', (response) => resolve(response.statusCode))
-        .end(),
-    );
-    expect(status).toBe(403);
-  });
+  it.each([
+    ['evil.example', 403],
+    ['evil.example:PORT', 403],
+    ['127.0.0.1', 403],
+    ['LOCALHOST:PORT', 200],
+    ['127.0.0.1:PORT', 200],
+  ])(
+    'Host: %s is %d: a page elsewhere cannot reach this machine through its own name',
+    async (host, expected) => {
+      const { port } = new URL(sandbox.url);
+      const status = await new Promise((resolve) =>
+        request({
+          port,
+          host: '127.0.0.1',
+          path: '/health',
+          headers: { host: host.replace('PORT', port) },
+        })
+          .on('response', (response) => resolve(response.statusCode))
+          .end(),
+      );
+      expect(status).toBe(expected);
+    },
+  );
 });

@@ -107,14 +107,42 @@ it('a chunk may come slowly: it is no JSON body', async () => {
   expect((await head(location)).headers.get('Upload-Offset')).toBe('8');
 });
 
-it('so many connections at once and no more', async () => {
-  const { sandbox } = await bounded({ connections: 3 });
-  const open = [];
-  for (let times = 0; times < 3; times++) open.push(await rawSocket(sandbox.url));
-  expect(await (await rawSocket(sandbox.url)).closed).toBe('');
-  const [first] = open;
-  first?.socket.write(requestHead(sandbox.url, 'GET /health', { Connection: 'close' }));
-  expect(await first?.closed).toMatch(/^HTTP\/1.1 200 /);
+describe('so many connections at once and no more', () => {
+  const ask = (url: string) => requestHead(url, 'GET /health');
+
+  it('the one that is idle longest gives way to a newcomer', async () => {
+    const { sandbox } = await bounded({ connections: 3 });
+    const [first, second, third] = [
+      await rawSocket(sandbox.url),
+      await rawSocket(sandbox.url),
+      await rawSocket(sandbox.url),
+    ];
+    first.socket.write(ask(sandbox.url)); // from then on it is the second that is idle longest
+    while (!first.received().includes('"ok"'))
+      await new Promise((resolve) => setImmediate(resolve));
+    const newcomer = await rawSocket(sandbox.url);
+    newcomer.socket.write(requestHead(sandbox.url, 'GET /health', { Connection: 'close' }));
+    expect(await newcomer.closed).toMatch(/^HTTP\/1.1 200 /);
+    expect(await second.closed).toBe('');
+    expect([first.socket.destroyed, third.socket.destroyed]).toEqual([false, false]);
+  });
+
+  it('where all of them are at work, the newcomer is closed', async () => {
+    const { sandbox, create } = await bounded({ connections: 2 });
+    const { location } = await (await create(8)).json();
+    const [first, second] = [await rawSocket(sandbox.url), await rawSocket(sandbox.url)];
+    const head = requestHead(sandbox.url, `PATCH ${location}`, {
+      Authorization: `Bearer ${sandbox.key}`,
+      'Tus-Resumable': '1.0.0',
+      'Upload-Offset': 0,
+      'Content-Type': 'application/offset+octet-stream',
+      'Content-Length': 8,
+    });
+    for (const { socket } of [first, second]) socket.write(head);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await (await rawSocket(sandbox.url)).closed).toBe('');
+    expect([first.socket.destroyed, second.socket.destroyed]).toEqual([false, false]);
+  });
 });
 
 it('headers hold at most 32 KiB: 431', async () => {

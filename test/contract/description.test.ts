@@ -4,6 +4,11 @@ import { assertDescribed } from '../support/description.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
+type Operation = {
+  operationId?: string;
+  parameters: { name: string; schema: unknown }[];
+};
+
 describe.each([
   ['in full', false],
   ['--strict', true],
@@ -56,7 +61,7 @@ describe.each([
       Object.keys(paths[path][method].responses).map(Number);
     // §4: 401, 403, 429 of every authenticated endpoint, 404 with path parameters, 422 with any
     expect(statuses('/workspaces/{uid}/folders/', 'post')).toEqual([
-      201, 400, 401, 403, 404, 413, 422, 429, 500, 503,
+      201, 400, 401, 403, 404, 413, 422, 429, 500, 503, 507,
     ]);
     expect(statuses('/upload/', 'post')).toEqual([
       201, 400, 401, 402, 403, 404, 412, 413, 422, 429, 500, 503, 507,
@@ -64,6 +69,51 @@ describe.each([
     expect(paths['/upload/'].post.responses[413].content).toHaveProperty(['text/plain']);
     expect(paths['/assets/'].get.security).toEqual([{ ExternalAPIKeyAuth: [] }]);
     expect(paths['/playback/info/'].post.security).toEqual([]);
+    // §8 "Rate-limit headers on every response"
+    for (const status of [200, 401, 429])
+      expect(paths['/playback/info/'].post.responses[status].headers).toHaveProperty([
+        'X-RateLimit-Remaining',
+      ]);
+  });
+
+  it('a client can be generated from it: names, types, unions', async () => {
+    const { paths, components } = await document();
+    const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(
+      (methods) => Object.values(methods),
+    );
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(ids.every((id) => /^[a-z][A-Za-z]+$/.test(id ?? ''))).toBe(true);
+    expect(new Set(ids).size).toBe(24);
+    const query = Object.fromEntries(
+      (paths['/assets/'].get as Operation).parameters.map(({ name, schema }) => [name, schema]),
+    );
+    expect(query).toMatchObject({
+      limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+      offset: { type: 'integer', minimum: 0, default: 0 },
+      status: { $ref: '#/components/schemas/AssetStatusFilter' },
+      type: { $ref: '#/components/schemas/AssetTypeFilter' },
+      ordering: { default: '-created_at' },
+    });
+    expect(components.schemas.AssetTypeFilter.enum).toEqual([
+      ...['video', 'audio', 'image', 'document', 'third_party', 'generic'],
+    ]);
+    const { oneOf, discriminator } = components.schemas.PlaybackInfo;
+    expect(discriminator.propertyName).toBe('type');
+    expect(Object.keys(discriminator.mapping)).toEqual([
+      ...['video', 'audio', 'image', 'document', 'third_party'],
+    ]);
+    expect(oneOf.map(({ $ref }: { $ref: string }) => $ref)).toEqual(
+      Object.values(discriminator.mapping),
+    );
+    if (strict) return;
+    // §2: "a union of list-item shapes (video, audio, image, generic)"
+    for (const [what, kinds] of [
+      ['AssetListItem', ['VideoListItem', 'AudioListItem', 'ImageListItem', 'GenericListItem']],
+      ['AssetDetail', ['VideoDetail', 'AudioDetail', 'ImageDetail', 'GenericDetail']],
+    ] as const)
+      expect(components.schemas[what].oneOf).toEqual(
+        kinds.map((kind) => ({ $ref: `#/components/schemas/${kind}` })),
+      );
   });
 
   it('what it does not describe is found out by every test', async () => {

@@ -43,6 +43,48 @@ describe('§4 PATCH: "partial update of editorial fields"', () => {
     expect((await edit(`/assets/${uid}/`, body)).status).toBe(422);
   });
 
+  it('"(required body)": none, or one that is not JSON, is 422 and changes nothing', async () => {
+    const { uid } = await upload(fixture('clip.mp4'), { asset_name: 'before' });
+    const folders = `/workspaces/${sandbox.workspace}/folders/`;
+    const folder = (await (await send('POST', folders, { name: 'before' })).json()).uid;
+    const json = { 'content-type': 'application/json' };
+    for (const path of [`/assets/${uid}/`, `/videos/${uid}/`, `${folders}${folder}/`]) {
+      for (const options of [
+        {},
+        { headers: json },
+        { headers: json, body: ' ' },
+        { body: '{"name":"after"}' }, // fetch calls it text/plain
+        { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'name=after' },
+      ]) {
+        const answer = await call('PATCH', path, options);
+        expect([path, answer.status]).toEqual([path, 422]);
+        expect((await answer.json()).error.details[0].loc).toEqual(['body']);
+      }
+      const response = await edit(path, {});
+      expect([response.status, (await response.json()).name]).toEqual([200, 'before']);
+    }
+    const charset = { 'content-type': 'application/json; charset=utf-8' };
+    const after = await call('PATCH', `/assets/${uid}/`, {
+      headers: charset,
+      body: '{"name":"a"}',
+    });
+    expect([after.status, (await after.json()).name]).toEqual([200, 'a']);
+  });
+
+  it('422 names the place first: body, path, query', async () => {
+    const { uid } = await upload(fixture('still.jpg'));
+    const loc = async (response: ReturnType<typeof call>) =>
+      (await (await response).json()).error.details[0].loc;
+    expect(await loc(edit(`/assets/${uid}/`, { tags: ['Not A Slug'] }))).toEqual([
+      'body',
+      'tags',
+      0,
+    ]);
+    expect(await loc(call('GET', '/assets/no-uid/'))).toEqual(['path', 'uid']);
+    expect(await loc(call('GET', '/assets/?limit=0'))).toEqual(['query', 'limit']);
+    expect(await loc(call('GET', `/assets/?parent=${uid}`))).toEqual(['query', 'parent']);
+  });
+
   it('is asked of the right collection, with the right scope', async () => {
     const { uid } = await upload(fixture('tone.mp3'));
     expect((await edit(`/videos/${uid}/`, { name: 'x' })).status).toBe(404);

@@ -103,6 +103,22 @@ describe('§1, §7: what a plan may limit', () => {
     }
   });
 
+  it('§3: a session expires at its time, whoever asks: its asset has failed, with the reason', async () => {
+    const small = await startSandbox({ sessionSeconds: 0.3 });
+    const http = rawHttp(() => small);
+    try {
+      const { asset_uid } = await (await http.create(100)).json();
+      const status = async () => (await http.call('GET', `/assets/${asset_uid}/`)).json();
+      expect((await status()).status).toBe('uploading');
+      expect(await http.processed(asset_uid)).toMatchObject({
+        status: 'failed',
+        failure_reason: 'its upload session expired',
+      });
+    } finally {
+      await small.end();
+    }
+  });
+
   it('§3: an expired session gives back its storage, and its asset has failed', async () => {
     const small = await startSandbox({ storageBytes: 100, sessionSeconds: 0.05 });
     const http = rawHttp(() => small);

@@ -125,8 +125,23 @@ describe('§2 Records', () => {
         tags: [],
         size: 431943,
         parent: null,
+        width: 640,
+        height: 360,
       },
     ]);
+  });
+
+  it('"a union of list-item shapes": none has what its kind cannot have', async () => {
+    const { items } = await (await call('GET', '/assets/')).json();
+    const keys = Object.fromEntries(
+      items.map((item: object & { type: string }) => [item.type, Object.keys(item)]),
+    );
+    const named = ['uid', 'name', 'description', 'status', 'created_at', 'duration'];
+    for (const type of ['video', 'audio', 'image'])
+      expect(keys[type]).toEqual(expect.arrayContaining([...named, 'thumbnail_url', 'tags']));
+    const has = (type: string) => keys[type].includes('width') && keys[type].includes('height');
+    expect([has('video'), has('audio'), has('image')]).toEqual([true, false, true]);
+    expect(items.find(({ type }: { type: string }) => type === 'image').duration).toBeNull();
   });
 
   it('the detail has the shape of its type', async () => {
@@ -136,12 +151,17 @@ describe('§2 Records', () => {
       height: 360,
       content_type: 'video/mp4',
     });
-    expect(await detail(tone.uid)).toMatchObject({
-      type: 'audio',
-      width: null,
-      content_type: 'audio/mpeg',
+    const audio = await detail(tone.uid);
+    expect(audio).toMatchObject({ type: 'audio', duration: 3.03, content_type: 'audio/mpeg' });
+    expect(audio).not.toHaveProperty('width');
+    expect(await detail(still.uid)).toMatchObject({
+      ...{ type: 'image', duration: null, width: 320, height: 180 },
     });
-    expect(await detail(still.uid)).toMatchObject({ type: 'image', width: 320, height: 180 });
+    const { asset_uid } = await (await create(5, { filename: 'a.pdf' })).json();
+    const generic = await detail(asset_uid);
+    expect(generic).toMatchObject({ type: 'generic', duration: null, thumbnail_url: null });
+    expect(generic).not.toHaveProperty('width');
+    await call('DELETE', `/assets/${asset_uid}/`);
   });
 
   it('404 for an asset that is not there, or no video; 422 for no UUID', async () => {

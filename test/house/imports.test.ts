@@ -11,10 +11,11 @@ const directions: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   processes: [],
-  lock: [],
+  folders: ['errors'],
+  lock: ['folders'],
   api: ['wire', 'errors', 'clock'],
-  upload: ['api', 'wire', 'errors', 'clock', 'lock'],
-  profiles: ['wire', 'errors', 'lock'],
+  upload: ['api', 'wire', 'errors', 'clock', 'lock', 'folders'],
+  profiles: ['wire', 'errors', 'lock', 'folders'],
   // Of the uploader, only the events that a progress display shows.
   terminal: ['wire/reading', 'errors', 'clock', 'upload/events', 'profiles/format'],
   context: [
@@ -30,7 +31,7 @@ const directions: Record<string, readonly string[]> = {
   ],
   commands: [
     ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
-    ...['lock', 'player'],
+    ...['lock', 'folders', 'player'],
   ],
   reference: ['commands', 'context', 'upload', 'profiles', 'terminal', 'wire', 'errors'],
   nouns: ['commands', 'reference'],

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
@@ -6,7 +5,8 @@ import { parseCount } from '../../profiles/units.ts';
 import { printableLines } from '../../terminal/printable.ts';
 import { nothing, text } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { dataDirOf, dataOption, logPath } from './server.ts';
+import { LogReader, logPath } from './log.ts';
+import { dataOption, placeOf } from './place.ts';
 
 export function logs(command: Command, run: Run): void {
   example(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f');
@@ -19,8 +19,8 @@ export function logs(command: Command, run: Run): void {
     .action(
       run(async (context, { data, lines, follow }) => {
         const count = parseCount('--lines', lines, 1);
-        const path = logPath(dataDirOf(context, data));
-        const handle = await open(path).catch((error) => {
+        const { dataDir } = await placeOf(context, data);
+        const log = await LogReader.open(logPath(dataDir)).catch((error) => {
           throw new MediactlError('the sandbox has no log', {
             code: 'no_log',
             exitCode: exitCodes.notFound,
@@ -29,26 +29,22 @@ export function logs(command: Command, run: Run): void {
           });
         });
         try {
-          const log = await handle.readFile('utf8');
-          const tail = log.trimEnd().split('\n').slice(-count).join('\n');
-          if (!follow) return text(printableLines(tail));
-          await context.terminal.write(`${printableLines(tail)}\n`);
-          return await followed(context, handle);
+          const tail = printableLines(await log.lastLines(count));
+          if (!follow) return text(tail);
+          await context.terminal.write(`${tail}\n`);
+          return await followed(context, log);
         } finally {
-          await handle.close();
+          await log.close();
         }
       }),
     );
 }
 
-async function followed(
-  { clock, signal, terminal }: Context,
-  handle: Awaited<ReturnType<typeof open>>,
-) {
+async function followed({ clock, signal, terminal }: Context, log: LogReader) {
   while (!signal.aborted) {
-    const more = await handle.readFile('utf8'); // from where the last read ended
+    const more = await log.more();
     if (more) await terminal.write(printableLines(more));
-    await clock.sleep(250, signal).catch(() => {}); // aborted: the loop ends
+    else await clock.sleep(250, signal).catch(() => {}); // aborted: the loop ends
   }
   return nothing;
 }

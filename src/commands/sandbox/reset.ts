@@ -4,18 +4,22 @@ import type { Command } from '@commander-js/extra-typings';
 import { confirm } from '../../terminal/prompt.ts';
 import { nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { assertNoServer, dataDirOf, dataOption, findRunning, shutDown } from './server.ts';
+import { dataOption, placeOf } from './place.ts';
+import { forgetProfiles } from './profiles.ts';
+import { assertNoServer, findRunning, shutDown } from './server.ts';
 
 export function reset(command: Command, run: Run): void {
   example(command, 'mediactl sandbox reset --yes');
   command
     .summary('stop it and delete everything in it')
-    .description('Stops the sandbox and deletes all its assets, uploads and keys.')
+    .description(
+      'Stops the sandbox and deletes all its assets, uploads and keys, and the profiles that were made for it.',
+    )
     .option(...dataOption)
     .action(
       run(async (context, { data }) => {
         const { settings, terminal } = context;
-        const dataDir = dataDirOf(context, data);
+        const { dataDir } = await placeOf(context, data);
         if (!(await isThere(join(dataDir, 'sandbox.db')))) {
           terminal.say(`there is no sandbox in ${dataDir}; nothing was deleted`);
           return nothing;
@@ -29,8 +33,10 @@ export function reset(command: Command, run: Run): void {
         const running = await findRunning(context, dataDir);
         if (running) await shutDown(context, running);
         await assertNoServer(context, dataDir);
+        const forgotten = await forgetProfiles(context, dataDir);
         await deleteSandbox(dataDir);
-        terminal.say('the sandbox is empty; mediactl sandbox start begins a new one');
+        const gone = ['the sandbox', ...forgotten.map((name) => `profile ${name}`)].join(', ');
+        terminal.say(`gone: ${gone}; mediactl sandbox start begins a new one`);
         return nothing;
       }),
     );
@@ -45,8 +51,16 @@ const isThere = (path: string) =>
 /** Only what a sandbox wrote: --data may name a folder that holds more. */
 async function deleteSandbox(dataDir: string): Promise<void> {
   for (const name of [
-    ...['sandbox.db', 'sandbox.db-wal', 'sandbox.db-shm', 'lock', 'secret', 'credentials.json'],
-    ...['server.json', 'sandbox.log', 'uploads', 'media'],
+    ...[
+      'sandbox.db',
+      'sandbox.db-wal',
+      'sandbox.db-shm',
+      'lock',
+      'lock-journal',
+      'secret',
+      'credentials.json',
+    ],
+    ...['server.json', 'sandbox.log', 'sandbox.log.1', 'uploads', 'media'],
   ])
     await rm(`${dataDir}/${name}`, { recursive: true, force: true });
 }

@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { isRunning, withoutKey } from '../../processes.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import { isRunning } from '../../processes.ts';
 
 /** What a running sandbox tells of itself in its data folder. */
 export type Running = {
@@ -13,6 +12,8 @@ export type Running = {
   started_at: string;
   /** The options that it was started with. */
   told: string[];
+  /** What a person should know of the folder that it was started on. */
+  notes: string[];
 };
 
 /** What it answers at /health. */
@@ -24,24 +25,6 @@ export type Health = {
   /** What assets go without for want of it. */
   left_out?: string[];
 };
-
-/** The profile that `sandbox start` makes. */
-export const usualProfile = 'sandbox';
-
-export const dataOption = [
-  '--data <dir>',
-  'folder of the sandbox (one of your user by default)',
-] as const;
-
-export function dataDirOf(context: Context, data: string | undefined): string {
-  const dataDir = data === undefined ? context.sandboxDir : resolve(context.host.cwd, data);
-  // Making folders there never ends in Node.
-  if (/^\/(proc|sys|dev)(\/|$)/.test(dataDir))
-    throw usageError(`cannot keep a sandbox in ${dataDir}`, '--data DIR');
-  return dataDir;
-}
-
-export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
 
 /** The sandbox that runs on a folder, if one does: it must answer, and be the process it says. */
 export async function findRunning(
@@ -60,7 +43,7 @@ async function readRunning(dataDir: string): Promise<Running | undefined> {
   try {
     const running = JSON.parse(text) as Partial<Running> | null;
     if (typeof running?.pid !== 'number' || !running.url) return undefined;
-    return { told: [], ...running } as Running; // an older one did not tell
+    return { told: [], notes: [], ...running } as Running; // an older one did not tell
   } catch {
     return undefined;
   }
@@ -93,75 +76,13 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
   }
 }
 
-export type Launch = { dataDir: string; port: string | undefined; told: readonly string[] };
-
-/** Starts the server's process; detached, with its output in the log, unless in the foreground. */
-export async function launch(
-  { host }: Context,
-  { dataDir, port, told }: Launch,
-  foreground: boolean,
-): Promise<ChildProcess> {
-  const log = await openLog(dataDir, foreground);
-  const args = [...['--data', dataDir], ...(port === undefined ? [] : ['--port', port]), ...told];
-  const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args], {
-    detached: !foreground,
-    env: withoutKey(host.environment),
-    // In the foreground its log goes to stderr: stdout carries results.
-    stdio: log ? ['ignore', log.fd, log.fd] : ['ignore', 2, 2],
-  });
-  await log?.close();
-  if (!foreground) child.unref(); // whatever happens next, this process may end without it
-  return child;
-}
-
-async function openLog(dataDir: string, foreground: boolean) {
-  try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
-    return foreground ? undefined : await open(logPath(dataDir), 'a', 0o600);
-  } catch (error) {
-    throw usageError(`cannot keep a sandbox in ${dataDir}`, '--data DIR', (error as Error).message);
-  }
-}
-
-const startupMs = 15_000;
-/** How the sandbox's program ends where another one has its folder. */
-const lockedExit = 3;
-
-/** Waits until the child answers. */
-export async function untilRunning(
-  context: Context,
-  child: ChildProcess,
-  dataDir: string,
-): Promise<Running> {
-  const deadline = context.clock.now() + startupMs;
-  const isUp = () => child.exitCode === null && child.signalCode === null;
-  // One that another start came before ends so; the other is what runs.
-  while ((isUp() || child.exitCode === lockedExit) && context.clock.now() < deadline) {
-    const running = await findRunning(context, dataDir);
-    if (running && (running.pid === child.pid || !isUp())) return running;
-    await context.clock.sleep(50, context.signal);
-  }
-  const log = await readFile(logPath(dataDir), 'utf8').catch(() => '');
-  const reason = log.trim().split('\n').at(-1) ?? '';
-  // A folder of somebody else was refused: it is left as it was.
-  if (child.exitCode === exitCodes.usage && log.trim() === reason)
-    await rm(logPath(dataDir), { force: true });
-  throw new MediactlError('the sandbox did not start', {
-    code: 'sandbox_failed',
-    // It ends with 2 where what it was told cannot be.
-    exitCode: child.exitCode === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
-    reason,
-    hint: reason.includes('EADDRINUSE')
-      ? 'mediactl sandbox start --port 0, for any port that is free'
-      : 'mediactl sandbox logs',
-  });
-}
+const shutdownMs = 15_000;
 
 /** Ends the process in good order, and waits until it is gone. */
 export async function shutDown(context: Context, { pid }: Running): Promise<void> {
   const { processes } = context.host;
   processes.signal(pid, 'SIGTERM');
-  const deadline = context.clock.now() + startupMs;
+  const deadline = context.clock.now() + shutdownMs;
   while (await isRunning(processes, pid)) {
     if (context.clock.now() > deadline) throw hangs(pid);
     await context.clock.sleep(25, context.signal);
@@ -175,8 +96,10 @@ const hangs = (pid: number) =>
     hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
   });
 
-/** Keys that the sandbox made for this user, by what they may do. */
-export async function readKeys(dataDir: string): Promise<Record<string, string>> {
+/** Keys that the sandbox made for this user: one with every scope, and two with fewer. */
+export type Keys = { all: string; read: string; write: string };
+
+export async function readKeys(dataDir: string): Promise<Keys> {
   const { keys } = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'));
   return keys;
 }

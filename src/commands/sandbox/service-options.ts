@@ -25,9 +25,12 @@ export const serviceOptions = <Args extends unknown[], Options extends OptionVal
     .option('--strict', 'answer only with what the specification shows')
     .option(
       '--fault <spec...>',
-      'what is to go wrong, such as cut-after=20MiB,times=2, status=503,path=/upload/,times=1, latency=200ms, lost-answer, silent-after=1MiB, rate-limit=5/10s, expire-sessions, bad-checksum, no-checksum, no-head-length=off',
+      'what is to go wrong, such as cut-after=20MiB,times=2, status=503,path=/upload/,times=1, latency=200ms, lost-answer, silent-after=1MiB, rate-limit=5/10s, expire-sessions, bad-checksum, no-checksum, no-head-length',
     )
-    .option('--rate-limit <number/duration>', 'requests a key may make (1000/1h)')
+    .option(
+      '--rate-limit <number/duration>',
+      'requests a key or a playback token may make (1000/1h)',
+    )
     .option('--session-lifetime <duration>', 'until an upload session expires (24h)')
     .option('--token-lifetime <duration>', 'until playback tokens and media URLs expire (4h)')
     .option(

@@ -1,24 +1,18 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
-import { assertProfileName } from '../../profiles/profile-file.ts';
-import { ranks } from '../../profiles/sources.ts';
 import { parseCount } from '../../profiles/units.ts';
+import { printable } from '../../terminal/printable.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import {
-  dataDirOf,
-  dataOption,
-  findRunning,
-  launch,
-  type Running,
-  readKeys,
-  untilRunning,
-  usualProfile,
-} from './server.ts';
+import { launch, seedHint, untilRunning } from './launch.ts';
+import { dataOption, newPlace, type Place } from './place.ts';
+import { assertProfilesAreOurs, keepProfiles, profileNames } from './profiles.ts';
+import { findRunning, type Running } from './server.ts';
 import { serviceArguments, serviceOptions } from './service-options.ts';
 
 export function start(command: Command, run: Run): void {
@@ -27,6 +21,7 @@ export function start(command: Command, run: Run): void {
     'mediactl sandbox start',
     'mediactl sandbox start --port 4600 --data ./media-sandbox',
     'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2',
+    'mediactl sandbox start --scoped-profiles',
   );
   const plain = command
     .summary('start the service on this machine')
@@ -35,66 +30,90 @@ export function start(command: Command, run: Run): void {
     )
     .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
     .option(...dataOption)
-    .option('--foreground', 'stay in this terminal, and log to it');
+    .option('--foreground', 'stay in this terminal, and log to it')
+    .option(
+      '--scoped-profiles',
+      'make two more profiles, NAME-read and NAME-write, whose keys lack scopes: to try a 403',
+    );
   serviceOptions(plain).action(
     run(async (context, options) => {
-      const dataDir = dataDirOf(context, options.data);
-      const port = options.port;
+      const place = await newPlace(context, options.data);
+      const { dataDir, profile } = place;
+      const { port, foreground = false } = options;
       if (port !== undefined) parseCount('--port', port);
       const told = serviceArguments(options);
       if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
-      const profileName = profileFor(context);
-      await assertProfileIsOurs(context, profileName);
+      const profiles = profileNames(place, options.scopedProfiles ?? false);
+      await assertProfilesAreOurs(context, profiles);
       const already = await findRunning(context, dataDir);
-      if (already && port !== undefined && new URL(already.url).port !== port && port !== '0')
-        throw usageError(
-          `the sandbox runs already, at ${already.url}`,
-          'mediactl sandbox stop, then start it with that port',
-        );
-      if (already && told.some((each) => !already.told.includes(each)))
-        throw usageError(
-          `the sandbox runs already, at ${already.url}`,
-          'mediactl sandbox stop, then start it with these options',
-          `it was started ${already.told.length > 0 ? `with ${already.told.join(' ')}` : 'without options'}`,
-        );
-      if (already && !options.foreground) {
-        await keepProfile(context, profileName, dataDir, already);
+      if (already) await assertSame(place, already, { port, told });
+      else if (told.some(isSeed) && (await hasBytes(dataDir))) throw notEmpty(place);
+      if (already && !foreground) {
+        await keepProfiles(context, place, already, profiles);
         context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
-        return view(already, dataDir, profileName);
+        return view(already, place);
       }
-      const child = await launch(context, { dataDir, port, told }, options.foreground ?? false);
-      const running = await untilRunning(context, child, dataDir).catch((error) => {
+      const launched = await launch(context, { dataDir, port, told }, foreground);
+      const { child } = launched;
+      const running = await untilRunning(context, launched, place).catch((error) => {
         child.kill(); // nobody would know of it
         throw error;
       });
       if (running.pid !== child.pid)
         context.terminal.say(`another start was first: it runs, pid ${running.pid}`);
-      const isCurrent = await keepProfile(context, profileName, dataDir, running);
-      const use = isCurrent ? '' : ` --profile ${profileName}`;
+      for (const note of running.notes) context.terminal.warn(printable(note));
+      const isCurrent = await keepProfiles(context, place, running, profiles);
+      const use = isCurrent ? '' : ` --profile ${profile}`;
       context.terminal.say(
         [
           'the sandbox is up; try:',
           `  mediactl upload ./clip.mp4 --wait${use}`,
           `  mediactl assets ls${use}`,
           `  mediactl play @last --check${use}`,
-          '  mediactl sandbox watch @last --open',
+          `  mediactl sandbox watch @last --open${use}`,
         ].join('\n'),
       );
-      if (!options.foreground || running.pid !== child.pid)
-        return view(running, dataDir, profileName);
+      if (!foreground || running.pid !== child.pid) return view(running, place);
       await stayWith(context, child);
       return nothing;
     }),
   );
 }
 
-/** The profile that the sandbox gets: `sandbox`, or the one that --profile names. */
-function profileFor({ settings }: Context): string {
-  const { value, rank } = settings.origins.of('profile');
-  if (value === undefined || rank < ranks.flag) return usualProfile;
-  assertProfileName(value);
-  return value;
+/** @throws MediactlError exit 2 where what runs already is not what is asked for */
+async function assertSame(
+  place: Place,
+  already: Running,
+  { port, told }: { port: string | undefined; told: readonly string[] },
+): Promise<void> {
+  const other = (hint: string, reason?: string) =>
+    usageError(`the sandbox runs already, at ${already.url}`, hint, reason);
+  if (port !== undefined && new URL(already.url).port !== port && port !== '0')
+    throw other('mediactl sandbox stop, then start it with that port');
+  const missing = told.filter((each) => !already.told.includes(each));
+  if (missing.length === 0) return;
+  if (missing.some(isSeed) && (await hasBytes(place.dataDir))) throw notEmpty(place);
+  throw other(
+    'mediactl sandbox stop, then start it with these options',
+    `it was started ${already.told.length > 0 ? `with ${already.told.join(' ')}` : 'without options'}`,
+  );
 }
+
+const isSeed = (argument: string) => argument.startsWith('--seed=');
+
+/** Whether anything was uploaded to it. What a seed made has no bytes: that the service sees. */
+async function hasBytes(dataDir: string): Promise<boolean> {
+  const folders = ['media', 'uploads'].map((name) => join(dataDir, name));
+  const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
+  return names.flat().length > 0;
+}
+
+const notEmpty = (place: Place) =>
+  usageError(
+    '--seed fills an empty sandbox, and this one has assets already',
+    seedHint(place),
+    `it keeps them in ${place.dataDir}`,
+  );
 
 /** In the foreground: until it ends, or the person ends it. */
 async function stayWith({ signal }: Context, child: ChildProcess): Promise<void> {
@@ -111,64 +130,8 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
     });
 }
 
-/** Makes or mends the profile; current only where there is no other. True where it is current. */
-async function keepProfile(
-  context: Context,
-  profileName: string,
-  dataDir: string,
-  running: Running,
-): Promise<boolean> {
-  const { all } = await readKeys(dataDir);
-  context.terminal.redactor.add(all);
-  let elsewhere: string | undefined;
-  const config = await context.profiles.update((current) => {
-    const known = current.profiles[profileName];
-    if (known && known.key !== all) elsewhere = known.baseUrl;
-    // The same key is the same sandbox: what was chosen in it holds.
-    const workspace = (known?.key === all && known?.workspace) || running.workspace;
-    current.profiles[profileName] = {
-      ...known,
-      ...{ baseUrl: running.url, key: all as string, keyStore: 'file', workspace },
-    };
-    current.current ??= profileName;
-  });
-  if (elsewhere)
-    context.terminal.warn(
-      `profile ${profileName} is for this sandbox now; it was for the one at ${elsewhere}`,
-    );
-  return config.current === profileName;
-}
-
-/** @throws MediactlError before anything starts, where the profile is another service's */
-async function assertProfileIsOurs({ profiles }: Context, profileName: string): Promise<void> {
-  const { [profileName]: taken } = (await profiles.read()).profiles;
-  if (taken && !isLoopback(parseBaseUrl(taken.baseUrl)))
-    throw profileTaken(profileName, taken.baseUrl);
-}
-
-const profileTaken = (profileName: string, baseUrl: string) =>
-  new MediactlError(`there is a profile ${profileName} already, for ${baseUrl}`, {
-    code: 'profile_taken',
-    exitCode: exitCodes.usage,
-    reason: 'the sandbox would overwrite its key',
-    hint: `mediactl auth rename ${profileName} NAME, then mediactl sandbox start`,
-  });
-
-const published = (
-  { pid, url, workspace, started_at }: Running,
-  data: string,
-  profile: string,
-) => ({
-  pid,
-  url,
-  workspace,
-  started_at,
-  data,
-  profile,
-});
-
-const view = (running: Running, dataDir: string, profile: string) =>
-  record(published(running, dataDir, profile), running.url, (shown): Row[] => [
+const view = ({ pid, url, workspace, started_at }: Running, { dataDir, profile }: Place) =>
+  record({ pid, url, workspace, started_at, data: dataDir, profile }, url, (shown): Row[] => [
     ['url', shown.url],
     ['pid', String(shown.pid)],
     ['workspace', shown.workspace],

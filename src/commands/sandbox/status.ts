@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings';
 import { printable } from '../../terminal/printable.ts';
 import { type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { dataDirOf, dataOption, findRunning, type Health } from './server.ts';
+import { dataOption, placeOf } from './place.ts';
+import { findRunning, type Health } from './server.ts';
 
 type Status = {
   running: boolean;
@@ -26,7 +27,7 @@ export function status(command: Command, run: Run): void {
     .option(...dataOption)
     .action(
       run(async (context, { data }) => {
-        const dataDir = dataDirOf(context, data);
+        const { dataDir } = await placeOf(context, data);
         const running = await findRunning(context, dataDir);
         const found: Status = {
           running: running !== undefined,

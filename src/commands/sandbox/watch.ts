@@ -4,7 +4,8 @@ import { nothing, text } from '../../terminal/result.ts';
 import { assetUidIn, idHelp } from '../assets/resolve.ts';
 import { example, type Run } from '../command.ts';
 import { openWithDefault } from '../play/open.ts';
-import { dataDirOf, dataOption, findRunning, readKeys, usualProfile } from './server.ts';
+import { dataOption, placeOf } from './place.ts';
+import { findRunning, readKeys } from './server.ts';
 
 export function watch(command: Command, run: Run): void {
   example(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
@@ -18,19 +19,14 @@ export function watch(command: Command, run: Run): void {
     .option(...dataOption)
     .action(
       run(async (context, id, { open, data }) => {
-        const dataDir = dataDirOf(context, data);
+        const { dataDir, profile } = await placeOf(context, data);
         const running = await findRunning(context, dataDir);
         if (!running) throw notRunning();
-        const { all = '' } = await readKeys(dataDir);
+        const { all } = await readKeys(dataDir);
         context.terminal.redactor.add(all);
         const api = context.apiFor({ baseUrl: new URL(running.url), apiKey: all, names: {} });
         try {
-          const uid = await assetUidIn(
-            context,
-            async () => ({ api, profile: usualProfile }),
-            id,
-            'assets',
-          );
+          const uid = await assetUidIn(context, async () => ({ api, profile }), id, 'assets');
           const { playback_token } = await api.assets.player(uid);
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);

@@ -86,10 +86,13 @@ export class Faults {
     if (this.take('lost-answer', asked)) c.env.incoming.socket.destroy();
   };
 
-  /** The bytes of an upload PATCH, up to where a fault breaks the line or falls silent. */
+  /**
+   * The bytes of an upload PATCH, up to where a fault breaks the line or falls silent. Who stops
+   * reading them may still answer.
+   */
   body(incoming: IncomingMessage, asked: Asked): AsyncIterable<Buffer> {
     const fault = this.find('cut-after', asked) ?? this.find('silent-after', asked);
-    return fault ? this.#upTo(fault, incoming, asked) : incoming;
+    return fault ? this.#upTo(fault, incoming, asked) : bytesOf(incoming);
   }
 
   /** Ends where the fault fired: what was taken until then is kept, as by any broken line. */
@@ -99,7 +102,7 @@ export class Faults {
     asked: Asked,
   ): AsyncGenerator<Buffer> {
     let room = fault.bytes;
-    for await (const bytes of incoming as AsyncIterable<Buffer>) {
+    for await (const bytes of bytesOf(incoming)) {
       if (bytes.length < room || !this.fire(fault, asked)) {
         room = Math.max(1, room - bytes.length);
         yield bytes;
@@ -113,3 +116,6 @@ export class Faults {
     }
   }
 }
+
+const bytesOf = (incoming: IncomingMessage): AsyncIterable<Buffer> =>
+  incoming.iterator({ destroyOnReturn: false });

@@ -1,8 +1,10 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Files } from '../files.ts';
+import { storageFailure } from '../storage-failure.ts';
 import type { Assets } from '../store/assets.ts';
 import { noExtras } from '../store/extras.ts';
 import { makeExtras } from './extras.ts';
@@ -70,15 +72,31 @@ export class Processor {
 
   async #process(uid: string): Promise<void> {
     const { assets, log } = this.#options;
-    assets.setStatus(uid, 'processing', this.#now());
+    await this.#stored(() => assets.setStatus(uid, 'processing', this.#now()));
     const outcome = await this.#outcomeOf(uid).catch((error: Error) => ({
       outcome: 'failed' as const,
       reason: `processing stopped: ${error.message}`,
     }));
     if (this.#closing.signal.aborted) return;
-    if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
-    else assets.setProcessed(uid, outcome, this.#now());
+    await this.#stored(() => {
+      if (outcome.outcome === 'failed')
+        assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
+      else assets.setProcessed(uid, outcome, this.#now());
+    });
     log(`asset ${uid} ${outcome.outcome}`);
+  }
+
+  /** While the disk or the store refuses a change, it is tried again after a pause. */
+  async #stored(change: () => void): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted)
+      try {
+        return change();
+      } catch (error) {
+        if (!storageFailure(error)) throw error;
+        this.#options.log(`error processing waits for storage: ${(error as Error).message}`);
+        await sleep(500, undefined, { signal }).catch(() => {}); // aborted: the loop ends
+      }
   }
 
   /** Works in a folder of its own, which an orphan of a killed sandbox finds gone. */

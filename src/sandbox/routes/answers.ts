@@ -1,20 +1,25 @@
 import { z } from '@hono/zod-openapi';
-import { detail, errorAnswer, folder, listItem, pageOf, workspace } from './schemas.ts';
+import {
+  detail,
+  listItem,
+  namedDetail,
+  namedListItem,
+  videoDetail,
+  videoListItem,
+} from './record-schemas.ts';
+import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
 /** Answers that hold more than the specification shows. The others are the same in both modes. */
-const full = { listItem, detail, workspace, folder, pageOf, errorAnswer };
-
-/** "Named fields" of a record (§2). `type` is named of playback info alone. */
-const namedFields = {
-  uid: true,
-  name: true,
-  description: true,
-  status: true,
-  created_at: true,
-  duration: true,
-  thumbnail_url: true,
-  tags: true,
-} as const;
+const full = {
+  listItem,
+  videoListItem,
+  detail,
+  videoDetail,
+  workspace,
+  folder,
+  pageOf,
+  errorAnswer,
+};
 
 /** What §4 cannot do without: a uid for paths, the name that was given, "nested children". */
 const bareFolder = z
@@ -31,11 +36,14 @@ const bareFolder = z
  * What the specification shows, and where it shows nothing, the least that its own mechanics need,
  * under the name that is guessed first: `tags` for "tag slugs", `uid` of a workspace for its paths.
  * Embed settings, playback info and request bodies stay as they are: without a flag, a list, a URL
- * inside `source` nothing could be done with them. Headers that TUS itself demands stay too.
+ * inside `source` nothing could be done with them. Headers that TUS itself demands stay too, but
+ * Upload-Length of HEAD, since §4 names the offset alone.
  */
 const named = {
-  listItem: listItem.pick(namedFields).openapi('AssetListItem'),
-  detail: detail.pick(namedFields).openapi('AssetDetail'),
+  listItem: namedListItem,
+  videoListItem: namedListItem,
+  detail: namedDetail,
+  videoDetail: namedDetail,
   workspace: workspace.pick({ uid: true }).openapi('Workspace'),
   folder: bareFolder,
   pageOf: <T extends z.ZodType>(item: T) => z.object({ items: z.array(item) }),

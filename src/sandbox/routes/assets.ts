@@ -1,24 +1,28 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import type { Said } from './answers.ts';
+import type { Answers } from './answers.ts';
 import { thumbnailUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
+import { toDetail, toListItem } from './records.ts';
 import { assetQuery, editorial, json, player, uidParameter, videoQuery } from './schemas.ts';
 
 /** §4 Videos and Assets: list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
-  const { listItem, detail, pageOf, said } = service.answers;
+  const { pageOf, said } = service.answers;
   for (const collection of ['assets', 'videos'] as const) {
     const videosOnly = collection === 'videos';
+    const [one, many] = videosOnly ? ['Video', 'Videos'] : ['Asset', 'Assets'];
     const path = `${apiPrefix}/${collection}` as const;
     const middleware = scoped('Read Assets');
+    const { listItem, detail } = shapesOf(service.answers, videosOnly);
     const page = pageOf(listItem);
 
     app.openapi(
       createRoute({
+        operationId: `list${many}`,
         method: 'get',
         path: `${path}/`,
         middleware,
@@ -38,6 +42,7 @@ export function assetRoutes(app: App, service: Service): void {
 
     app.openapi(
       createRoute({
+        operationId: `get${one}`,
         method: 'get',
         path: `${path}/{uid}/`,
         middleware,
@@ -52,9 +57,10 @@ export function assetRoutes(app: App, service: Service): void {
 
     app.openapi(
       createRoute({
+        operationId: `update${one}`,
         method: 'patch',
         path: `${path}/{uid}/`,
-        middleware: scoped('Write Assets'),
+        middleware: [scoped('Write Assets'), jsonRequired],
         request: {
           params: uidParameter,
           body: { ...json(editorial, 'what to change'), required: true },
@@ -70,6 +76,7 @@ export function assetRoutes(app: App, service: Service): void {
 
     app.openapi(
       createRoute({
+        operationId: `delete${one}`,
         method: 'delete',
         path: `${path}/{uid}/`,
         middleware: scoped('Delete Assets'),
@@ -85,6 +92,7 @@ export function assetRoutes(app: App, service: Service): void {
 
     app.openapi(
       createRoute({
+        operationId: `get${one}Player`,
         method: 'get',
         path: `${path}/{uid}/player/`,
         middleware,
@@ -112,6 +120,15 @@ export function assetRoutes(app: App, service: Service): void {
   }
 }
 
+/** Of the videos, theirs alone; a route makes both in one way. */
+const shapesOf = (answers: Answers, videosOnly: boolean): Pick<Answers, 'listItem' | 'detail'> =>
+  videosOnly
+    ? {
+        listItem: answers.videoListItem as unknown as Answers['listItem'],
+        detail: answers.videoDetail as unknown as Answers['detail'],
+      }
+    : answers;
+
 /** "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
 function withinOf({ workspaces, folders }: Service, parent: string) {
   const { uid: workspace } = workspaces.primary();
@@ -130,28 +147,3 @@ function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
     throw new ServiceError(404, `no ${videosOnly ? 'video' : 'asset'} ${uid}`);
   return asset;
 }
-
-const toListItem = (service: Service, asset: AssetRow): Said<'listItem'> => ({
-  uid: asset.uid,
-  name: asset.name,
-  description: asset.description,
-  type: asset.type,
-  status: asset.status,
-  created_at: asset.created_at,
-  updated_at: asset.updated_at,
-  duration: asset.duration,
-  thumbnail_url: thumbnailUrl(service, asset),
-  tags: JSON.parse(asset.tags),
-  size: asset.size,
-  parent: asset.parent_uid,
-});
-
-const toDetail = (service: Service, asset: AssetRow): Said<'detail'> => ({
-  ...toListItem(service, asset),
-  workspace: asset.workspace_uid,
-  filename: asset.filename,
-  content_type: asset.content_type,
-  width: asset.width,
-  height: asset.height,
-  failure_reason: asset.failure_reason,
-});

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import { embedChange, embedDomain, embedSettings, json, uidParameter } from './schemas.ts';
@@ -14,6 +14,7 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'getEmbedSettings',
       method: 'get',
       path: `${workspacePath}/embed-settings/`,
       middleware: scoped('Read Assets'),
@@ -25,9 +26,10 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'updateEmbedSettings',
       method: 'patch',
       path: `${workspacePath}/embed-settings/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: uidParameter,
         body: { ...json(embedChange, 'enable/disable the restriction'), required: true },
@@ -43,9 +45,10 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'addEmbedDomain',
       method: 'post',
       path: `${workspacePath}/embed-domains/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
       responses: { 201: settings },
     }),
@@ -58,9 +61,10 @@ export function embedRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'removeEmbedDomain',
       method: 'delete',
       path: `${workspacePath}/embed-domains/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
       responses: { 200: settings },
     }),

@@ -1,5 +1,5 @@
 import { createRoute, type z } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { FolderRow, FolderTree } from '../store/folders.ts';
@@ -16,6 +16,7 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'listFolders',
       method: 'get',
       path: `${path}/`,
       middleware: scoped('Read Assets'),
@@ -30,9 +31,10 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'createFolder',
       method: 'post',
       path: `${path}/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: uidParameter,
         body: { ...json(newFolder, 'name and optional parent'), required: true },
@@ -50,9 +52,10 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'updateFolder',
       method: 'patch',
       path: `${path}/{folder_uid}/`,
-      middleware: scoped('Write Assets'),
+      middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: folderParameter,
         body: { ...json(folderChange, 'rename and/or move'), required: true },
@@ -77,6 +80,7 @@ export function folderRoutes(app: App, service: Service): void {
 
   app.openapi(
     createRoute({
+      operationId: 'deleteFolder',
       method: 'delete',
       path: `${path}/{folder_uid}/`,
       middleware: scoped('Delete Assets'),

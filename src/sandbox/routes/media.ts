@@ -7,6 +7,7 @@ import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
+import { isUnchanged, rangeIsOfIt, setValidators, validatorsOf } from './validators.ts';
 
 /** Signed media: source files, playlists and segments. A changed or expired URL gets 403. */
 export function mediaRoutes(app: App, service: Service): void {
@@ -16,8 +17,10 @@ export function mediaRoutes(app: App, service: Service): void {
     cors({
       origin: '*',
       allowMethods: ['GET', 'HEAD'],
-      allowHeaders: ['Range'],
-      exposeHeaders: ['Accept-Ranges', 'Content-Length', 'Content-Range'],
+      allowHeaders: ['Range', 'If-Range', 'If-None-Match', 'If-Modified-Since'],
+      exposeHeaders: [
+        ...['Accept-Ranges', 'Content-Length', 'Content-Range', 'ETag', 'Last-Modified'],
+      ],
     }),
   );
   app.get('/media/:uid/source', (c) => {
@@ -33,7 +36,8 @@ export function mediaRoutes(app: App, service: Service): void {
     const asset = servable(c, service);
     const path = join(service.files.hls(asset.uid), c.req.param('file'));
     if (path.endsWith('.m4s')) return file(c, path, 'video/mp4');
-    const playlist = await text(path);
+    const playlist = await text(c, path);
+    if (playlist === undefined) return c.body(null, 304);
     const sign = signerOf(c, service);
     c.header('Content-Type', 'application/vnd.apple.mpegurl');
     return c.body(
@@ -45,7 +49,8 @@ export function mediaRoutes(app: App, service: Service): void {
   // These are ffmpeg's.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {
     const asset = servable(c, service);
-    const cues = await text(join(service.files.extras(asset.uid), 'sprites.vtt'));
+    const cues = await text(c, join(service.files.extras(asset.uid), 'sprites.vtt'));
+    if (cues === undefined) return c.body(null, 304);
     const sign = signerOf(c, service);
     c.header('Content-Type', 'text/vtt; charset=utf-8');
     return c.body(cues.replace(/^sprites-\d+\.jpg/gm, (name) => sign(name)));
@@ -82,19 +87,28 @@ const contentTypes = {
   '.json': 'application/json',
 } as const;
 
-const text = (path: string) =>
-  readFile(path, 'utf8').catch(() => {
-    throw new ServiceError(404, 'no such media');
-  });
+const missing = () => {
+  throw new ServiceError(404, 'no such media');
+};
+
+/** Undefined where the caller has it: one address always has one text, since it says until when. */
+async function text(c: Context, path: string): Promise<string | undefined> {
+  const validators = validatorsOf(await stat(path, { bigint: true }).catch(missing));
+  setValidators(c, validators);
+  return isUnchanged(c, validators) ? undefined : readFile(path, 'utf8').catch(missing);
+}
 
 /** A file, or the part of it that a Range header asks for (RFC 9110 §14). */
 async function file(c: Context, path: string, contentType: string): Promise<Response> {
-  const { size } = await stat(path).catch(() => {
-    throw new ServiceError(404, 'no such media');
-  });
+  const stats = await stat(path, { bigint: true }).catch(missing);
+  const size = Number(stats.size);
+  const validators = validatorsOf(stats);
+  setValidators(c, validators);
+  if (isUnchanged(c, validators)) return c.body(null, 304);
   c.header('Content-Type', contentType);
   c.header('Accept-Ranges', 'bytes');
-  const range = rangeOf(c.req.header('range'), size);
+  const isOfIt = rangeIsOfIt(c, validators, Date.now());
+  const range = isOfIt ? rangeOf(c.req.header('range'), size) : undefined;
   if (range === 'unsatisfiable') {
     c.header('Content-Range', `bytes */${size}`);
     return c.body(null, 416);

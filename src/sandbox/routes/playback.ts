@@ -1,24 +1,21 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { cors } from 'hono/cors';
 import { mayCall } from '../embedding.ts';
-import { type App, apiPrefix } from '../http.ts';
+import { type App, jsonRequired, playbackPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseExtras } from '../store/extras.ts';
 import { signedUrl } from './media-urls.ts';
-import { json, playbackInfo } from './schemas.ts';
-
-const path = `${apiPrefix}/playback/info/` as const;
+import { json, playbackInfo, playbackTypes } from './schemas.ts';
 
 /** §4 Playback info: no API key, "authenticated by the playback token". */
 export function playbackRoutes(app: App, service: Service): void {
-  // Browsers call it from pages of any site, with the token alone.
-  app.use(path, cors({ origin: '*', allowMethods: ['POST'], allowHeaders: ['Content-Type'] }));
   app.openapi(
     createRoute({
+      operationId: 'getPlaybackInfo',
       method: 'post',
-      path,
+      path: playbackPath,
+      middleware: jsonRequired,
       request: {
         body: {
           ...json(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
@@ -54,10 +51,13 @@ export function playableAsset(service: Service, assetUid: string, token: string)
   return asset;
 }
 
+/** "one of video, audio, image, document, third_party" (§2): any other file is a document to link. */
+const playbackType = (type: string) => playbackTypes.find((each) => each === type) ?? 'document';
+
 export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
   const signed = (file: string) => signedUrl(service, asset, file);
   const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
-  const { type } = asset;
+  const type = playbackType(asset.type);
   // "the asset may be played … only when status is ready" (§3)
   // What a seed made up has no media.
   const blocked = asset.status !== 'ready' || asset.is_made_up === 1;

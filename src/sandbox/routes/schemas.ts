@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { assetStatuses, assetTypes } from './record-schemas.ts';
 
 /** Numbers as people write them: `0x10` and `1e1` are none. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
@@ -8,8 +9,14 @@ const noNul = [(text: string) => !text.includes('\0'), 'a text holds no NUL'] as
 
 /** "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
 export const listParameters = z.object({
-  limit: z.preprocess(digits, z.coerce.number().int().min(1).max(100)).default(20),
-  offset: z.preprocess(digits, z.coerce.number().int().min(0)).default(0),
+  limit: z
+    .preprocess(digits, z.coerce.number().int().min(1).max(100))
+    .default(20)
+    .openapi({ type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+  offset: z
+    .preprocess(digits, z.coerce.number().int().min(0))
+    .default(0)
+    .openapi({ type: 'integer', minimum: 0, default: 0 }),
 });
 
 /** "uid is a UUID path parameter." (§4) */
@@ -19,7 +26,7 @@ const day = z.iso.date();
 
 const filters = z.object({
   search: z.string().optional(),
-  status: z.enum(['uploading', 'queued', 'processing', 'ready', 'failed']).optional(),
+  status: z.enum(assetStatuses).openapi('AssetStatusFilter').optional(),
   tag: z.string().min(1).optional(),
   created_after: day.optional(),
   created_before: day.optional(),
@@ -33,38 +40,9 @@ export const videoQuery = listParameters.extend(filters.shape);
 
 /** "Assets list only: `type` … and `parent`" (§4). */
 export const assetQuery = videoQuery.extend({
-  type: z.enum(['video', 'audio', 'image', 'document', 'third_party', 'generic']).optional(),
+  type: z.enum(assetTypes).openapi('AssetTypeFilter').optional(),
   parent: z.union([z.literal('root'), z.guid().toLowerCase()]).optional(),
 });
-
-const common = {
-  uid: z.guid(),
-  name: z.string(),
-  description: z.string(),
-  type: z.string(),
-  status: z.string(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-  duration: z.number().nullable(),
-  thumbnail_url: z.url().nullable(),
-  tags: z.array(z.string()),
-  size: z.number().int(),
-  parent: z.guid().nullable(),
-};
-
-export const listItem = z.object(common).openapi('AssetListItem');
-
-export const detail = z
-  .object({
-    ...common,
-    workspace: z.guid(),
-    filename: z.string(),
-    content_type: z.string().nullable(),
-    width: z.number().int().nullable(),
-    height: z.number().int().nullable(),
-    failure_reason: z.string().nullable(),
-  })
-  .openapi('AssetDetail');
 
 /** "partial update of editorial fields" (§4); which ones is not shown, an unknown one is refused. */
 export const editorial = z
@@ -181,32 +159,51 @@ export const player = z
 
 const signed = z.object({ url: z.url(), expires_at: z.iso.datetime() });
 
+export const playbackTypes = ['video', 'audio', 'image', 'document', 'third_party'] as const;
+
+/** Of what has a length. */
+const along = {
+  chapters: z.array(z.object({ title: z.string(), start_time: z.number() })),
+  resume_position_seconds: z.number().nullable(),
+};
+
+const variant = z.object({
+  url: signed,
+  width: z.number().int().nullable(),
+  height: z.number().int().nullable(),
+});
+
+/** One type's playback info; "When `blocked` is true, the client does not play" (§4): it is bare. */
+const infoOf = <Type extends (typeof playbackTypes)[number], Fields extends z.ZodRawShape>(
+  type: Type,
+  fields: Fields,
+) =>
+  z
+    .object({ type: z.literal(type), blocked: z.boolean() })
+    .extend(z.object(fields).partial().shape);
+
 /** §2 Playback info: "branch on `type`". */
 export const playbackInfo = z
-  .object({
-    type: z.string(),
-    blocked: z.boolean(),
-    hls_url: signed.nullable().optional(),
-    source_url: signed.nullable().optional(),
-    preview_sprites_url: signed.nullable().optional(),
-    chapters: z.array(z.object({ title: z.string(), start_time: z.number() })).optional(),
-    resume_position_seconds: z.number().nullable().optional(),
-    source: signed.nullable().optional(),
-    subtitle_tracks: z.array(z.unknown()).optional(),
-    waveform_url: signed.nullable().optional(),
-    variants: z
-      .array(
-        z.object({
-          url: signed,
-          width: z.number().int().nullable(),
-          height: z.number().int().nullable(),
-        }),
-      )
-      .optional(),
-    url: z.url().optional(),
-    thumbnails: z.array(z.unknown()).optional(),
-    embed_url: z.url().optional(),
-  })
+  .discriminatedUnion('type', [
+    infoOf('video', {
+      hls_url: signed.nullable(),
+      source_url: signed.nullable(),
+      preview_sprites_url: signed.nullable(),
+      ...along,
+    }).openapi('VideoPlaybackInfo'),
+    infoOf('audio', {
+      source: signed.nullable(),
+      ...along,
+      subtitle_tracks: z.array(z.unknown()),
+      waveform_url: signed.nullable(),
+    }).openapi('AudioPlaybackInfo'),
+    infoOf('image', { variants: z.array(variant) }).openapi('ImagePlaybackInfo'),
+    infoOf('document', {
+      url: z.url(),
+      thumbnails: z.array(z.unknown()),
+    }).openapi('DocumentPlaybackInfo'),
+    infoOf('third_party', { embed_url: z.url() }).openapi('ThirdPartyPlaybackInfo'),
+  ])
   .openapi('PlaybackInfo');
 
 /** A JSON answer in the words of OpenAPI. */

@@ -8,18 +8,20 @@ const text = (description: string) => ({
   description,
   content: { 'text/plain': { schema: z.string() } },
 });
-const offset = z.object({ 'Upload-Offset': z.string() });
+const bytes = z.number().int().min(0);
+const offset = z.object({ 'Upload-Offset': bytes });
 
 /** §4 Upload (TUS), whose routes speak headers and bytes: described by hand. */
 export function describeUploads({ openAPIRegistry: registry }: App, { answers }: Service): void {
   const refusal = (description: string) => json(answers.errorAnswer, description);
   registry.registerPath({
+    operationId: 'createUpload',
     method: 'post',
     path: `${apiPrefix}/upload/`,
     request: {
       headers: z.object({
         ...version,
-        'Upload-Length': z.string().openapi({ description: 'total bytes' }),
+        'Upload-Length': bytes.openapi({ description: 'total bytes' }),
         'Upload-Metadata': z.string().openapi({ description: 'pairs of key and base64 value' }),
       }),
     },
@@ -38,11 +40,12 @@ export function describeUploads({ openAPIRegistry: registry }: App, { answers }:
     },
   });
   registry.registerPath({
+    operationId: 'transferUpload',
     method: 'patch',
     path: `${apiPrefix}/upload/{uid}/`,
     request: {
       params: uidParameter,
-      headers: z.object({ ...version, 'Upload-Offset': z.string() }),
+      headers: offset.extend(version),
       body: {
         required: true,
         content: { 'application/offset+octet-stream': { schema: z.string() } },
@@ -60,11 +63,15 @@ export function describeUploads({ openAPIRegistry: registry }: App, { answers }:
     },
   });
   registry.registerPath({
+    operationId: 'getUploadOffset',
     method: 'head',
     path: `${apiPrefix}/upload/{uid}/`,
     request: { params: uidParameter, headers: z.object(version) },
     responses: {
-      200: { description: 'the current offset', headers: offset.extend(version) },
+      200: {
+        description: 'the current offset',
+        headers: offset.extend({ ...version, 'Upload-Length': bytes.optional() }),
+      },
       412: { description: 'Tus-Resumable missing or not 1.0.0' },
     },
   });

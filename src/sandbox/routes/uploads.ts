@@ -22,9 +22,9 @@ export function uploadRoutes(app: App, service: Service): void {
     const session = find(c, service);
     c.header('Tus-Resumable', '1.0.0');
     c.header('Cache-Control', 'no-store');
-    // "returns the current Upload-Offset": Upload-Length is not promised, so it is not sent.
     c.header('Upload-Offset', String(await service.receiver.offset(session)));
-    if (faults.find('no-head-length')?.isOn === false)
+    // TUS 1.0.0: "the Server MUST include the Upload-Length header"; §4 promises none.
+    if (!(faults.find('no-head-length')?.isOn ?? service.isStrict))
       c.header('Upload-Length', String(session.total_size));
     return c.body(null, 200);
   });
@@ -75,7 +75,6 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   // From here on nothing waits: two at once must not both find the same room.
   const free = service.storageBytes - service.assets.storedBytes();
   if (size > Math.min(free, disk)) throw new ServiceError(507, 'insufficient storage space');
-  service.credits.drawStorage(size);
   const session = {
     uid: randomUUID(),
     asset_uid: randomUUID(),
@@ -99,7 +98,9 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
       service.timestamp(),
     );
     service.sessions.insert(session);
+    service.credits.drawStorage(size); // 402 takes the rest back
   });
+  service.sessionClock.look();
   if (size === 0)
     service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
   const location = `${uploadPath}${session.uid}/`;
@@ -126,13 +127,14 @@ function requireVersion(c: Context): void {
 }
 
 /** "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
-function find(c: Context, { sessions, now, faults }: Service): SessionRow {
+function find(c: Context, { sessions, sessionClock, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
   const gone = new ServiceError(404, `no upload session ${uid}`);
   if (!session || (!session.completed_at && session.expires_at <= now())) throw gone;
   if (!session.completed_at && faults.take('expire-sessions', asked(c))) {
     sessions.expire(uid, now());
+    sessionClock.look();
     throw gone;
   }
   return session;

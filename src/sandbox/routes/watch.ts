@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { noticePage, type Page, watchPage } from '../../player/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
-import type { App } from '../http.ts';
+import { type App, jsonRequired } from '../http.ts';
 import { resumeFrom } from '../media/resume.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
@@ -29,6 +29,7 @@ export function watchRoutes(app: App, service: Service): void {
       hide: true, // no part of the API
       method: 'post',
       path: '/watch/{uid}/position',
+      middleware: jsonRequired,
       request: {
         params: uidParameter,
         body: { content: { 'application/json': { schema: reported } }, required: true },

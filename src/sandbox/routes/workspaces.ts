@@ -12,6 +12,7 @@ export function workspaceRoutes(app: App, { workspaces, answers }: Service): voi
 
   app.openapi(
     createRoute({
+      operationId: 'listWorkspaces',
       method: 'get',
       path: `${apiPrefix}/workspaces/`,
       middleware: scoped('Read Assets'),

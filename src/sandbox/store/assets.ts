@@ -96,6 +96,16 @@ export class Assets {
     return this.#store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
   }
 
+  /** Those that are no uids of assets, not even in the trash. */
+  unknownOf(uids: readonly string[]): string[] {
+    return this.#store
+      .all<{ uid: string }>(
+        'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)',
+        JSON.stringify(uids),
+      )
+      .map(({ uid }) => uid);
+  }
+
   page(query: AssetQuery): { items: AssetRow[]; count: number } {
     const { where, values } = conditions(query);
     const field = query.ordering.replace(/^-/, '');

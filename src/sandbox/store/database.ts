@@ -1,17 +1,34 @@
 import { join } from 'node:path';
 import Database from 'libsql';
+import { isDamaged, storageFailure } from '../storage-failure.ts';
+import { steps } from './schema.ts';
 
 export type Value = string | number | null;
+
+/**
+ * How long a call waits for another program's lock. Nothing else happens meanwhile, so it is short:
+ * past it, the caller hears SQLITE_BUSY.
+ */
+const busyMs = 250;
 
 /** The store: SQLite through libsql. Rows come without the driver's own `_metadata`. */
 export class Store {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
+  /** @throws Error in one line where `sandbox.db` is no store of ours; the file stays as it is */
   constructor(dataDir: string) {
-    this.#database = new Database(join(dataDir, 'sandbox.db'));
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-    this.#migrate();
+    const path = join(dataDir, 'sandbox.db');
+    this.#database = new Database(path);
+    try {
+      this.#database.exec(`PRAGMA busy_timeout = ${busyMs};`);
+      const done = this.#stepsDone(path);
+      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+      this.#migrate(done);
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
   }
 
   all<Row>(sql: string, ...values: Value[]): Row[] {
@@ -36,19 +53,58 @@ export class Store {
 
   /** All or nothing. */
   transaction(work: () => void): void {
-    this.#database.transaction(work)();
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      // A full disk has rolled it back already; a second time would hide why.
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+      throw error;
+    }
   }
 
+  /** With everything in the one file, where the disk has room for it: a copy of that is a copy. */
   close(): void {
-    this.#database.close();
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE);');
+    } catch (error) {
+      if (!storageFailure(error)) throw error; // what is in the WAL stays there
+    } finally {
+      this.#database.close();
+    }
   }
 
-  #migrate(): void {
-    const { user_version: done } = this.get<{ user_version: number }>('PRAGMA user_version') as {
-      user_version: number;
-    };
+  /** How many steps of the schema it has. Nothing is written before that is known. */
+  #stepsDone(path: string): number {
+    const names = this.#tableNames(path);
+    const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
+    if (done > steps.length)
+      throw new Error(
+        `${path} was made by a newer mediactl: it is of version ${done}, and ${steps.length} is the newest known`,
+      );
+    if (names.length > 0 && !names.includes('assets'))
+      throw new Error(`${path} is a database of another program`);
+    return done;
+  }
+
+  #tableNames(path: string): string[] {
+    try {
+      const tables = this.all<{ name: string }>(
+        "SELECT name FROM sqlite_master WHERE type = 'table'",
+      );
+      return tables.map(({ name }) => name);
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      throw new Error(`${path} is not a database, or is damaged`);
+    }
+  }
+
+  #migrate(done: number): void {
     steps.slice(done).forEach((step, at) => {
-      this.#database.exec(`BEGIN; ${step} PRAGMA user_version = ${done + at + 1}; COMMIT;`);
+      this.transaction(() =>
+        this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`),
+      );
     });
   }
 
@@ -65,63 +121,3 @@ function stripped<Row>(row: Row): Row {
   delete (row as { _metadata?: unknown })._metadata;
   return row;
 }
-
-/**
- * Each step runs once on a database, in order, and is never changed once it has shipped:
- * `user_version` counts those that are done. The first one also meets databases made before steps
- * were counted.
- */
-const steps = [
-  `CREATE TABLE IF NOT EXISTS api_keys (
-  hash TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS workspaces (
-  uid TEXT PRIMARY KEY, name TEXT NOT NULL, is_primary INTEGER NOT NULL, created_at TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS assets (
-  id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, workspace_uid TEXT NOT NULL,
-  name TEXT NOT NULL, description TEXT NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL,
-  failure_reason TEXT, filename TEXT NOT NULL, content_type TEXT, size INTEGER NOT NULL,
-  duration REAL, width INTEGER, height INTEGER, has_hls INTEGER NOT NULL DEFAULT 0,
-  chapters TEXT NOT NULL DEFAULT '[]', tags TEXT NOT NULL DEFAULT '[]', parent_uid TEXT,
-  created_at TEXT NOT NULL, updated_at TEXT NOT NULL, deleted_at TEXT
-);
-CREATE INDEX IF NOT EXISTS assets_created ON assets (created_at, id);
-CREATE INDEX IF NOT EXISTS assets_name ON assets (name, id);
-CREATE INDEX IF NOT EXISTS assets_duration ON assets (duration, id);
-CREATE INDEX IF NOT EXISTS assets_status ON assets (status);
-CREATE VIRTUAL TABLE IF NOT EXISTS assets_text
-  USING fts5 (name, description, content='assets', content_rowid='id');
-CREATE TRIGGER IF NOT EXISTS assets_text_insert AFTER INSERT ON assets BEGIN
-  INSERT INTO assets_text (rowid, name, description) VALUES (new.id, new.name, new.description);
-END;
-CREATE TRIGGER IF NOT EXISTS assets_text_update AFTER UPDATE OF name, description ON assets BEGIN
-  INSERT INTO assets_text (assets_text, rowid, name, description)
-    VALUES ('delete', old.id, old.name, old.description);
-  INSERT INTO assets_text (rowid, name, description) VALUES (new.id, new.name, new.description);
-END;
-CREATE TABLE IF NOT EXISTS upload_sessions (
-  uid TEXT PRIMARY KEY, asset_uid TEXT NOT NULL, total_size INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL, completed_at TEXT
-);`,
-  `ALTER TABLE workspaces ADD COLUMN embed_restricted INTEGER NOT NULL DEFAULT 0;
-CREATE TABLE embed_domains (
-  workspace_uid TEXT NOT NULL, domain TEXT NOT NULL, PRIMARY KEY (workspace_uid, domain)
-);
-CREATE TABLE folders (
-  id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, workspace_uid TEXT NOT NULL,
-  name TEXT NOT NULL, parent_uid TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
-);
-CREATE INDEX folders_parent ON folders (parent_uid);
-CREATE INDEX assets_parent ON assets (parent_uid);`,
-  'ALTER TABLE assets ADD COLUMN resume_position_seconds REAL;',
-  // Every ordering is read from an index alone, the commonest filters too; the trash is not in them.
-  `ALTER TABLE assets ADD COLUMN is_made_up INTEGER NOT NULL DEFAULT 0;
-DROP INDEX assets_created;
-DROP INDEX assets_name;
-DROP INDEX assets_duration;
-CREATE INDEX assets_by_created ON assets (created_at, id, type, status) WHERE deleted_at IS NULL;
-CREATE INDEX assets_by_name ON assets (name, id, type, status) WHERE deleted_at IS NULL;
-CREATE INDEX assets_by_duration ON assets (duration, id, type, status) WHERE deleted_at IS NULL;`,
-  `ALTER TABLE assets ADD COLUMN extras TEXT NOT NULL DEFAULT '{}';`,
-] as const;

@@ -28,6 +28,10 @@ export class Keys {
     return key;
   }
 
+  count(): number {
+    return this.#store.get<{ n: number }>('SELECT count(*) AS n FROM api_keys')?.n ?? 0;
+  }
+
   find(key: string): ApiKey | undefined {
     const row = this.#store.get<{ hash: string; name: string; scopes: string }>(
       'SELECT hash, name, scopes FROM api_keys WHERE hash = ?',

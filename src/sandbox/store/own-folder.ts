@@ -4,7 +4,16 @@ import { ArgumentError } from '../argument-error.ts';
 
 /** What a sandbox that a kill stopped before its database was there may have left. */
 const ours = [
-  ...['sandbox.log', 'lock', 'secret', 'secret.tmp', 'uploads', 'media'],
+  ...[
+    'sandbox.log',
+    'sandbox.log.1',
+    'lock',
+    'lock-journal',
+    'secret',
+    'secret.tmp',
+    'uploads',
+    'media',
+  ],
   ...['server.json', 'server.json.tmp', 'credentials.json', 'credentials.json.tmp'],
 ];
 
@@ -19,7 +28,12 @@ export function assertOwnFolder(dataDir: string): void {
   const isForeign = (name: string) =>
     !ours.includes(name) ||
     (['uploads', 'media'].includes(name) && entries(join(dataDir, name)).length > 0);
-  if (names.some(isForeign))
+  const isForeignHere = names.some(isForeign);
+  if (isForeignHere && names.includes('credentials.json') && names.includes('media'))
+    throw new ArgumentError(
+      `${dataDir} held a sandbox, and its sandbox.db is gone; put it back, or name an empty folder`,
+    );
+  if (isForeignHere)
     throw new ArgumentError(`${dataDir} holds other files, and no sandbox; name an empty folder`);
 }
 

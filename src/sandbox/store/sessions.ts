@@ -26,8 +26,9 @@ export class Sessions {
     );
   }
 
+  /** Undefined also where its asset is in the trash: nothing is uploaded to that. */
   find(uid: string): SessionRow | undefined {
-    return this.#store.get('SELECT * FROM upload_sessions WHERE uid = ?', uid);
+    return this.#store.get(`${unlessTrashed} WHERE upload_sessions.uid = ?`, uid);
   }
 
   complete(uid: string, now: string): void {
@@ -45,6 +46,25 @@ export class Sessions {
 
   /** Sessions that may hold bytes of an unfinished upload. */
   open(): SessionRow[] {
-    return this.#store.all('SELECT * FROM upload_sessions WHERE completed_at IS NULL');
+    return this.#store.all(`${unlessTrashed} WHERE completed_at IS NULL`);
+  }
+
+  /** Unfinished ones whose time is over, also where the asset is in the trash. */
+  expired(now: number): SessionRow[] {
+    return this.#store.all(
+      'SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?',
+      now,
+    );
+  }
+
+  /** When the first of the unfinished ones expires, in milliseconds since the epoch. */
+  nextExpiry(): number | undefined {
+    const next = this.#store.get<{ at: number | null }>(
+      'SELECT min(expires_at) AS at FROM upload_sessions WHERE completed_at IS NULL',
+    );
+    return next?.at ?? undefined;
   }
 }
+
+const unlessTrashed = `SELECT upload_sessions.* FROM upload_sessions
+  JOIN assets ON assets.uid = asset_uid AND assets.deleted_at IS NULL`;

@@ -1,10 +1,11 @@
-import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
+import { isLocked } from '../storage-failure.ts';
 import type { SessionRow, Sessions } from '../store/sessions.ts';
-import { type Blake3, createBlake3 } from './blake3.ts';
+import { checksumOf, type Digest, Digests } from './digests.ts';
 
 /** §8: "at most 50 MiB per PATCH body". */
 const maxChunkBytes = 50 * 1024 * 1024;
@@ -12,6 +13,8 @@ const maxChunkBytes = 50 * 1024 * 1024;
 const silenceMs = 60_000;
 /** … and for so long, gives way to one that knows the offset. */
 const quietMs = 1_000;
+/** How long a whole upload waits for the store, where another program holds it. */
+const lockPatienceMs = 5_000;
 
 /** A connection that holds a session; `heardAt` when it last brought bytes. */
 type Writer = {
@@ -21,8 +24,6 @@ type Writer = {
   heardAt: number;
 };
 
-type Progress = { offset: number; blake3: Blake3 };
-
 /** What a PATCH came to. `checksum` with the last byte only. */
 export type Received = { offset: number; checksum?: string };
 
@@ -31,6 +32,8 @@ export type ReceiverOptions = {
   sessions: Sessions;
   /** Every byte of the asset is here and on disk: the session is complete. */
   onWhole(session: SessionRow): void;
+  /** The disk or the store refused that: it is owed, until `completeAgain` brings it about. */
+  onOwed(): void;
   /** Its time is over, and its bytes are gone. */
   onExpired(session: SessionRow): void;
 };
@@ -41,32 +44,41 @@ export type ReceiverOptions = {
  */
 export class Receiver {
   readonly #options: ReceiverOptions;
-  /** Digests under way; after a restart they are made again from disk. */
-  readonly #digests = new Map<string, Progress>();
+  readonly #digests = new Digests();
   /** The connection that writes to a session, if any. */
   readonly #writing = new Map<string, Writer>();
+  /** Uids of sessions whose every byte is here, and which could not be completed yet. */
+  readonly #owed = new Set<string>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
   }
 
   /** How far a session is, in bytes; as the store has it now, since others may complete it. */
-  async offset({ uid, total_size }: SessionRow): Promise<number> {
-    const onDisk = (await sizeOf(this.#options.files.partial(uid))) ?? 0;
-    return this.#options.sessions.find(uid)?.completed_at ? total_size : onDisk;
+  async offset({ uid, asset_uid, total_size }: SessionRow): Promise<number> {
+    const { sessions, files } = this.#options;
+    if (sessions.find(uid)?.completed_at) return total_size;
+    const onDisk = await sizeOf(files.partial(uid));
+    if (onDisk !== undefined) return onDisk;
+    // Whole, but the store could not be told yet.
+    return (await sizeOf(files.source(asset_uid))) === total_size ? total_size : 0;
   }
 
-  /** Appends a PATCH body at `offset`; keeps what came even when the connection breaks. */
+  /**
+   * Appends a PATCH body at `offset`; keeps what came even when the connection breaks. One without
+   * bytes at the end of a whole session completes it, where it could not be before.
+   */
   async receive(
     session: SessionRow,
     offset: number,
     lengthBytes: number | undefined,
     incoming: IncomingMessage,
-    body: AsyncIterable<Buffer> = incoming,
+    body: AsyncIterable<Buffer>,
   ): Promise<Received> {
     // "409 means the sent Upload-Offset differs from the server's" (§4)
     if (offset !== (await this.offset(session))) throw await this.#conflict(session);
-    if (offset === session.total_size && !lengthBytes) return { offset };
+    if (offset === session.total_size && !lengthBytes && !this.#owed.has(session.uid))
+      return { offset };
     if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (offset + (lengthBytes ?? 0) > session.total_size)
@@ -98,40 +110,61 @@ export class Receiver {
       rival = this.#writing.get(session.uid)
     ) {
       if (Date.now() - rival.heardAt > quietMs) rival.incoming.destroy();
-      await Promise.race([rival.done, new Promise((resolve) => setTimeout(resolve, 50))]);
+      await Promise.race([rival.done, sleep(50)]);
       if (offset !== (await this.offset(session))) throw await this.#conflict(session);
     }
   }
 
   async #append(session: SessionRow, start: number, writer: Writer): Promise<Received> {
-    const progress = await this.#progressAt(session.uid, start);
-    const handle = await open(this.#options.files.partial(session.uid), 'a', 0o600);
-    writer.incoming.setTimeout(silenceMs, () => writer.incoming.destroy());
-    try {
-      await write(writer, handle, progress, start, session.total_size);
-      await handle.sync(); // before a 204: what is acknowledged stays
-    } finally {
-      await handle.close();
+    const { files } = this.#options;
+    const { uid, asset_uid, total_size } = session;
+    const partial = files.partial(uid);
+    const isMoved = start === total_size && (await sizeOf(partial)) === undefined;
+    const digest = await this.#digests.at(uid, start, isMoved ? files.source(asset_uid) : partial);
+    if (start < total_size) {
+      const handle = await open(partial, 'a', 0o600);
+      writer.incoming.setTimeout(silenceMs, () => writer.incoming.destroy());
+      try {
+        await write(writer, handle, digest, start, total_size);
+        await handle.sync(); // before a 204: what is acknowledged stays
+      } finally {
+        await handle.close();
+      }
     }
-    if (progress.offset < session.total_size) return { offset: progress.offset };
-    this.#digests.delete(session.uid);
-    const checksum = progress.blake3.finish();
-    await this.complete(session);
-    return { offset: session.total_size, checksum };
+    if (digest.offset < total_size) return { offset: digest.offset };
+    const checksum = checksumOf(digest);
+    await this.#complete(session);
+    return { offset: total_size, checksum };
   }
 
-  /** Makes a whole session's bytes the asset's source. */
-  async complete(session: SessionRow): Promise<void> {
-    const { uid, asset_uid } = session;
-    const { files, onWhole } = this.#options;
+  /** Makes a whole session's bytes the asset's source; owed where that fails. */
+  async #complete(session: SessionRow): Promise<void> {
+    const { uid } = session;
+    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset went to the trash
+    this.#owed.add(uid);
+    try {
+      await this.#moveWhole(session);
+    } catch (error) {
+      this.#options.onOwed();
+      throw error;
+    }
+    this.#owed.delete(uid);
+    this.#digests.forget(uid);
+  }
+
+  async #moveWhole({ uid, asset_uid, total_size }: SessionRow): Promise<void> {
+    const { files, sessions, onWhole } = this.#options;
     await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
     // A kill between the rename and the row leaves the source there already.
     const partial = await sizeOf(files.partial(uid));
     const whole = partial === undefined ? files.source(asset_uid) : files.partial(uid);
-    if ((await sizeOf(whole)) !== session.total_size)
+    if ((await sizeOf(whole)) !== total_size)
       throw new ServiceError(503, 'the bytes on disk are not those that were received');
     if (partial !== undefined) await rename(whole, files.source(asset_uid));
-    onWhole(session);
+    await pastLocks(() => {
+      const current = sessions.find(uid);
+      if (current && !current.completed_at) onWhole(current);
+    });
   }
 
   /**
@@ -140,9 +173,9 @@ export class Receiver {
    */
   async clearExpired(now: number): Promise<void> {
     const { sessions, files, onExpired } = this.#options;
-    for (const session of sessions.open()) {
-      if (session.expires_at > now || this.#writing.has(session.uid)) continue;
-      this.#digests.delete(session.uid);
+    for (const session of sessions.expired(now)) {
+      if (this.#writing.has(session.uid) || this.#owed.has(session.uid)) continue;
+      this.#digests.forget(session.uid);
       await rm(files.partial(session.uid), { force: true });
       onExpired(session);
     }
@@ -154,25 +187,23 @@ export class Receiver {
     for (const session of sessions.open()) {
       if (session.total_size === 0) continue;
       const sizes = [files.partial(session.uid), files.source(session.asset_uid)].map(sizeOf);
-      if ((await Promise.all(sizes)).includes(session.total_size)) await this.complete(session);
+      if ((await Promise.all(sizes)).includes(session.total_size)) await this.#complete(session);
     }
   }
 
-  /** The running digest of the first `offset` bytes; read again from disk after a restart. */
-  async #progressAt(uid: string, offset: number): Promise<Progress> {
-    const known = this.#digests.get(uid);
-    if (known?.offset === offset) return known;
-    const progress: Progress = { offset: 0, blake3: await createBlake3() };
-    if (offset > 0)
-      for await (const bytes of createReadStream(this.#options.files.partial(uid), {
-        end: offset - 1,
-        highWaterMark: 1024 * 1024,
-      })) {
-        progress.blake3.update(bytes);
-        progress.offset += bytes.length;
-      }
-    this.#digests.set(uid, progress);
-    return progress;
+  /** Whether a session is whole and waits to be completed. */
+  get isOwing(): boolean {
+    return this.#owed.size > 0;
+  }
+
+  /** Completes what is owed, as far as disk and store allow it now. */
+  async completeAgain(): Promise<void> {
+    for (const uid of this.#owed) {
+      if (this.#writing.has(uid)) continue;
+      const session = this.#options.sessions.find(uid);
+      if (session && !session.completed_at) await this.#complete(session);
+      else this.#owed.delete(uid); // its asset is in the trash, or somebody was faster
+    }
   }
 
   async #conflict(session: SessionRow): Promise<ServiceError> {
@@ -184,11 +215,26 @@ export class Receiver {
 }
 
 /** Undefined where there is no such file. */
-const sizeOf = (path: string) =>
-  stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** Tries again while another program holds the store; others are served meanwhile. */
+async function pastLocks(work: () => void): Promise<void> {
+  for (const until = Date.now() + lockPatienceMs; ; await sleep(250)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isLocked(error) || Date.now() > until) throw error;
+    }
+  }
+}
 
 /** Of a digest whose last bytes may not be on disk: no offset is this, so it is made anew. */
 const aheadOfDisk = -1;
@@ -196,22 +242,22 @@ const aheadOfDisk = -1;
 async function write(
   writer: Writer,
   handle: FileHandle,
-  progress: Progress,
+  digest: Digest,
   start: number,
   totalSize: number,
 ): Promise<void> {
-  let at = progress.offset;
+  let at = digest.offset;
   for await (const bytes of writer.body) {
     const end = at + bytes.length;
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
     const written = handle.appendFile(bytes); // whole, or an error: a short write is not acknowledged
-    progress.blake3.update(bytes); // meanwhile
-    progress.offset = aheadOfDisk;
+    digest.blake3.update(bytes); // meanwhile
+    digest.offset = aheadOfDisk;
     await written;
     writer.heardAt = Date.now();
-    progress.offset = end;
+    digest.offset = end;
     at = end;
   }
 }

@@ -1,0 +1,95 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+
+/** The sandbox writes it; once it is full it becomes `sandbox.log.1`, and a new one begins. */
+export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
+
+const blockBytes = 64 * 1024;
+
+/** A log from its end on: its last lines, and what is added to it, whatever its size. */
+export class LogReader {
+  readonly #path: string;
+  readonly #decoder = new StringDecoder('utf8');
+  #handle: FileHandle;
+  #position = 0;
+
+  private constructor(path: string, handle: FileHandle) {
+    this.#path = path;
+    this.#handle = handle;
+  }
+
+  /** @throws Error ENOENT and the like */
+  static async open(path: string): Promise<LogReader> {
+    return new LogReader(path, await open(path));
+  }
+
+  /** The last `count` lines; those before the last rotation too, where there are not enough since. */
+  async lastLines(count: number): Promise<string> {
+    const { size } = await this.#handle.stat();
+    this.#position = size;
+    const lines = await linesBefore(this.#handle, size, count);
+    if (lines.length < count) lines.unshift(...(await this.#olderLines(count - lines.length)));
+    return lines.join('\n');
+  }
+
+  /** What was added since; empty where nothing was. Goes on in the new file after a rotation. */
+  async more(): Promise<string> {
+    const added = await this.#read();
+    if (added !== '') return added;
+    const current = await open(this.#path).catch(() => undefined);
+    if (!current) return ''; // it is being rotated, or was deleted
+    const [mine, theirs] = [await this.#handle.stat(), await current.stat()];
+    const isSame = mine.ino === theirs.ino && theirs.size >= this.#position;
+    await (isSame ? current : this.#handle).close();
+    if (isSame) return '';
+    this.#handle = current;
+    this.#position = 0;
+    return this.#read();
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  async #read(): Promise<string> {
+    const bytes = await readAt(this.#handle, this.#position, blockBytes);
+    this.#position += bytes.length;
+    return this.#decoder.write(bytes); // half a character waits for its other half
+  }
+
+  async #olderLines(count: number): Promise<string[]> {
+    const older = await open(`${this.#path}.1`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (!older) return [];
+    try {
+      return await linesBefore(older, (await older.stat()).size, count);
+    } finally {
+      await older.close();
+    }
+  }
+}
+
+/** The last lines of a file's first `end` bytes, read from there backwards. */
+async function linesBefore(handle: FileHandle, end: number, count: number): Promise<string[]> {
+  const blocks: Buffer[] = [];
+  let newlines = 0;
+  // One line end more than lines: the last one ends the file, the first one is before the first.
+  for (let at = end; at > 0 && newlines <= count; ) {
+    const start = Math.max(0, at - blockBytes);
+    const block = await readAt(handle, start, at - start);
+    for (const byte of block) if (byte === 0x0a) newlines++;
+    blocks.unshift(block);
+    at = start;
+  }
+  const text = Buffer.concat(blocks).toString('utf8').replace(/\n$/, '');
+  return text === '' ? [] : text.split('\n').slice(-count);
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}

@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { noSuchProfile } from '../../profiles/account-errors.ts';
+import { ranks } from '../../profiles/sources.ts';
+
+/** A sandbox of this user: where it keeps everything, and the profile that it has. */
+export type Place = { dataDir: string; profile: string };
+
+/** The profile of the sandbox that is asked for without a name. */
+const usualProfile = 'sandbox';
+
+export const dataOption = [
+  '--data <dir>',
+  'folder of the sandbox (that of the profile in use, else one of your user)',
+] as const;
+
+/**
+ * The sandbox that a person means: the one in the folder that --data names, else the one that the
+ * profile in use was made for, else this user's own.
+ *
+ * @throws MediactlError exit 2 where --profile names one that is for no sandbox
+ */
+export async function placeOf(context: Context, data: string | undefined): Promise<Place> {
+  const { profiles } = await context.profiles.read();
+  const place = await newPlace(context, data);
+  const { value: asked, rank } = context.settings.origins.of('profile');
+  const isNamed = asked !== undefined && rank === ranks.flag && data === undefined;
+  if (!isNamed || asked === usualProfile || profiles[asked]?.sandbox) return place;
+  if (!profiles[asked]) throw noSuchProfile(asked, profiles);
+  throw usageError(
+    `profile ${asked} is for no sandbox of this machine`,
+    'mediactl sandbox status, or --data DIR',
+    `it is for ${profiles[asked].baseUrl}`,
+  );
+}
+
+/** The same for a sandbox that need not be there yet: --profile may name the profile it is to get. */
+export async function newPlace(context: Context, data: string | undefined): Promise<Place> {
+  const { profiles } = await context.profiles.read();
+  const { settings, host, sandboxDir } = context;
+  const { value: asked, rank } = settings.origins.of('profile');
+  const named = rank === ranks.flag ? asked : undefined;
+  const { name: inUse } = settings.inUse;
+  const own = inUse === undefined ? undefined : profiles[inUse]?.sandbox;
+  if (data === undefined && inUse !== undefined && own) return { dataDir: own, profile: inUse };
+  const dataDir = data === undefined ? sandboxDir : resolve(host.cwd, data);
+  const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
+  const [profile = usualProfile] = named ? [named] : known;
+  return { dataDir, profile };
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Sandbox } from './create.ts';
+import { writeWhole } from './whole-file.ts';
+
+/** Keys for the person of this machine, one for each reach; they are told nowhere else. */
+type Credentials = { all: string; read: string; write: string };
+
+const newKeys = 'new keys were made';
+
+/**
+ * Sees to it that DIR/credentials.json holds keys that the sandbox takes. They are made once: kept
+ * as hashes, a lost one cannot be told again.
+ *
+ * @returns why they were made again, in words; undefined where they were not
+ */
+export function keepCredentials(dataDir: string, sandbox: Sandbox): string | undefined {
+  const path = join(dataDir, 'credentials.json');
+  const kept = read(path);
+  const isKnown = kept !== undefined && kept !== 'damaged' && sandbox.hasKey(kept.all);
+  if (isKnown) return undefined;
+  const isFirst = kept === undefined && !sandbox.hasKeys();
+  const keys: Credentials = {
+    all: sandbox.createKey('all scopes'),
+    read: sandbox.createKey('read only', ['Read Assets']),
+    write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
+  };
+  writeWhole(path, { keys });
+  if (isFirst) return undefined;
+  if (kept === undefined) return `credentials.json was gone; ${newKeys}`;
+  if (kept === 'damaged') return `credentials.json could not be read; ${newKeys}`;
+  return `sandbox.db did not know the keys of credentials.json; ${newKeys}`;
+}
+
+/** Undefined where there is no such file. */
+function read(path: string): Credentials | 'damaged' | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const { keys } = JSON.parse(text) as { keys: Credentials };
+    return [keys.all, keys.read, keys.write].every((key) => typeof key === 'string')
+      ? keys
+      : 'damaged';
+  } catch {
+    return 'damaged'; // half of it, or another's
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from '@hono/zod-openapi';
+
+/** "Values of status other than ready: not shown" (§3); these are the sandbox's. */
+export const assetStatuses = ['uploading', 'queued', 'processing', 'ready', 'failed'] as const;
+const status = z.enum(assetStatuses).openapi('AssetStatus');
+
+/** Types that share the generic shape: "The asset kinds are video, audio, image and generic" (§2). */
+const genericTypes = ['document', 'third_party', 'generic'] as const;
+export const assetTypes = ['video', 'audio', 'image', ...genericTypes] as const;
+
+const common = {
+  uid: z.guid(),
+  name: z.string(),
+  description: z.string(),
+  status,
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  thumbnail_url: z.url().nullable(),
+  tags: z.array(z.string()),
+  size: z.number().int(),
+  parent: z.guid().nullable(),
+};
+
+/** What only some kinds have. `duration` is a named field (§2): every record has it. */
+const timed = { duration: z.number().nullable() };
+const untimed = { duration: z.null() };
+const framed = { width: z.number().int().nullable(), height: z.number().int().nullable() };
+
+const kinds = {
+  video: { type: z.literal('video'), ...timed, ...framed },
+  audio: { type: z.literal('audio'), ...timed },
+  image: { type: z.literal('image'), ...untimed, ...framed },
+  generic: { type: z.enum(genericTypes), ...untimed },
+};
+
+const detailed = {
+  workspace: z.guid(),
+  filename: z.string(),
+  content_type: z.string().nullable(),
+  failure_reason: z.string().nullable(),
+};
+
+export const videoListItem = z.object({ ...common, ...kinds.video }).openapi('VideoListItem');
+
+/** "The asset list returns a union of list-item shapes (video, audio, image, generic)" (§2). */
+export const listItem = z
+  .discriminatedUnion('type', [
+    videoListItem,
+    z.object({ ...common, ...kinds.audio }).openapi('AudioListItem'),
+    z.object({ ...common, ...kinds.image }).openapi('ImageListItem'),
+    z.object({ ...common, ...kinds.generic }).openapi('GenericListItem'),
+  ])
+  .openapi('AssetListItem');
+
+export const videoDetail = z
+  .object({ ...common, ...kinds.video, ...detailed })
+  .openapi('VideoDetail');
+
+/** "The asset detail returns the detail shape of the asset's type" (§2). */
+export const detail = z
+  .discriminatedUnion('type', [
+    videoDetail,
+    z.object({ ...common, ...kinds.audio, ...detailed }).openapi('AudioDetail'),
+    z.object({ ...common, ...kinds.image, ...detailed }).openapi('ImageDetail'),
+    z.object({ ...common, ...kinds.generic, ...detailed }).openapi('GenericDetail'),
+  ])
+  .openapi('AssetDetail');
+
+/** The named fields of §2 alone, the same for every kind; `type` is named of playback info only. */
+const named = z.object({
+  uid: common.uid,
+  name: common.name,
+  description: common.description,
+  status: common.status,
+  created_at: common.created_at,
+  duration: timed.duration,
+  thumbnail_url: common.thumbnail_url,
+  tags: common.tags,
+});
+export const namedListItem = named.openapi('AssetListItem');
+export const namedDetail = named.openapi('AssetDetail');

@@ -1,0 +1,45 @@
+import type { Service } from '../service.ts';
+import type { AssetRow } from '../store/assets.ts';
+import type { Said } from './answers.ts';
+import { thumbnailUrl } from './media-urls.ts';
+import { assetTypes } from './record-schemas.ts';
+
+type ListItem = Said<'listItem'>;
+type Detail = Said<'detail'>;
+
+/** An asset as a list tells it, in the shape of its kind. */
+export function toListItem(service: Service, asset: AssetRow): ListItem {
+  const { width, height, duration } = asset;
+  const common = {
+    uid: asset.uid,
+    name: asset.name,
+    description: asset.description,
+    status: asset.status as ListItem['status'], // the store holds no other
+    created_at: asset.created_at,
+    updated_at: asset.updated_at,
+    thumbnail_url: thumbnailUrl(service, asset),
+    tags: JSON.parse(asset.tags),
+    size: asset.size,
+    parent: asset.parent_uid,
+  };
+  const type = assetTypes.find((each) => each === asset.type) ?? 'generic';
+  switch (type) {
+    case 'video':
+      return { ...common, type, duration, width, height };
+    case 'audio':
+      return { ...common, type, duration };
+    case 'image':
+      return { ...common, type, duration: null, width, height };
+    default:
+      return { ...common, type, duration: null };
+  }
+}
+
+/** An asset by itself: what a list tells of it, and where it came from. */
+export const toDetail = (service: Service, asset: AssetRow): Detail => ({
+  ...toListItem(service, asset),
+  workspace: asset.workspace_uid,
+  filename: asset.filename,
+  content_type: asset.content_type,
+  failure_reason: asset.failure_reason,
+});

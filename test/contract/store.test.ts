@@ -1,0 +1,178 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { someBytes } from '../support/files.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const started = async (options: Parameters<typeof startSandbox>[0] = {}) => {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.end());
+  return { sandbox, ...rawHttp(() => sandbox) };
+};
+
+/** Another program's write lock on the store. */
+function lock(dataDir: string): () => void {
+  const other = new Database(join(dataDir, 'sandbox.db'));
+  other.exec('BEGIN IMMEDIATE');
+  return () => {
+    other.exec('ROLLBACK');
+    other.close();
+  };
+}
+
+describe('a store that another program has locked', () => {
+  it('§7 503 where something is written, in the form of the endpoint; reads go on', async () => {
+    const { sandbox, call, send, create } = await started();
+    const folders = `/workspaces/${sandbox.workspace}/folders/`;
+    const release = lock(sandbox.dataDir);
+    const refused = await send('POST', folders, { name: 'Campaigns' });
+    expect([refused.status, await refused.json()]).toEqual([
+      503,
+      { error: { code: 'unavailable', message: expect.any(String) } },
+    ]);
+    const creation = await create(5);
+    expect([creation.status, creation.headers.get('content-type')]).toEqual([
+      503,
+      expect.stringMatching(/^text\/plain/),
+    ]);
+    expect((await call('GET', '/assets/')).status).toBe(200);
+    release();
+    expect((await send('POST', folders, { name: 'Campaigns' })).status).toBe(201);
+    expect((await call('GET', '/assets/')).status).toBe(200);
+  });
+
+  it('the last bytes of an upload wait for it, and others are served meanwhile', async () => {
+    const { sandbox, call, create, patch, processed } = await started();
+    const bytes = readFileSync(fixture('still.jpg'));
+    const { location, asset_uid } = await (await create(bytes.length)).json();
+    const release = lock(sandbox.dataDir);
+    const last = patch(location, 0, bytes);
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect((await call('GET', '/assets/')).status).toBe(200);
+    release();
+    const { status, headers } = await last;
+    expect([status, headers.get('X-Checksum-Blake3')]).toEqual([
+      204,
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ]);
+    expect((await processed(asset_uid)).status).toBe('ready');
+  });
+});
+
+describe('every byte is here, and the disk refuses to make them an asset', () => {
+  const refused = async () => {
+    const { sandbox, ...http } = await started();
+    const bytes = readFileSync(fixture('still.jpg'));
+    const { location, asset_uid } = await (await http.create(bytes.length)).json();
+    const inTheWay = join(sandbox.dataDir, 'media', asset_uid);
+    writeFileSync(inTheWay, 'no folder');
+    const last = await http.patch(location, 0, bytes);
+    expect(last.status).toBeGreaterThanOrEqual(500);
+    const { headers } = await http.head(location);
+    expect(headers.get('Upload-Offset')).toBe(String(bytes.length));
+    return { ...http, bytes, location, asset_uid, mend: () => rmSync(inTheWay) };
+  };
+
+  it('HEAD tells the offset, and they become one as soon as they can', async () => {
+    const { processed, mend, asset_uid } = await refused();
+    mend();
+    expect((await processed(asset_uid)).status).toBe('ready');
+  });
+
+  it('a PATCH without bytes asks again, and has the checksum', async () => {
+    const { patch, processed, mend, location, bytes, asset_uid } = await refused();
+    mend();
+    const again = await patch(location, bytes.length, new Uint8Array());
+    expect([again.status, again.headers.get('X-Checksum-Blake3')]).toEqual([
+      204,
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ]);
+    expect((await processed(asset_uid)).status).toBe('ready');
+  });
+});
+
+describe('a folder whose store is not the one it was', () => {
+  /** The folder of a sandbox that was stopped, with an asset in it. */
+  const folder = async () => {
+    const before = await startSandbox();
+    await rawHttp(() => before).upload(fixture('still.jpg'));
+    await before.close();
+    const dataDir = temporaryFolder(); // a copy, in which nobody holds a file
+    cpSync(before.dataDir, dataDir, { recursive: true });
+    return { dataDir, path: join(dataDir, 'sandbox.db'), key: before.key };
+  };
+
+  it('one that is whole: nothing is said', async () => {
+    const { dataDir, key } = await folder();
+    const { sandbox } = await started({ dataDir });
+    expect(sandbox.notes).toEqual([]);
+    expect(sandbox.hasKey(key)).toBe(true);
+  });
+
+  it('a stop leaves everything in sandbox.db itself', async () => {
+    const { dataDir, path, key } = await folder();
+    for (const name of ['sandbox.db-wal', 'sandbox.db-shm'])
+      rmSync(join(dataDir, name), { force: true });
+    const { sandbox } = await started({ dataDir });
+    expect([sandbox.hasKey(key), sandbox.notes, existsSync(path)]).toEqual([true, [], true]);
+  });
+
+  it('of no byte: it starts anew, and says that it knows none of the media', async () => {
+    const { dataDir, path, key } = await folder();
+    truncateSync(path, 0);
+    const { sandbox, call } = await started({ dataDir });
+    expect(sandbox.notes).toEqual([
+      'sandbox.db does not know 1 of the assets in media/: it was replaced, or lost what it held',
+    ]);
+    expect(sandbox.hasKey(key)).toBe(false);
+    expect((await call('GET', '/assets/', { key })).status).toBe(401);
+  });
+
+  it.each([
+    ['garbage', someBytes(20_000), 'is not a database, or is damaged'],
+    ['a text', Buffer.from('hello'), 'is not a database, or is damaged'],
+  ])('%s: it does not start, and touches nothing', async (_what, bytes, reason) => {
+    const dataDir = temporaryFolder();
+    const path = join(dataDir, 'sandbox.db');
+    writeFileSync(path, bytes);
+    await expect(startSandbox({ dataDir })).rejects.toThrow(`${path} ${reason}`);
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+  });
+
+  it('that of another program, or of a newer version: it does not start', async () => {
+    const dataDir = temporaryFolder();
+    const other = new Database(join(dataDir, 'sandbox.db'));
+    other.exec('CREATE TABLE notes (text)');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('is a database of another program');
+    expect(other.prepare('SELECT name FROM sqlite_master').all()).toHaveLength(1);
+    other.exec('DROP TABLE notes; PRAGMA user_version = 99');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('was made by a newer mediactl');
+    other.close();
+  });
+
+  it('gone, with the rest still there: it does not start', async () => {
+    const { dataDir, path } = await folder();
+    rmSync(path);
+    writeFileSync(join(dataDir, 'credentials.json'), '{}');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('its sandbox.db is gone');
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('a start that was stopped before there was one is no hindrance', async () => {
+    const dataDir = temporaryFolder();
+    mkdirSync(join(dataDir, 'media'));
+    for (const name of ['lock', 'lock-journal']) writeFileSync(join(dataDir, name), '');
+    expect((await started({ dataDir })).sandbox.notes).toEqual([]);
+  });
+});

@@ -1,0 +1,247 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'libsql';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { someBytes } from '../support/files.ts';
+import { fixture } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* The service in a process of its own, on a disk that is full and a store that is locked. */
+
+const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
+const api = '/api/external/v1';
+const MiB = 1024 * 1024;
+
+type Started = { child: ChildProcess; output: () => string; gone: Promise<number | null> };
+
+function run(command: string, args: readonly string[], inGroup = false): Started {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: inGroup });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text) => {
+      output += text;
+    });
+  const gone = new Promise<number | null>((resolve) => child.once('close', resolve));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await gone;
+  });
+  return { child, output: () => output, gone };
+}
+
+/** Waits until it listens; raw requests to it. */
+async function service({ child, output, gone }: Started, dataDir: string) {
+  for (let tries = 0; !output().includes('listening on'); tries++) {
+    if (tries > 400 || child.exitCode !== null) throw new Error(`no start: ${output()}`);
+    await sleep(25);
+  }
+  const read = (file: string) => JSON.parse(readFileSync(join(dataDir, file), 'utf8'));
+  const { url, workspace } = read('server.json');
+  const key = read('credentials.json').keys.all;
+  const ask = async (method: string, path: string, headers: object = {}, body?: Uint8Array) =>
+    fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'tus-resumable': '1.0.0', ...headers },
+      ...(body && { body }),
+    });
+  const encoded = (text: string) => Buffer.from(text).toString('base64');
+  const create = (size: number, name = 'a.bin') =>
+    ask('POST', `${api}/upload/`, {
+      'upload-length': String(size),
+      'upload-metadata': `filename ${encoded(name)},workspace_uid ${encoded(workspace)}`,
+    });
+  const session = async (size: number, name?: string) =>
+    (await (await create(size, name)).json()) as { location: string; asset_uid: string };
+  const patch = (location: string, offset: number, bytes: Uint8Array) =>
+    ask(
+      'PATCH',
+      location,
+      { 'upload-offset': String(offset), 'content-type': 'application/offset+octet-stream' },
+      bytes,
+    );
+  const offset = async (location: string) => {
+    const head = await ask('HEAD', location);
+    expect(head.status).toBe(200);
+    return Number(head.headers.get('upload-offset'));
+  };
+  const asset = async (uid: string) =>
+    (await (await ask('GET', `${api}/assets/${uid}/`)).json()) as Record<string, unknown>;
+  const ended = async (uid: string) => {
+    for (let tries = 0; tries < 600; tries++) {
+      const { status } = await asset(uid);
+      if (status === 'ready' || status === 'failed') return status;
+      await sleep(50);
+    }
+    throw new Error(`asset ${uid} is not processed: ${output()}`);
+  };
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  return { ask, create, session, patch, offset, asset, ended, isAlive, gone };
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A service on a disk of its own, which only it has mounted; reached through its root folder. */
+async function onSmallDisk(sizeMiB: number) {
+  const mount = temporaryFolder();
+  const script = `mount -t tmpfs -o size=${sizeMiB}m none ${mount} && PATH= exec "$@"`;
+  const args = [program, '--data', join(mount, 'data'), '--port', '0'];
+  const started = run('unshare', ['-rm', 'sh', '-c', script, 'sh', process.execPath, ...args]);
+  const outside = join('/proc', String(started.child.pid), 'root', mount);
+  const filler = join(outside, 'filler');
+  const fill = () => {
+    for (let block = MiB; block >= 1; ) {
+      try {
+        appendFileSync(filler, Buffer.alloc(block, 1));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        block = Math.floor(block / 16);
+      }
+    }
+  };
+  const dataDir = join(outside, 'data');
+  return {
+    started,
+    dataDir,
+    fill,
+    empty: () => rmSync(filler),
+    ...(await service(started, dataDir)),
+  };
+}
+
+const canMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
+
+describe.skipIf(!canMount)('a disk that is full', () => {
+  it('uploads are refused and go on with room; nothing acknowledged is lost; the service lives', async () => {
+    const disk = await onSmallDisk(24);
+    const { ask, create, session, patch, offset, ended, isAlive } = disk;
+    const bytes = someBytes(6 * MiB, 'disk');
+    const still = readFileSync(fixture('still.jpg'));
+    const large = await session(bytes.length);
+    const last = await session(still.length, 'still.jpg');
+    expect((await patch(large.location, 0, bytes.subarray(0, MiB))).status).toBe(204);
+    expect((await patch(last.location, 0, still.subarray(0, 100))).status).toBe(204);
+    disk.fill();
+
+    for (let times = 0; times < 3; times++) {
+      const from = await offset(large.location);
+      const refused = await patch(large.location, from, bytes.subarray(from, from + 2 * MiB));
+      expect([refused.status, await refused.json()]).toEqual([
+        507,
+        { error: { code: 'storage_full', message: expect.any(String) } },
+      ]);
+    }
+    const kept = await offset(large.location);
+    const partial = join(disk.dataDir, 'uploads', large.location.split('/').at(-2) as string);
+    expect(statSync(partial).size).toBe(kept);
+    expect(kept).toBeGreaterThanOrEqual(MiB);
+    expect(readFileSync(partial).equals(bytes.subarray(0, kept))).toBe(true);
+
+    const creation = await create(1);
+    expect([creation.status, creation.headers.get('content-type')]).toEqual([
+      507,
+      expect.stringMatching(/^text\/plain/),
+    ]);
+    const json = { 'content-type': 'application/json' };
+    const text = Buffer.from(JSON.stringify({ description: 'x'.repeat(9_000) }));
+    const edit = () => ask('PATCH', `${api}/assets/${large.asset_uid}/`, json, text);
+    const edits = [];
+    for (let times = 0; times < 10; times++) edits.push((await edit()).status);
+    expect(edits).toContain(507);
+    expect(edits.filter((status) => status !== 507 && status !== 200)).toEqual([]);
+    expect((await ask('GET', `${api}/assets/`)).status).toBe(200);
+    expect(isAlive()).toBe(true);
+
+    disk.empty();
+    expect((await edit()).status).toBe(200);
+    expect((await patch(last.location, 100, still.subarray(100))).status).toBe(204);
+    expect(await ended(last.asset_uid)).toBe('ready');
+    let checksum: string | null = null;
+    for (let at = await offset(large.location); at < bytes.length; ) {
+      const answer = await patch(large.location, at, bytes.subarray(at, at + 2 * MiB));
+      expect(answer.status).toBe(204);
+      at = Number(answer.headers.get('upload-offset'));
+      checksum = answer.headers.get('x-checksum-blake3');
+    }
+    const source = join(disk.dataDir, 'media', large.asset_uid, 'source');
+    expect(readFileSync(source).equals(bytes)).toBe(true);
+    expect(checksum).toMatch(/^[0-9a-f]{64}$/);
+    expect(await ended(large.asset_uid)).toBe('failed'); // it is no media
+    expect(isAlive()).toBe(true);
+  }, 60_000);
+
+  it('the last bytes arrive, and the store cannot be told: it is told as soon as there is room', async () => {
+    const disk = await onSmallDisk(16);
+    const { ask, session, patch, offset, ended, isAlive } = disk;
+    const still = readFileSync(fixture('still.jpg'));
+    const sessions = await Promise.all(
+      Array.from({ length: 6 }, () => session(still.length, 'still.jpg')),
+    );
+    const filled = await session(1);
+    for (const { location } of sessions)
+      expect((await patch(location, 0, still.subarray(0, -1))).status).toBe(204);
+    disk.fill();
+    const json = { 'content-type': 'application/json' };
+    const text = Buffer.from(JSON.stringify({ description: 'x'.repeat(9_000) }));
+    for (let times = 0; times < 10; times++)
+      await ask('PATCH', `${api}/assets/${filled.asset_uid}/`, json, text);
+    // A byte has room in a page that is there; the rows of the store have not.
+    const statuses: number[] = [];
+    for (const { location } of sessions) {
+      const answer = await patch(location, still.length - 1, still.subarray(-1));
+      statuses.push(answer.status);
+      expect(await offset(location)).toBe(still.length);
+    }
+    expect(statuses).toContain(507);
+    expect(isAlive()).toBe(true);
+    disk.empty();
+    for (const { asset_uid } of sessions) expect(await ended(asset_uid)).toBe('ready');
+  }, 60_000);
+
+  it('a start says so in one line, and ends', async () => {
+    const mount = temporaryFolder();
+    const fill = `dd if=/dev/zero of=${mount}/filler bs=64k 2>/dev/null`;
+    const script = `mount -t tmpfs -o size=1m none ${mount} && { ${fill}; exec "$@"; }`;
+    const args = [program, '--data', join(mount, 'data'), '--port', '0'];
+    const ended = spawnSync('unshare', [
+      '-rm',
+      'sh',
+      '-c',
+      script,
+      'sh',
+      process.execPath,
+      ...args,
+    ]);
+    expect([ended.status, ended.stderr.toString()]).toEqual([
+      1,
+      `no space is left for the sandbox in ${mount}/data\n`,
+    ]);
+  });
+});
+
+it('a store that another program locks for seconds, while it takes uploads and processes them', async () => {
+  const dataDir = join(temporaryFolder(), 'data');
+  mkdirSync(dataDir);
+  const started = run(process.execPath, [program, '--data', dataDir, '--port', '0']);
+  const { session, create, patch, offset, ended, isAlive } = await service(started, dataDir);
+  const clip = readFileSync(fixture('clip.mp4'));
+  const first = await session(clip.length, 'clip.mp4');
+  const second = await session(clip.length, 'clip.mp4');
+  expect((await patch(first.location, 0, clip)).status).toBe(204); // it is being processed now
+  const other = new Database(join(dataDir, 'sandbox.db'));
+  other.exec('PRAGMA busy_timeout = 2000; BEGIN IMMEDIATE');
+  const answer = await patch(second.location, 0, clip.subarray(0, -1));
+  expect(answer.status).toBe(204); // bytes need no store
+  const last = patch(second.location, clip.length - 1, clip.subarray(-1));
+  expect((await create(5)).status).toBe(503);
+  await sleep(1_500);
+  expect(isAlive()).toBe(true);
+  other.exec('ROLLBACK');
+  other.close();
+  expect((await last).status).toBe(204);
+  expect(await offset(second.location)).toBe(clip.length);
+  for (const { asset_uid } of [first, second]) expect(await ended(asset_uid)).toBe('ready');
+  expect((await create(5)).status).toBe(201);
+  expect(isAlive()).toBe(true);
+}, 60_000);

@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { LogFile } from '../../src/sandbox/log-file.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+it('a full log becomes the old one; there is one of those, and no line is split or lost', () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'sandbox.log');
+  const log = new LogFile(path, 1000);
+  for (let n = 0; n < 100; n++) log.write(`line ${n}`);
+  expect(readdirSync(folder).sort()).toEqual(['sandbox.log', 'sandbox.log.1']);
+  for (const name of ['sandbox.log', 'sandbox.log.1']) {
+    expect(statSync(join(folder, name)).size).toBeLessThanOrEqual(1000);
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  }
+  const kept = readFileSync(`${path}.1`, 'utf8') + readFileSync(path, 'utf8');
+  const numbers = [...kept.matchAll(/^\S+Z line (\d+)$/gm)].map(([, n]) => Number(n));
+  expect(numbers).toEqual(
+    Array.from({ length: numbers.length }, (_, at) => 100 - numbers.length + at),
+  );
+  expect(kept.split('\n')).toHaveLength(numbers.length + 1);
+});
+
+it('goes on with the one that is there, and is not made before there is a line', () => {
+  const path = join(temporaryFolder(), 'sandbox.log');
+  new LogFile(path, 1000).write('before');
+  const again = new LogFile(path, 1000);
+  expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(2);
+  again.write('after');
+  expect(readFileSync(path, 'utf8')).toMatch(/^\S+ before\n\S+ after\n$/);
+  expect(existsSync(`${path}.1`)).toBe(false);
+});
+
+it('lines that the disk refuses end nothing, and are counted', () => {
+  new LogFile('/dev/full').write('no space left there');
+  const folder = join(temporaryFolder(), 'later');
+  const log = new LogFile(join(folder, 'sandbox.log'));
+  log.write('one');
+  log.write('two');
+  mkdirSync(folder);
+  log.write('three');
+  expect(readFileSync(join(folder, 'sandbox.log'), 'utf8')).toMatch(
+    /^\S+ 2 lines were lost: ENOENT[^\n]*\n\S+ three\n$/,
+  );
+});

@@ -1,0 +1,69 @@
+import { appendFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { LogReader } from '../../src/commands/sandbox/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const newLog = (text: string) => {
+  const path = join(temporaryFolder(), 'sandbox.log');
+  writeFileSync(path, text);
+  return path;
+};
+const reader = async (path: string) => {
+  const opened = await LogReader.open(path);
+  onTestFinished(() => opened.close());
+  return opened;
+};
+const many = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, at) => `line ${from + at} ü`).join('\n');
+
+it.each([
+  ['all of it', 'a\nb\nc\n', 5, 'a\nb\nc'],
+  ['its end', 'a\nb\nc\n', 2, 'b\nc'],
+  ['a last line that is not ended', 'a\nb', 1, 'b'],
+  ['empty lines', 'a\n\n\n', 2, '\n'],
+  ['nothing', '', 5, ''],
+  ['more than a block', `${many(0, 20_000)}\n`, 12_000, many(8_000, 20_000)],
+])('the last lines: %s', async (_what, text, count, expected) => {
+  expect(await (await reader(newLog(text))).lastLines(count)).toBe(expected);
+});
+
+it('of a log of 8 GB its end is read, and nothing else', async () => {
+  const path = newLog('');
+  truncateSync(path, 8_000_000_000);
+  appendFileSync(path, '\none\ntwo\n');
+  expect(await (await reader(path)).lastLines(2)).toBe('one\ntwo');
+});
+
+it('what was rotated away belongs to it', async () => {
+  const path = newLog('c\nd\n');
+  writeFileSync(`${path}.1`, 'a\nb\n');
+  expect(await (await reader(path)).lastLines(3)).toBe('b\nc\nd');
+});
+
+it('goes on with what is added, whole characters only, and over a rotation', async () => {
+  const path = newLog('before\n');
+  const log = await reader(path);
+  await log.lastLines(1);
+  expect(await log.more()).toBe('');
+  const text = Buffer.from('zwölf\n');
+  appendFileSync(path, text.subarray(0, 3)); // half of the ö
+  expect(await log.more()).toBe('zw');
+  appendFileSync(path, text.subarray(3));
+  expect(await log.more()).toBe('ölf\n');
+  appendFileSync(path, 'last of the old\n');
+  renameSync(path, `${path}.1`);
+  expect(await log.more()).toBe('last of the old\n');
+  expect(await log.more()).toBe(''); // there is no new one yet
+  writeFileSync(path, 'first of the new\n');
+  expect(await log.more()).toBe('first of the new\n');
+  expect(await log.more()).toBe('');
+});
+
+it('one that was emptied is read from its beginning', async () => {
+  const path = newLog('a long line before\n');
+  const log = await reader(path);
+  await log.lastLines(1);
+  writeFileSync(path, 'new\n');
+  expect(await log.more()).toBe('new\n');
+});

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     deps: { interopDefault: false },
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    // Most of a test is waiting: vitest's own choice would leave a machine of two cores half idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/support/closing-line.ts'],
     testTimeout: 30_000,

@@ -1,32 +1,35 @@
 const fs = require('node:fs');
-const { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = fs;
+const { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = fs;
 const { basename, join } = require('node:path');
 const { Script } = require('node:vm');
 const { version } = require('../package.json');
+const { isOursAlone } = require('./cache-folder.js');
+
+/** What other installs left goes after so long; one that is still in use makes it anew. */
+const keptMs = 30 * 24 * 60 * 60 * 1000;
 
 /**
  * Runs a bundle and what it lazily requires from its folder, each with V8's code cache. A cache that
  * V8 refuses (another version, other flags), that is missing or that cannot be written costs its
  * speed, nothing else.
  */
-module.exports = function run(folder, entry) {
-  const cacheFolder = join(
-    process.env.XDG_CACHE_HOME || join(process.env.HOME || require('node:os').homedir(), '.cache'),
-    'mediactl',
-  );
+module.exports = function run(folder, entry, cacheFolder) {
   const fresh = [];
+  const { dev, ino } = statSync(folder); // installs of one version share the cache folder
+  const place = `${dev.toString(36)}.${ino.toString(36)}`;
 
   function load(name) {
     const file = join(folder, name);
     const { mtimeMs, size } = statSync(file);
     // V8 itself compares little more than the length, so the name tells what was compiled.
     const build = `${version}-${size}-${Math.trunc(mtimeMs)}-${process.version}`;
-    const cache = join(cacheFolder, `${name}-${build}.v8`);
+    const cache = join(cacheFolder, `${name}-${place}-${build}.v8`);
     const cachedData = read(cache);
     const head = '(function (exports, require, module, __filename, __dirname) { ';
     const source = `${head}${readFileSync(file, 'utf8')}\n})`;
     const script = new Script(source, { filename: file, columnOffset: -head.length, cachedData });
-    if (!cachedData || script.cachedDataRejected) fresh.push([script, cache]);
+    if (!cachedData || script.cachedDataRejected)
+      fresh.push({ script, cache, older: `${name}-${place}-` });
     const loaded = { exports: {} };
     modules.set(name, loaded);
     const requirePart = (id) =>
@@ -39,28 +42,33 @@ module.exports = function run(folder, entry) {
   load(entry);
   // At the end, so that the cache holds the functions that this run came to need.
   process.once('exit', () => {
-    for (const [script, cache] of fresh) write(cacheFolder, cache, script.createCachedData());
+    if (fresh.length > 0) keep(fresh, cacheFolder);
   });
 };
 
 function read(path) {
   try {
-    return readFileSync(path);
+    return isOursAlone(statSync(path)) ? readFileSync(path) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function write(folder, path, data) {
+function keep(fresh, folder) {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const temporary = `${path}.${process.pid}`;
-    writeFileSync(temporary, data, { mode: 0o600 });
-    renameSync(temporary, path);
-    const bundle = basename(path).replace(/\.cjs-.*/, '.cjs-');
-    for (const name of readdirSync(folder)) // what older builds left
-      if (name.startsWith(bundle) && name !== basename(path)) rmSync(join(folder, name));
+    for (const { script, cache } of fresh) {
+      const temporary = `${cache}.${process.pid}`;
+      writeFileSync(temporary, script.createCachedData(), { mode: 0o600 });
+      renameSync(temporary, cache);
+    }
+    const isNew = (name) => fresh.some(({ cache }) => basename(cache) === name);
+    const isOlder = (name) => fresh.some(({ older }) => name.startsWith(older));
+    const since = Date.now() - keptMs;
+    const ours = readdirSync(folder).filter((name) => /\.v8(\.\d+)?$/.test(name));
+    for (const name of ours.filter((each) => !isNew(each)))
+      if (isOlder(name) || statSync(join(folder, name)).mtimeMs < since)
+        rmSync(join(folder, name), { force: true });
   } catch {
-    // A read-only home: every run compiles.
+    // A full disk, or another run that sweeps too: the next run compiles.
   }
 }

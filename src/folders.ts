@@ -1,21 +1,34 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { usageError } from './errors.ts';
+import { exitCodes, MediactlError } from './errors.ts';
 
 /**
  * Makes a folder of this user alone (0700), with those above it; one that is there is fine.
  * `mkdir` with `recursive` never ends where the system says of a folder that is there that it is
  * not, as /proc does: here every folder is tried once.
  *
- * @throws MediactlError exit 2, with the system's reason and `hint`, such as `--data DIR`
+ * @throws MediactlError `folder` with the system's reason and `hint`, such as `--data DIR`: exit 2, or 1
+ *   where another path would not help
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
   try {
     await make(path);
   } catch (error) {
-    throw usageError(`cannot make the folder ${path}`, hint, (error as Error).message);
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    throw new MediactlError(`cannot make the folder ${path}`, {
+      code: 'folder',
+      exitCode: machineFails.includes(code) ? exitCodes.unclassified : exitCodes.usage,
+      reason: message,
+      hint,
+      underlying: error,
+    });
   }
 }
+
+/** Of what is kept between runs. @throws MediactlError `folder` */
+export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
+
+const machineFails = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 
 async function make(path: string, isLastTry = false): Promise<void> {
   try {

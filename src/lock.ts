@@ -1,5 +1,6 @@
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from './folders.ts';
 
 /** Held until it is released, or until its process ends in whatever way. */
 export type Lock = { release(): void };
@@ -46,7 +47,7 @@ const longestPauseMs = 30;
 
 /** Does the work while holding the lock, for which it waits; the lock's folder is made if need be. */
 export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Promise<T> {
-  await mkdir(dirname(wanted.path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(wanted.path));
   const lock = await lockWithin(wanted);
   try {
     return await work();

@@ -8,7 +8,9 @@ import { Terminal } from './terminal/terminal.ts';
 
 /** The only file that touches `process`. */
 async function main(): Promise<void> {
-  const { stdout, stderr, env: environment } = process;
+  const { stdout, stderr } = process;
+  const environment = { ...process.env };
+  delete process.env.MEDIACTL_API_KEY; // no program that any library starts is handed it
   const interruption = new AbortController();
   const stop = (problem: string, code: string, exitCode: 130 | 143) => {
     // The first signal ends in good order; the second one leaves at once.

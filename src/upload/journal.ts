@@ -1,16 +1,8 @@
 import { constants } from 'node:fs';
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { makeStateFolder } from '../folders.ts';
 import { tryLock, whileLocked } from '../lock.ts';
 import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './journal-entry.ts';
 
@@ -150,7 +142,7 @@ export class Journal {
   }
 
   async #makeDirectory(): Promise<void> {
-    await mkdir(this.directory, { recursive: true, mode: 0o700 });
+    await makeStateFolder(this.directory);
   }
 
   #path(id: string): string {

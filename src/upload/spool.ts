@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { makeStateFolder } from '../folders.ts';
 import { tryLock } from '../lock.ts';
 import { openChecksum } from './checksum.ts';
 
@@ -27,9 +28,7 @@ export class Spool {
 
   /** @throws MediactlError `usage` for nothing at all, `spool` where it cannot be written */
   async take(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<Spooled> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 }).catch((error) => {
-      throw cannotSpool(this.#directory, error);
-    });
+    await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
     const path = join(directory, randomUUID());
     const part = `${path}.part`;

@@ -113,7 +113,7 @@ describe('through a pipe', () => {
     const service = await listen((request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://x');
       const offset = Number(searchParams.get('offset'));
-      const items = Array.from({ length: 100 }, (_, n) => ({
+      const items = Array.from({ length: Math.min(100, 3000 - offset) }, (_, n) => ({
         uid: `uid-${offset + n}`,
         name: 'x'.repeat(500),
       }));

@@ -1,18 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
+import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Downloaded, Expected, Sink } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { makeStateFolder } from '../../folders.ts';
 import { type Lock, tryLock } from '../../lock.ts';
 import { bytes, printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -105,7 +97,7 @@ async function take({ stateDir }: Context, place: string): Promise<() => void> {
   const folder = join(stateDir, 'downloads');
   let lock: Lock | undefined;
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeStateFolder(folder);
     lock = await tryLock(join(folder, `${name}.lock`));
   } catch {
     return () => {};

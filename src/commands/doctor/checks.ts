@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { access, mkdir, stat } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
+import { makeStateFolder } from '../../folders.ts';
 import { when } from '../../terminal/printable.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { paths } from '../../wire/paths.ts';
@@ -37,16 +38,15 @@ export const checks: Record<string, Check> = {
   },
 
   'state folder': async ({ stateDir }) => {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 })
-      .then(() => access(stateDir, constants.W_OK))
-      .catch((error: Error) => {
-        throw failure(
-          'the state folder cannot be written',
-          'state_folder',
-          'set MEDIACTL_STATE_DIR',
-          error.message,
-        );
-      });
+    await makeStateFolder(stateDir);
+    await access(stateDir, constants.W_OK).catch(({ message }: Error) => {
+      throw failure(
+        'the state folder cannot be written',
+        'state_folder',
+        'set MEDIACTL_STATE_DIR',
+        message,
+      );
+    });
     return stateDir;
   },
 

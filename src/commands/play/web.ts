@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Context } from '../../context.ts';
+import { makeStateFolder } from '../../folders.ts';
 import { watchPage } from '../../player/page.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
@@ -31,7 +32,7 @@ export async function openAsPage(
     script: await readFile(context.host.playerScript, 'utf8'),
   });
   const folder = join(context.stateDir, 'watch');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeStateFolder(folder);
   await sweep(folder, context.clock.now());
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
   await writeFile(`${path}.part`, html, { mode: 0o600 });

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Define, example } from '../../commands/command.ts';
 import { readTree } from '../../commands/folders/resolve.ts';
 import type { Context } from '../../context.ts';
+import { makeStateFolder } from '../../folders.ts';
 import { parseDuration } from '../../profiles/units.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { textIn } from '../../wire/reading.ts';
@@ -106,7 +107,7 @@ async function kept(
   if (known && context.clock.now() - known.at < keptMs && known.at <= context.clock.now())
     return known.names;
   const names = await ask(context);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeStateFolder(folder);
   // Whole or not at all: several shells may ask at once.
   const mine = `${path}.${context.host.processes.pid}`;
   await writeFile(mine, JSON.stringify({ at: context.clock.now(), names }), { mode: 0o600 });

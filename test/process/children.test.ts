@@ -1,0 +1,58 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { answer, listen } from '../support/http-server.ts';
+import { mediactl } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/** Of this user's own, and worth something: it must reach no program that mediactl starts. */
+const key = 'mk_live_that_no_child_may_see_0123456789';
+const uid = '00000000-0000-4000-8000-000000000001';
+
+/** Runs mediactl beside programs of these names, each of which writes down its environment. */
+async function environmentsOf(programs: string[], ...runs: string[][]) {
+  const home = temporaryFolder();
+  const bin = join(home, 'bin');
+  mkdirSync(bin);
+  const kept = (name: string) => join(home, `${name}.environment`);
+  for (const name of programs) {
+    writeFileSync(join(bin, name), `#!/bin/sh\nenv > '${kept(name)}'\necho 'ffmpeg version 99'\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const url = await listen(({ url = '', headers }, response) =>
+    url.includes('/playback/')
+      ? answer(response, 200, { source_url: { url: `http://${headers.host}/media/f` } })
+      : answer(response, 200, { uid, name: 'clip', playback_token: 'token', player_config: {} }),
+  );
+  for (const args of runs) {
+    const { code, stderr } = await mediactl(args, {
+      PATH: `${bin}:${process.env.PATH}`,
+      HOME: home,
+      MEDIACTL_CONFIG_DIR: join(home, 'config'),
+      MEDIACTL_STATE_DIR: join(home, 'state'),
+      MEDIACTL_KEY_STORE: 'file',
+      MEDIACTL_API_KEY: key,
+      MEDIACTL_BASE_URL: url,
+      OTHER: 'is handed on',
+    }).finished;
+    expect([code, stderr]).toEqual([0, expect.anything()]);
+  }
+  return programs.map((name) => (existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : ''));
+}
+
+it.each([
+  ['the desktop’s opener', 'xdg-open', [['play', uid, '--open']]],
+  ['a player', 'mpv', [['play', uid, '--player', 'mpv']]],
+  [
+    'ffmpeg, of a sandbox',
+    'ffmpeg',
+    [
+      ['sandbox', 'start', '--port', '0'],
+      ['sandbox', 'stop'],
+    ],
+  ],
+])('%s is not handed the API key', async (_what, program, runs) => {
+  const [environment] = await environmentsOf([program], ...runs);
+  expect(environment).toContain('OTHER=is handed on');
+  expect(environment).not.toContain(key);
+});

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Api } from './api/api.ts';
-import type { ProxySettings } from './api/dispatcher.lazy.ts';
+import { proxiesOf } from './api/proxy.ts';
 import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
@@ -212,7 +212,7 @@ export class Context {
       requestTimeoutMs: settings.requestTimeoutMs ?? callTimeoutMs,
       maxWaitMs: settings.maxWaitMs,
       signal: this.signal,
-      proxy: proxyOf(this.host.environment),
+      proxy: proxiesOf(this.host.environment),
       onNotice: (notice) => (this.onNotice ?? ((unheard) => this.#say(unheard)))(notice),
       trace: settings.debug === 'http' ? (line) => terminal.say(printableLines(line)) : undefined,
     });
@@ -225,16 +225,6 @@ export class Context {
     if (notice.kind === 'rate-limited' || this.settings.debug)
       this.terminal.warn(`${why}; waiting ${seconds} s`);
   }
-}
-
-function proxyOf(environment: Environment): ProxySettings {
-  const read = (name: string) => environment[name.toLowerCase()] || environment[name] || undefined;
-  const [httpProxy, httpsProxy, noProxy] = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].map(read);
-  return {
-    ...(httpProxy && { httpProxy }),
-    ...(httpsProxy && { httpsProxy }),
-    ...(noProxy && { noProxy }),
-  };
 }
 
 const locked = (path: string) =>

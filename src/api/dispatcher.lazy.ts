@@ -2,9 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-
-/** HTTP_PROXY, HTTPS_PROXY and NO_PROXY as the environment gives them. */
-export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };
+import type { ProxySettings } from './proxy.ts';
 
 const options = { connect: { timeout: 10_000 }, keepAliveTimeout: 20_000 };
 

@@ -4,11 +4,12 @@ import { MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
 import { drain, flatten, readBody } from './answer.ts';
 import { AnswerLimit } from './answer-limit.ts';
-import type { Connections, ProxySettings } from './dispatcher.lazy.ts';
+import type { Connections } from './dispatcher.lazy.ts';
 import { errorFrom } from './error-response.ts';
 import { jsonOf } from './json.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError } from './network-error.ts';
+import type { ProxySettings } from './proxy.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
 import { WaitBudget } from './wait-budget.ts';
 

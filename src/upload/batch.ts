@@ -3,6 +3,7 @@ import { textIn } from '../wire/reading.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Journal } from './journal.ts';
 import { isCorrupt } from './journal-entry.ts';
+import { asksForNewAsset } from './session-gone.ts';
 import type { Spool } from './spool.ts';
 import { openUpload } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
@@ -184,13 +185,15 @@ async function withNextStep(
   const kept = await journal.read(id);
   if (!kept || isCorrupt(kept)) return error;
   const isFromStdin = job.identity !== undefined || job.path === '-';
-  if (kept.state === 'intended') {
+  if (asksForNewAsset(error)) {
     if (!isFromStdin) return error;
-    if (error.explanation.code !== 'creation_unknown')
-      return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
     const anew = `mediactl uploads resume ${id} --yes`;
-    return error.with({ hint: `${anew} makes a new asset and leaves what was found` });
+    return error.with({ hint: `${anew} makes a new asset and leaves what there is` });
   }
+  if (kept.state === 'intended')
+    return isFromStdin
+      ? error.with({ hint: joined(error, `mediactl uploads resume ${id}`) })
+      : error;
   if (kept.state === 'planned') {
     if (error.exitCode !== exitCodes.rejected)
       return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });

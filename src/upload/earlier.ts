@@ -1,4 +1,6 @@
 import { MediactlError } from '../errors.ts';
+import { isUnfinished } from '../wire/assumptions.ts';
+import { offsetIn } from '../wire/tus.ts';
 import { openChecksum } from './checksum.ts';
 import {
   acknowledged,
@@ -77,13 +79,15 @@ function resumable(run: UploadRun, entry: Open): Open {
 }
 
 /** What is whole is done, unless the file is another by now, or the asset is gone. */
-async function stillThere(run: UploadRun, entry: Whole): Promise<Whole | undefined> {
+async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | undefined> {
   const isSame =
     isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
   if (!isSame) return undefined;
   const { assetUid } = entry.session;
   try {
-    await run.tools.api.assets.get(assetUid);
+    const { status } = await run.tools.api.assets.get(assetUid);
+    const back = isUnfinished(status) ? await lostBytes(run, entry) : undefined;
+    if (back) return back;
   } catch (error) {
     if (isSessionGone(error)) {
       run.notice(`asset ${assetUid} is gone since; uploading anew`);
@@ -94,6 +98,20 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Whole | undefin
   }
   run.resumedFrom = acknowledged(entry);
   return entry;
+}
+
+/** What a service that lost bytes which it had acknowledged still holds; undefined where it lost none. */
+async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined> {
+  const { sizeBytes } = run.source;
+  const headers = await run.tools.api.uploadSessions.look(entry.session.url, run.tools.signal);
+  const offset = offsetIn(headers?.['upload-offset']);
+  if (offset === undefined || offset >= sizeBytes) return undefined;
+  run.notice(
+    `the service holds ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`,
+  );
+  run.resumedFrom = offset;
+  const { blake3: _blake3, verified: _verified, serviceBlake3: _told, ...rest } = entry;
+  return { ...rest, state: 'open', file: run.source.identity, offset, sentTo: sizeBytes };
 }
 
 async function digestOf({ source }: UploadRun): Promise<string> {

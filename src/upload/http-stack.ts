@@ -5,6 +5,7 @@ import type { Headers } from '../api/rate-limit.ts';
 import type { Transport } from '../api/transport.ts';
 import { transferPurpose } from '../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { offsetIn } from '../wire/tus.ts';
 import type { PrefixDigest } from './prefix-digest.ts';
 import type { FileSource } from './source.ts';
 
@@ -161,7 +162,7 @@ export class SessionHttpStack implements HttpStack {
 
   async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
     const { source, digest, onAcknowledged, sentTo: sentBefore } = this.#state;
-    const offset = offsetIn(response.headers);
+    const offset = offsetIn(response.headers['upload-offset']);
     if (offset === undefined)
       throw broken(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
     if (offset > source.sizeBytes)
@@ -188,14 +189,6 @@ export class SessionHttpStack implements HttpStack {
     await onAcknowledged(offset, response.headers);
     return answer(204, { ...response.headers, 'upload-length': `${source.sizeBytes}` });
   }
-}
-
-/** `Upload-Offset` (§4), which a proxy may have repeated; undefined where it tells no offset. */
-function offsetIn({ 'upload-offset': header = '' }: Headers): number | undefined {
-  const told = new Set(header.split(',').map((each) => each.trim()));
-  const [only = ''] = told;
-  if (told.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;
-  return Number(only);
 }
 
 const broken = (

@@ -30,7 +30,7 @@ export class JournalPage {
         await release();
       };
     } catch (error) {
-      if (error instanceof MediactlError) throw error;
+      if (error instanceof MediactlError && error.explanation.code !== 'folder') throw error;
       this.#failed(error);
       return async () => {};
     }

@@ -10,8 +10,9 @@ import { isSessionGone } from './session-gone.ts';
 
 /** Clocks of this machine and the service may differ. */
 const clockSkewMs = 5 * 60_000;
-/** So many of the newest assets are looked through at most, where nothing says since when. */
+/** So many of the newest assets are looked at whatever they say of when they were made: a clock may be wrong. */
 const fewAssets = 300;
+/** So many at most, where they were all made since. */
 const manyAssets = 5_000;
 
 /** What is known of a creation whose answer was lost. */
@@ -29,8 +30,8 @@ export type Found = { assets: Asset[]; isAll: boolean };
 
 /**
  * What a creation whose answer was lost may have made: among the newest assets, those of that name,
- * made since, still without their bytes, and not those of other uploads under way here. Full-text
- * search would miss names without letters. The caller says what was found and asks.
+ * still without their bytes, and not those of other uploads under way here. Full-text search would
+ * miss names without letters. The caller says what was found and asks.
  */
 export async function findLost(
   api: Api,
@@ -40,14 +41,13 @@ export async function findLost(
   const others = await journal.list();
   const known = new Set(others.map((other) => !isCorrupt(other) && assetOf(other)));
   const since = begunAt === undefined ? undefined : Date.parse(begunAt) - clockSkewMs;
-  const isMeant = ({ uid, name, status, size, created_at }: Asset) =>
+  const isMeant = ({ uid, name, status, size }: Asset) =>
     uid === assetUid ||
     (!known.has(uid) &&
       namesOf(metadata).has(comparable(textIn(name) ?? '')) &&
       statusMeans(status) === 'in progress' &&
       // Some services count the bytes that came.
-      [undefined, 0, sizeBytes].includes(numberIn(size)) &&
-      isSince(created_at, since));
+      [undefined, 0, sizeBytes].includes(numberIn(size)));
   const found = new Map<string, Asset>();
   const named = assetUid === undefined ? undefined : await there(api, assetUid);
   if (named) found.set(named.uid, named);
@@ -56,8 +56,9 @@ export async function findLost(
   for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: most })) {
     count += page.length;
     for (const asset of page.filter(isMeant)) found.set(asset.uid, asset);
-    if (since !== undefined && !page.some(({ created_at }) => isSince(created_at, since)))
-      return { assets: [...found.values()], isAll: true };
+    const isPast =
+      since !== undefined && !page.some(({ created_at }) => isSince(created_at, since));
+    if (isPast && count >= fewAssets) return { assets: [...found.values()], isAll: true };
   }
   return { assets: [...found.values()], isAll: since === undefined || count < most };
 }
@@ -89,7 +90,7 @@ export const creationUnknown = (path: string, { assets, isAll }: Found, id: stri
     exitCode: exitCodes.usage,
     reason: [
       'the answer to its creation was lost',
-      assets.length > 0 ? `found since: ${assets.map(({ uid }) => uid).join(', ')}` : undefined,
+      assets.length > 0 ? `found: ${assets.map(({ uid }) => uid).join(', ')}` : undefined,
       isAll ? undefined : 'more assets were made since than can be looked through',
     ]
       .filter(Boolean)

@@ -81,9 +81,13 @@ export const expired = (entry: Open, underlying: unknown) =>
 export const refusedSession = (entry: Open, underlying: unknown) =>
   gone(entry, 'session_refused', {
     reason: 'the service made it, and did not know it the first time it was used',
-    hint: `check the base URL and any proxy on the way, then run the same command again; mediactl uploads forget ${entry.id} gives that asset up`,
+    hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
     underlying,
   });
+
+/** Errors that `--yes` answers: whoever says so gets a new asset. */
+export const asksForNewAsset = ({ explanation }: MediactlError): boolean =>
+  ['creation_unknown', 'session_refused', 'session_unknown'].includes(explanation.code);
 
 /** The asset may hold the whole file, and nobody can tell. */
 export const maybeWhole = (entry: Open, underlying: unknown) =>

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,9 @@ const list = (url: string, environment = {}) =>
     clock: fastClock(),
     environment: { MEDIACTL_BASE_URL: url, ...environment },
   });
+
+/** Said last, in one line of JSON. */
+const errorIn = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
 
 describe('redirects', () => {
   it('of a read, within the origin, are followed with the key', async () => {
@@ -186,6 +189,28 @@ it('auth status tells a key that is refused from a service that does not answer'
   expect(await status(500)).toEqual([10, null]);
 });
 
+it('https to a port that speaks http is told in words', async () => {
+  let asked = 0;
+  const service = await listening(createServer(() => asked++));
+  const secure = service.replace('http:', 'https:');
+  const { code, stderr } = await list(secure);
+  expect([code, asked, errorIn(stderr)]).toEqual([
+    10,
+    0,
+    expect.objectContaining({
+      message: `no secure connection to ${secure}`,
+      cause: 'it does not speak https there',
+      hint: `if it speaks http: ${service} as the base URL`,
+    }),
+  ]);
+});
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe('proxies', () => {
   /** A proxy that takes every tunnel to one server, whatever host was asked for. */
   async function proxyTo(target: string) {
@@ -199,9 +224,7 @@ describe('proxies', () => {
       });
       for (const end of [onward, client]) end.on('error', () => onward.destroy());
     });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void proxy.close());
-    return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked };
+    return { url: await listening(proxy), asked };
   }
 
   it.each(['HTTP_PROXY', 'http_proxy'])('%s is honoured, NO_PROXY as well', async (variable) => {
@@ -213,6 +236,49 @@ describe('proxies', () => {
     const direct = await list(media, { [variable]: url, NO_PROXY: '.example.test' });
     expect(direct.code).toBe(10);
     expect(asked).toHaveLength(1);
+  });
+
+  it('one without a scheme speaks http, as curl has it', async () => {
+    const service = await listen((_request, response) => answer(response, 200, empty));
+    const { url, asked } = await proxyTo(service);
+    const bare = url.replace('http://', '');
+    expect((await list('http://media.example.test', { HTTP_PROXY: bare })).code).toBe(0);
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each(['socks5://user:secret@127.0.0.1:9', 'http://user:secret@[', 'secret:port'])(
+    'one that is none is said before anything is sent, without its password: %s',
+    async (proxy) => {
+      const { code, stderr } = await list('https://media.example.test', { HTTPS_PROXY: proxy });
+      expect([code, errorIn(stderr)]).toEqual([
+        2,
+        expect.objectContaining({
+          message: 'HTTPS_PROXY names no proxy that speaks http or https',
+          hint: 'HTTPS_PROXY=http://HOST:PORT',
+        }),
+      ]);
+      expect(stderr).not.toContain('secret');
+    },
+  );
+
+  it('one that refuses is told as one, and not asked again', async () => {
+    let asked = 0;
+    const proxy = createServer();
+    proxy.on('connect', (_request, client) => {
+      asked++;
+      client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    });
+    const url = await listening(proxy);
+    const { code, stderr } = await list('http://media.example.test', { HTTP_PROXY: url });
+    expect([code, asked, errorIn(stderr)]).toEqual([
+      10,
+      1,
+      expect.objectContaining({
+        message: 'the proxy does not let through to http://media.example.test',
+        cause: 'it answered 407',
+        hint: 'check HTTPS_PROXY and NO_PROXY',
+      }),
+    ]);
   });
 
   it('this machine’s own loopback is never asked of a proxy', async () => {

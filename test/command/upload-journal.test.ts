@@ -13,8 +13,10 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/errors.ts';
 import { fastClock } from '../support/clock.ts';
+import { FaultyService, type StoredAsset } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
 import { answering, type Fault } from '../support/interposer.ts';
+import { Random } from '../support/random.ts';
 import { startSandbox } from '../support/sandbox.ts';
 import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
 
@@ -133,6 +135,24 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect(world.entry().state).toBe('whole');
     const { record } = await world.upload();
     expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
+  });
+
+  it('what the service has lost since is sent again to the same asset', async () => {
+    const service = await FaultyService.start(new Random(0));
+    service.recover();
+    const run = (stdoutError?: 'ENOSPC') =>
+      world.cli.run(['upload', world.path, '--json'], {
+        environment: { ...world.environment(), MEDIACTL_BASE_URL: service.url },
+        ...(stdoutError && { stdoutError }),
+      });
+    expect((await run('ENOSPC')).code).toBe(1); // all is sent, and not told
+    const [[uid, asset]] = [...service.assets] as [[string, StoredAsset]];
+    asset.session.stored = asset.session.stored.subarray(0, 1000);
+    const { stdout, stderr } = await run();
+    expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: uid, verified: true });
+    expect(stderr).toContain('the service holds 1000 bytes of asset');
+    expect(service.bytesOf(uid)?.equals(world.bytes)).toBe(true);
+    expect(service.assets.size).toBe(1);
   });
 
   it('a reader that has left settles nothing either, quietly', async () => {

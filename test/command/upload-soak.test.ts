@@ -1,0 +1,171 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { exitCodes, MediactlError } from '../../src/errors.ts';
+import { Cli, type Ran } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { FaultyService } from '../support/faulty-service.ts';
+import { writeSome } from '../support/files.ts';
+import { Random } from '../support/random.ts';
+import { isNight } from '../support/soak.ts';
+
+const chunkBytes = 64 * 1024;
+const sizes = [1, 1000, chunkBytes, chunkBytes + 1, 3 * chunkBytes, 4 * chunkBytes + 17];
+/** The last of them go over a service on which nothing goes wrong any more. */
+const runs = 9;
+const faultyRuns = 6;
+
+type Item = { path: string; asset_uid: string | null; verified: boolean | null; error: unknown };
+
+/** One user, who gives the same command until it is done, on a bad day. */
+class Day {
+  readonly random: Random;
+  readonly cli = new Cli();
+  readonly clock = fastClock(1000);
+  readonly files = new Map<string, Buffer>();
+  readonly said: string[] = [];
+  /** What happened, in order. */
+  readonly diary: string[] = [];
+  key = 'mk_soak_first_key_0123456789';
+  service!: FaultyService;
+  isStdin = false;
+  args: string[] = [];
+  #interruption = new AbortController();
+  #requestsLeft = Number.POSITIVE_INFINITY;
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+  }
+
+  async begin(): Promise<void> {
+    const { random } = this;
+    this.service = await FaultyService.start(random, () => {
+      if (this.#requestsLeft-- === 0) this.#interrupt();
+    });
+    this.isStdin = random.chance(0.2);
+    const count = this.isStdin || random.chance(0.6) ? 1 : 2 + random.below(2);
+    for (let n = 0; n < count; n++) {
+      const path = join(this.cli.home, `rushes ${n}.bin`);
+      this.files.set(path, writeSome(path, random.pick(sizes), `${n} ${random.next()}`));
+    }
+    this.args = [
+      'upload',
+      ...(this.isStdin ? ['-', '--name', 'rushes 0.bin'] : this.files.keys()),
+      ...['--json', '--workspace', '00000000-0000-4000-8000-00000000000a'],
+      ...['--chunk-size', '64KiB', ...(random.chance(0.4) ? ['--wait'] : [])],
+    ];
+  }
+
+  #interrupt(): void {
+    this.diary.push('interrupted');
+    const { interrupted: exitCode } = exitCodes;
+    this.#interruption.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode }));
+  }
+
+  /** What else may come between: a clock, a key, a page, a full disk, Ctrl-C. */
+  #mishap(): { stdoutError?: 'ENOSPC' } {
+    const { random } = this;
+    this.#interruption = new AbortController();
+    this.#requestsLeft = Number.POSITIVE_INFINITY;
+    if (random.chance(0.2)) this.#requestsLeft = random.below(8);
+    if (random.chance(0.15)) {
+      this.diary.push('a day later');
+      this.clock.advance(25 * 60 * 60 * 1000);
+    }
+    if (random.chance(0.1)) {
+      this.diary.push('another key');
+      this.key = `mk_soak_key_${random.next()}`;
+    }
+    if (random.chance(0.1)) this.#damage();
+    if (!random.chance(0.1)) return {};
+    this.diary.push('stdout is full');
+    return { stdoutError: 'ENOSPC' };
+  }
+
+  #damage(): void {
+    const folder = join(this.cli.home, 'state/uploads');
+    try {
+      for (const name of readdirSync(folder).filter((each) => each.endsWith('.json'))) {
+        const text = readFileSync(join(folder, name), 'utf8');
+        writeFileSync(join(folder, name), text.slice(0, this.random.below(text.length)));
+        this.diary.push('a page is torn');
+      }
+    } catch {
+      // there is no journal yet
+    }
+  }
+
+  async run(isLast: boolean, last: Ran | undefined): Promise<Ran> {
+    const mishap = isLast ? this.#well() : this.#mishap();
+    const isAsked = last?.stderr.includes('--yes') === true;
+    const before = this.service.log.length;
+    const ran = await this.cli.run([...this.args, ...(isAsked ? ['--yes'] : [])], {
+      clock: this.clock,
+      environment: { MEDIACTL_API_KEY: this.key, MEDIACTL_BASE_URL: this.service.url },
+      ...(this.isStdin && { stdin: [...this.files.values()][0] as Buffer }),
+      signal: this.#interruption.signal,
+      ...mishap,
+    });
+    this.said.push(ran.stdout, ran.stderr);
+    this.diary.push(
+      ...this.service.log.slice(before),
+      `exit ${ran.code}: ${ran.stderr.slice(0, 800)}`,
+    );
+    return ran;
+  }
+
+  #well() {
+    this.service.recover();
+    this.#interruption = new AbortController();
+    this.#requestsLeft = Number.POSITIVE_INFINITY;
+    return {};
+  }
+
+  /** Nothing that was said may be wrong, and nothing hidden. */
+  check({ code, stdout, stderr }: Ran): void {
+    expect(stderr).not.toMatch(/unclassified|report it|TypeError/);
+    expect(stdout + stderr).not.toContain(this.key);
+    if (code !== 0) return;
+    const items: Item[] = JSON.parse(stdout);
+    expect(items.map(({ error }) => error)).toEqual([...this.files].map(() => null));
+    for (const [n, [path, bytes]] of [...this.files].entries()) {
+      const { asset_uid: uid, verified } = items[n] as Item;
+      const stored = this.service.bytesOf(uid as string);
+      // What was changed on the way, of which the checksum was lost too, is not called verified.
+      const isRight = stored?.equals(bytes) || (verified === null && this.service.isChanged(uid));
+      expect([basename(path), verified, isRight]).toEqual([basename(path), verified, true]);
+      expect(verified).not.toBe(false);
+    }
+  }
+
+  unnamed(): string[] {
+    const said = this.said.join('\n');
+    return [...this.service.assets.keys()].filter((uid) => !said.includes(uid));
+  }
+}
+
+/** Done, or to be done by a person: what there is of some file is another file (13). */
+function isFinal({ code, stderr }: Ran): boolean {
+  const { ok, integrity, partial } = exitCodes;
+  if (code !== partial) return code === ok || code === integrity;
+  const { details } = JSON.parse(stderr.trim().split('\n').at(-1) as string).error;
+  return details.every(({ exit_code }: { exit_code: number }) => exit_code === integrity);
+}
+
+it.each(Array.from({ length: isNight ? 400 : 40 }, (_, n) => n + 1))('seed %i', async (seed) => {
+  const day = new Day(seed);
+  await day.begin();
+  let ran: Ran | undefined;
+  try {
+    for (let n = 1; n <= runs && !(ran && isFinal(ran)); n++) {
+      ran = await day.run(n > faultyRuns, ran);
+      day.check(ran);
+    }
+    expect(ran && isFinal(ran)).toBe(true);
+    expect(day.unnamed()).toEqual([]);
+  } catch (error) {
+    throw new Error(
+      `${(error as Error).message}\n\n${day.args.join(' ')}\n${day.diary.join('\n')}`,
+    );
+  }
+});

@@ -1,0 +1,315 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { blake3 } from '@napi-rs/blake-hash';
+import { answer, listen } from './http-server.ts';
+import type { Random } from './random.ts';
+
+type Session = {
+  assetUid: string;
+  size: number;
+  stored: Buffer;
+  /** It is there for those who ask. */
+  isKnown: boolean;
+  /** What is stored is not what was sent. */
+  isChanged: boolean;
+};
+export type StoredAsset = { name: string; session: Session; createdAt: string };
+
+type Exchange = { request: IncomingMessage; response: ServerResponse; session: Session };
+/** What goes wrong with one request: it answers, or cuts the line, and may act before. */
+type Fault = (exchange: Exchange, service: FaultyService) => void | Promise<void>;
+
+const html = '<html><body><h1>Bad gateway</h1></body></html>';
+const asHtml = { 'content-type': 'text/html' };
+const cut: Fault = ({ request }) => void request.socket.destroy();
+const status =
+  (code: number, body: unknown = { error: { code: 'soak', message: 'of the soak' } }): Fault =>
+  ({ response }) =>
+    answer(response, code, body, code === 429 ? { 'retry-after': '2' } : {});
+const gateway: Fault = ({ response }) => answer(response, 502, html, asHtml);
+const offsetOf = ({ stored }: Session) => ({ 'upload-offset': String(stored.length) });
+
+/** Of every kind of request, what may go wrong with it. Each is what some service, gateway or line does. */
+const faults: Record<string, Record<string, Fault>> = {
+  create: {
+    'storage is away': status(503, 'storage is not configured'),
+    'cut before': cut,
+    'cut after': (exchange, service) => {
+      service.create(exchange.request);
+      return cut(exchange, service);
+    },
+    'gateway before': gateway,
+    'gateway after': (exchange, service) => {
+      service.create(exchange.request);
+      return gateway(exchange, service);
+    },
+    'a defect before': status(500),
+    'a defect after': ({ request, response }, service) => {
+      service.create(request);
+      answer(response, 500, { detail: 'a defect' });
+    },
+    'rate limit': status(429),
+    'key refused': status(401),
+    'header alone': ({ request, response }, service) => {
+      const { uid, session } = service.create(request);
+      answer(response, 201, { asset_uid: session.assetUid }, { location: service.path(uid) });
+    },
+    'no location': ({ request, response }, service) => {
+      answer(response, 201, { asset_uid: service.create(request).session.assetUid });
+    },
+    'forgotten at once': ({ request, response }, service) => {
+      const { uid, session } = service.create(request);
+      session.isKnown = false;
+      answer(response, 201, { asset_uid: session.assetUid }, { location: service.path(uid) });
+    },
+  },
+  look: {
+    cut,
+    gateway,
+    'a defect': status(500),
+    'rate limit': status(429),
+    'no offset': ({ response }) => answer(response, 200),
+    'offset that is none': ({ response }) => answer(response, 200, '', { 'upload-offset': '0x10' }),
+    'offset twice': ({ response, session }) => {
+      const { length } = session.stored;
+      answer(response, 200, '', { 'upload-offset': `${length}, ${length}` });
+    },
+    'not known for a moment': status(404),
+    'bytes are lost': ({ response, session }) => {
+      session.stored = session.stored.subarray(0, Math.floor(session.stored.length / 2));
+      answer(response, 200, undefined, offsetOf(session));
+    },
+  },
+  send: {
+    'cut before': cut,
+    'cut amid': async (exchange, service) => {
+      await service.take(exchange, 0.5);
+      return cut(exchange, service);
+    },
+    'cut after': async (exchange, service) => {
+      await service.take(exchange);
+      return cut(exchange, service);
+    },
+    'gateway after': async (exchange, service) => {
+      await service.take(exchange);
+      return gateway(exchange, service);
+    },
+    'a defect before': status(500),
+    'a defect after': async ({ response, ...exchange }, service) => {
+      await service.take({ response, ...exchange });
+      answer(response, 503, { error: 'busy' });
+    },
+    'locked by a dead line': status(423),
+    'too early': status(425),
+    'checksum of the part': status(460),
+    'rate limit': status(429),
+    'key refused': status(401),
+    'quota ends': status(402),
+    'another offset': ({ response, session }) => answer(response, 409, '', offsetOf(session)),
+    'forgotten before': ({ response, session }) => {
+      session.isKnown = false;
+      answer(response, 404, { error: {} });
+    },
+    'forgotten after': async (exchange, service) => {
+      await service.take(exchange);
+      exchange.session.isKnown = false;
+      return cut(exchange, service);
+    },
+    'no offset': async (exchange, service) => {
+      await service.take(exchange);
+      answer(exchange.response, 204);
+    },
+    'an offset of bytes that were never sent': async (exchange, service) => {
+      await service.take(exchange);
+      const { response, session } = exchange;
+      answer(response, 204, undefined, { 'upload-offset': String(session.size + 1) });
+    },
+    'no checksum': async (exchange, service) => {
+      await service.take(exchange);
+      answer(exchange.response, 204, undefined, offsetOf(exchange.session));
+    },
+    'a checksum that is none': async (exchange, service) => {
+      await service.take(exchange);
+      const { response, session } = exchange;
+      answer(response, 204, undefined, { ...offsetOf(session), 'x-checksum-blake3': 'pending' });
+    },
+    'a byte changed on the way': async (exchange, service) => {
+      await service.take(exchange, 1, true);
+      service.acknowledge(exchange);
+    },
+  },
+  list: {
+    cut,
+    gateway,
+    'a defect': status(500),
+    captive: (e) => answer(e.response, 200, html, asHtml),
+  },
+  get: {
+    cut,
+    gateway,
+    'a defect': status(500),
+    'rate limit': status(429),
+    'not known for a moment': status(404),
+  },
+};
+
+/**
+ * A service of the specification in memory, in which things go wrong by chance: so many of them, and
+ * then no more. What it stores is what was sent, unless a fault says otherwise.
+ */
+export class FaultyService {
+  readonly assets = new Map<string, StoredAsset>();
+  /** What went wrong, in order, for whoever reads a seed's failure. */
+  readonly log: string[] = [];
+  readonly random: Random;
+  readonly #sessions = new Map<string, Session>();
+  readonly #onRequest: () => void;
+  #faultsLeft: number;
+  #probability: number;
+  url = '';
+
+  private constructor(random: Random, onRequest: () => void) {
+    this.random = random;
+    this.#onRequest = onRequest;
+    this.#faultsLeft = random.below(10);
+    this.#probability = 0.1 + 0.5 * random.next();
+  }
+
+  static async start(random: Random, onRequest: () => void = () => {}): Promise<FaultyService> {
+    const service = new FaultyService(random, onRequest);
+    service.url = await listen((request, response) => service.#serve(request, response));
+    return service;
+  }
+
+  /** From now on everything goes well. */
+  recover(): void {
+    this.#faultsLeft = 0;
+  }
+
+  bytesOf(assetUid: string): Buffer | undefined {
+    return this.assets.get(assetUid)?.session.stored;
+  }
+
+  isChanged(assetUid: string | null): boolean {
+    return this.assets.get(assetUid ?? '')?.session.isChanged === true;
+  }
+
+  path(uid: string): string {
+    return `/api/external/v1/upload/${uid}/`;
+  }
+
+  create({ headers }: IncomingMessage): { uid: string; session: Session } {
+    const metadata = new Map(
+      String(headers['upload-metadata'])
+        .split(',')
+        .map((pair) => pair.split(' ') as [string, string]),
+    );
+    const name = Buffer.from(metadata.get('filename') ?? '', 'base64').toString();
+    const size = Number(headers['upload-length']);
+    const uid = randomUUID();
+    const session = {
+      assetUid: randomUUID(),
+      size,
+      stored: Buffer.alloc(0),
+      isKnown: true,
+      isChanged: false,
+    };
+    this.#sessions.set(uid, session);
+    this.assets.set(session.assetUid, { name, session, createdAt: new Date().toISOString() });
+    return { uid, session };
+  }
+
+  /** Stores that share of a part's bytes. */
+  async take({ request, session }: Exchange, share = 1, changed = false): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const sent = Buffer.concat(chunks);
+    if (Number(request.headers['upload-offset']) !== session.stored.length) return;
+    if (changed && sent[0] !== undefined) {
+      sent[0] ^= 1;
+      session.isChanged = true;
+    }
+    session.stored = Buffer.concat([
+      session.stored,
+      sent.subarray(0, Math.ceil(sent.length * share)),
+    ]);
+  }
+
+  acknowledge({ request, response, session }: Exchange): void {
+    const isStale = Number(request.headers['upload-offset']) > session.stored.length;
+    const isWhole = session.stored.length === session.size;
+    answer(response, isStale ? 409 : 204, undefined, {
+      ...offsetOf(session),
+      ...(isWhole && { 'x-checksum-blake3': blake3(session.stored).toString('hex') }),
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#onRequest();
+    const { method = '', url = '' } = request;
+    const [, kind, uid] = /\/api\/external\/v1\/(\w+)\/(?:([\w-]+)\/)?/.exec(url) ?? [];
+    const session = this.#sessions.get(uid ?? '');
+    const what =
+      kind === 'upload'
+        ? { POST: 'create', HEAD: 'look', PATCH: 'send' }[method]
+        : { assets: uid ? 'get' : 'list' }[kind ?? ''];
+    if (!what || (kind === 'upload' && method !== 'POST' && !session?.isKnown))
+      return answer(response, 404, { error: { message: 'no such thing' } });
+    const exchange = { request, response, session: session as Session };
+    const fault = this.#fault(what);
+    if (fault) return fault(exchange, this);
+    if (what === 'create') {
+      const made = this.create(request);
+      const location = this.path(made.uid);
+      const { assetUid, size } = made.session;
+      return answer(
+        response,
+        201,
+        { uid: made.uid, location, asset_uid: assetUid, total_size: size },
+        { location },
+      );
+    }
+    if (what === 'look')
+      return answer(response, 200, undefined, {
+        ...offsetOf(exchange.session),
+        'upload-length': String(exchange.session.size),
+      });
+    if (what === 'send') {
+      await this.take(exchange);
+      return this.acknowledge(exchange);
+    }
+    const records = [...this.assets.keys()].reverse().map((each) => this.#record(each));
+    if (what === 'list') {
+      const { searchParams } = new URL(url, this.url);
+      const offset = Number(searchParams.get('offset') ?? 0);
+      const limit = Number(searchParams.get('limit') ?? 20);
+      return answer(response, 200, {
+        items: records.slice(offset, offset + limit),
+        count: records.length,
+      });
+    }
+    const record = records.find((each) => each.uid === uid);
+    return record ? answer(response, 200, record) : answer(response, 404, { error: {} });
+  }
+
+  #record(uid: string) {
+    const { name, session, createdAt } = this.assets.get(uid) as StoredAsset;
+    const isWhole = session.stored.length === session.size;
+    return {
+      uid,
+      name,
+      type: 'document',
+      status: isWhole ? 'ready' : 'uploading',
+      size: session.size,
+      created_at: createdAt,
+    };
+  }
+
+  #fault(what: string): Fault | undefined {
+    if (this.#faultsLeft === 0 || !this.random.chance(this.#probability)) return undefined;
+    const [name, fault] = this.random.pick(Object.entries(faults[what] ?? {}));
+    this.#faultsLeft--;
+    this.log.push(`${what}: ${name}`);
+    return fault;
+  }
+}

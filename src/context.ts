@@ -140,7 +140,7 @@ export class Context {
 
   /** Holds a lock of this user under a name while the work goes on; others of this machine wait. */
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const { whileLocked } = await import('./lock.ts');
+    const { locked, whileLocked } = await import('./lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
     return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path) }, work);
   }
@@ -226,11 +226,3 @@ export class Context {
       this.terminal.warn(`${why}; waiting ${seconds} s`);
   }
 }
-
-const locked = (path: string) =>
-  new MediactlError('another mediactl process is at the same work', {
-    code: 'locked',
-    exitCode: exitCodes.unclassified,
-    reason: `it holds ${path}`,
-    hint: 'run it again once that one has ended',
-  });

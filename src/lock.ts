@@ -1,6 +1,7 @@
-import { open } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { makeFolder } from './folders.ts';
+import { open, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exitCodes, MediactlError } from './errors.ts';
+import { makeFolder, makeStateFolder } from './folders.ts';
 
 /** Held until it is released, or until its process ends in whatever way. */
 export type Lock = { release(): void };
@@ -67,3 +68,64 @@ async function lockWithin({ path, waitMs, busy }: Wanted): Promise<Lock> {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
+
+const ending = '.lock';
+/** They are taken and left within a millisecond. */
+const gateWaitMs = 10_000;
+
+/**
+ * Locks by name in a folder. A name's file is there while it is held, and after a kill until it is
+ * swept: it comes and goes under `FOLDER.lock`, which stays, so that nobody opens one that is about to
+ * be removed.
+ */
+export class NamedLocks {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /**
+   * @returns what lets go of it again; undefined where somebody else holds it, this process included
+   * @throws MediactlError `folder` where the folder cannot be made, `locked`; Error from the system
+   */
+  async take(name: string): Promise<(() => Promise<void>) | undefined> {
+    await makeStateFolder(this.#folder);
+    const path = join(this.#folder, `${name}${ending}`);
+    const lock = await this.#whileGateIsHeld(() => tryLock(path));
+    return (
+      lock &&
+      (() =>
+        this.#whileGateIsHeld(async () => {
+          await rm(path, { force: true });
+          lock.release();
+        }))
+    );
+  }
+
+  /** Takes every lock that a killed process left, and lets go of it once its own leftovers are removed. */
+  async sweep(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
+    const names = await readdir(this.#folder).catch(() => []); // there is no such folder yet
+    for (const file of names.filter((each) => each.endsWith(ending))) {
+      const name = file.slice(0, -ending.length);
+      const release = await this.take(name);
+      if (!release) continue;
+      await removeLeftovers(name);
+      await release();
+    }
+  }
+
+  #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {
+    const path = `${this.#folder}${ending}`;
+    return whileLocked({ path, waitMs: gateWaitMs, busy: () => locked(path) }, work);
+  }
+}
+
+/** Others hold a lock for longer than its work can take. */
+export const locked = (path: string) =>
+  new MediactlError('another mediactl process is at the same work', {
+    code: 'locked',
+    exitCode: exitCodes.unclassified,
+    reason: `it holds ${path}`,
+    hint: 'run it again once that one has ended',
+  });

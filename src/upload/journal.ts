@@ -3,11 +3,9 @@ import { type FileHandle, open, readdir, readFile, rename, rm, writeFile } from 
 import { join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
-import { tryLock, whileLocked } from '../lock.ts';
+import { NamedLocks } from '../lock.ts';
 import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './journal-entry.ts';
 
-/** Locks are taken and left within a millisecond. */
-const gateWaitMs = 10_000;
 /** A page is a few hundred bytes. */
 const largestPage = 1024 * 1024;
 
@@ -17,13 +15,13 @@ const largestPage = 1024 * 1024;
  */
 export class Journal {
   readonly directory: string;
-  readonly #gatePath: string;
+  readonly #locks: NamedLocks;
   readonly #pid: number;
 
   /** @param pid of this process, told to others that want the same upload */
   constructor(stateDir: string, pid: number) {
     this.directory = join(stateDir, 'uploads');
-    this.#gatePath = join(stateDir, 'uploads.lock');
+    this.#locks = new NamedLocks(this.directory);
     this.#pid = pid;
   }
 
@@ -48,7 +46,7 @@ export class Journal {
 
   /** Whole or not at all: a temporary file, fsync, rename, and fsync of the folder. */
   async write(entry: JournalEntry): Promise<void> {
-    await this.#makeDirectory();
+    await makeStateFolder(this.directory);
     const path = this.#path(entry.id);
     const temporary = `${path}.tmp`;
     try {
@@ -95,40 +93,22 @@ export class Journal {
    * @throws MediactlError `already_uploading` where another process has it
    */
   async lock(id: string): Promise<() => Promise<void>> {
-    await this.#makeDirectory();
-    const lockPath = join(this.directory, `${id}.lock`);
-    const pidPath = join(this.directory, `${id}.pid`);
-    return this.#whileGateIsHeld(async () => {
-      const lock = await tryLock(lockPath);
-      if (!lock) throw alreadyUploading(await readFile(pidPath, 'utf8').catch(() => ''));
-      await writeFile(pidPath, String(this.#pid), { mode: 0o600 });
-      return () =>
-        this.#whileGateIsHeld(async () => {
-          await rm(pidPath, { force: true });
-          await rm(lockPath, { force: true });
-          lock.release();
-        });
-    });
+    const pidPath = this.#pidPath(id);
+    const release = await this.#locks.take(id);
+    if (!release) throw alreadyUploading(await readFile(pidPath, 'utf8').catch(() => ''));
+    await writeFile(pidPath, String(this.#pid), { mode: 0o600 });
+    return async () => {
+      await rm(pidPath, { force: true });
+      await release();
+    };
   }
 
   /** Removes what killed processes left beside the pages. */
-  async sweep(): Promise<void> {
-    const left = await this.#ids('.lock');
-    for (const id of left) {
-      const release = await this.lock(id).catch((error) => {
-        if (error instanceof MediactlError) return undefined; // somebody has it
-        throw error;
-      });
-      if (!release) continue;
+  sweep(): Promise<void> {
+    return this.#locks.sweep(async (id) => {
       await rm(`${this.#path(id)}.tmp`, { force: true });
-      await release();
-    }
-  }
-
-  /** Lock files come and go under one that stays: nobody opens one that is about to be removed. */
-  #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {
-    const busy = () => alreadyUploading('');
-    return whileLocked({ path: this.#gatePath, waitMs: gateWaitMs, busy }, work);
+      await rm(this.#pidPath(id), { force: true });
+    });
   }
 
   async #ids(ending: string): Promise<string[]> {
@@ -141,8 +121,8 @@ export class Journal {
       .map((name) => name.slice(0, -ending.length));
   }
 
-  async #makeDirectory(): Promise<void> {
-    await makeStateFolder(this.directory);
+  #pidPath(id: string): string {
+    return join(this.directory, `${id}.pid`);
   }
 
   #path(id: string): string {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
-import { tryLock } from '../lock.ts';
+import { NamedLocks } from '../lock.ts';
 import { openChecksum } from './checksum.ts';
 
 /** All of stdin, on the disk. */
@@ -21,22 +21,20 @@ export type Spooled = {
  */
 export class Spool {
   readonly #directory: string;
+  readonly #locks: NamedLocks;
 
   constructor(stateDir: string) {
     this.#directory = join(stateDir, 'spool');
+    this.#locks = new NamedLocks(this.#directory);
   }
 
   /** @throws MediactlError `usage` for nothing at all, `spool` where it cannot be written */
   async take(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<Spooled> {
     await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
-    const path = join(directory, randomUUID());
-    const part = `${path}.part`;
-    const lock = await tryLock(`${path}.lock`);
-    const release = async () => {
-      await rm(`${path}.lock`, { force: true });
-      lock?.release();
-    };
+    const taken = randomUUID();
+    const part = join(directory, `${taken}.part`);
+    const release = await this.#locks.take(taken);
     try {
       const { sizeBytes, blake3 } = await written(part, input, signal);
       if (sizeBytes === 0)
@@ -46,13 +44,13 @@ export class Spool {
         if ((await stat(kept).catch(() => undefined))?.size === sizeBytes)
           await rm(part, { force: true });
         else await rename(part, kept);
-        await release();
+        await release?.();
         return kept;
       };
       return { sizeBytes, blake3, keepAs };
     } catch (error) {
       await rm(part, { force: true });
-      await release();
+      await release?.();
       throw error;
     }
   }
@@ -69,15 +67,7 @@ export class Spool {
 
   /** Removes what processes left that were killed while stdin still came. */
   async sweep(): Promise<void> {
-    for (const name of await readdir(this.#directory).catch(() => [])) {
-      if (!name.endsWith('.lock')) continue;
-      const lockPath = join(this.#directory, name);
-      const lock = await tryLock(lockPath);
-      if (!lock) continue;
-      await rm(lockPath.replace(/\.lock$/, '.part'), { force: true });
-      await rm(lockPath, { force: true });
-      lock.release();
-    }
+    await this.#locks.sweep((name) => rm(join(this.#directory, `${name}.part`), { force: true }));
   }
 }
 

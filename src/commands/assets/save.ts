@@ -4,8 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Downloaded, Expected, Sink } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { makeStateFolder } from '../../folders.ts';
-import { type Lock, tryLock } from '../../lock.ts';
+import { NamedLocks } from '../../lock.ts';
 import { bytes, printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Dress, type Result, type Row, record } from '../../terminal/result.ts';
@@ -74,7 +73,7 @@ async function besideThenThere(context: Context, media: Media, path: string): Pr
     await rm(part, { force: true });
     throw error;
   } finally {
-    release();
+    await release();
   }
 }
 
@@ -92,20 +91,20 @@ async function placeOf(path: string): Promise<string> {
  *
  * @throws MediactlError `already_downloading`
  */
-async function take({ stateDir }: Context, place: string): Promise<() => void> {
+async function take({ stateDir }: Context, place: string): Promise<() => Promise<void>> {
   const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
-  const folder = join(stateDir, 'downloads');
-  let lock: Lock | undefined;
+  const locks = new NamedLocks(join(stateDir, 'downloads'));
+  let release: (() => Promise<void>) | undefined;
   try {
-    await makeStateFolder(folder);
-    lock = await tryLock(join(folder, `${name}.lock`));
+    await locks.sweep();
+    release = await locks.take(name);
   } catch {
-    return () => {};
+    return async () => {};
   }
-  if (!lock) throw alreadyDownloading(place);
+  if (!release) throw alreadyDownloading(place);
   for (const each of await readdir(dirname(place)))
     if (isPartOf(each, basename(place))) await rm(join(dirname(place), each), { force: true });
-  return lock.release;
+  return release;
 }
 
 const isPartOf = (name: string, file: string) =>

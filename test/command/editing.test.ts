@@ -92,19 +92,6 @@ describe('assets rm', () => {
     }
   });
 
-  it('a service that passes over a filter is found out before anything is gone', async () => {
-    const service = await listen(({ method }, response) =>
-      answer(response, method === 'GET' ? 200 : 204, {
-        items: [{ uid: '00000000-0000-4000-8000-000000000001', status: 'ready', tags: ['kept'] }],
-        count: 1,
-      }),
-    );
-    const { code, stderr } = await cli.run(['assets', 'rm', '--tag', 'draft', '--yes'], {
-      environment: { MEDIACTL_BASE_URL: service },
-    });
-    expect([code, stderr]).toEqual([6, expect.stringContaining('passed over a filter')]);
-  });
-
   it('-w would promise what the API cannot keep', async () => {
     const [uid] = await make(1, 'elsewhere');
     for (const which of [[uid as string], ['--search', 'elsewhere']])

@@ -11,7 +11,7 @@ export function identifier(uid: unknown): string {
   const text = textIn(uid);
   if (text !== undefined && /^[A-Za-z0-9_-]{1,100}$/.test(text)) return text;
   throw unexpectedAnswer('the service names something by what is no uid', {
-    reason: `its uid is ${String(JSON.stringify(uid)).slice(0, 100)}`,
+    reason: uid === undefined ? 'it has none' : `its uid is ${JSON.stringify(uid).slice(0, 100)}`,
   });
 }
 

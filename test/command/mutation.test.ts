@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { exitCodes } from '../../src/errors.ts';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { asset, folder, key, workspace } from '../support/library.ts';
+import { Random } from '../support/random.ts';
+import { playables, playing, readers } from '../support/readers.ts';
+import { type Answers, record } from '../support/recording-server.ts';
+import { isNight } from '../support/soak.ts';
+
+const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+/** In the place of a value; `RAW…` is put into the JSON as it is. */
+const odd: unknown[] = [
+  ...[
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    '',
+    'x',
+    '\u001b[2J',
+    [],
+    {},
+    [null],
+    [false],
+    [{}],
+    { a: {} },
+  ],
+  ...['RAW1e999', 'RAW12345678901234567891', `RAW${deep(3000)}`, `RAW"${'x'.repeat(100_000)}"`],
+  ...['..', '../../admin', '-rf', '@last', 'javascript:alert(1)', asset.toUpperCase(), folder],
+];
+
+/** One value somewhere in it is another; `said` tells which. */
+function mutated(value: unknown, random: Random, said: (what: string) => void, path = ''): unknown {
+  const isBranch = value !== null && typeof value === 'object' && Object.keys(value).length > 0;
+  if (!isBranch || random.chance(0.15)) {
+    const other = random.pick(odd);
+    said(`${path || 'all'} = ${JSON.stringify(other).slice(0, 40)}`);
+    return other;
+  }
+  const entries = Object.entries(value as object);
+  const at = random.below(entries.length);
+  const name = entries[at]?.[0] as string;
+  if (random.chance(0.15)) {
+    said(`no ${path}.${name}`);
+    entries.splice(at, 1);
+  } else entries[at] = [name, mutated(entries[at]?.[1], random, said, `${path}.${name}`)];
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+}
+
+const rendered = (body: unknown) =>
+  JSON.stringify(body).replace(/"RAW((?:[^"\\]|\\.)*)"/g, (_whole, raw) => JSON.parse(`"${raw}"`));
+
+const runsPerCommand = isNight ? 25 : 2;
+const table = readers.flatMap((args, command) =>
+  Array.from({ length: runsPerCommand }, (_, n) => [args.join(' '), command * 100 + n] as const),
+);
+
+it.each(table)(
+  '%s (seed %i): an answer of other types ends in a class and words',
+  async (line, seed) => {
+    const random = new Random(seed);
+    const diary: string[] = [];
+    let untilMutation = random.below(4);
+    const well = playing(random.pick(playables));
+    const answers: Answers = (request) => {
+      const answer = well(request);
+      if (!answer || typeof answer.body !== 'object') return answer;
+      let body: unknown = answer.body;
+      if (untilMutation-- <= 0 && random.chance(0.7))
+        body = mutated(body, random, (what) =>
+          diary.push(`${request.method} ${request.path}: ${what}`),
+        );
+      const text = rendered(body);
+      return {
+        ...answer,
+        body: text,
+        headers: { ...answer.headers, 'content-type': 'application/json' },
+      };
+    };
+    const { url: baseUrl } = await record(answers);
+    const cli = new Cli({
+      ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
+      MEDIACTL_WORKSPACE: workspace,
+    });
+    writeFileSync(join(cli.home, 'file.txt'), 'four');
+    writeFileSync(join(cli.home, 'domains.txt'), 'news.example\n');
+    const { code, stdout, stderr } = await cli.run(line.split(' '), {
+      clock: fastClock(),
+      stdin: '',
+    });
+    const story = [line, ...diary, code, stderr.slice(0, 1000)].join('\n');
+    expect(Object.values(exitCodes), story).toContain(code);
+    expect(stderr, story).not.toMatch(
+      /unclassified|report it|TypeError|RangeError|is not a function|undefined|NaN|\[object/,
+    );
+    expect(stdout, story).not.toMatch(/\[object|undefined|NaN/);
+    expect(stderr, story).not.toContain('\u001b');
+    if (code !== 0) expect(stderr, story).not.toBe('');
+  },
+);

@@ -1,0 +1,77 @@
+import { asset, library } from './library.ts';
+import type { Answers } from './recording-server.ts';
+
+/** Commands that read every kind of answer, in the forms that read most of it. */
+export const readers: string[][] = [
+  ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) =>
+    `assets ${each}`.split(' '),
+  ),
+  ['assets', 'ls', '--folder', '/Campaigns'],
+  ['assets', 'get', asset],
+  ['assets', 'get', 'Quay'],
+  ['assets', 'get', asset, '--json'],
+  ['assets', 'update', asset, '--name', 'New', '--add-tag', 'a'],
+  ['assets', 'update', '--search', 'Quay', '--name', 'New', '--yes'],
+  ['assets', 'update', '--created-after', '2020-01-01', '--set-tags', 'a', '--yes'],
+  ['assets', 'rm', 'Quay', '--yes'],
+  ['assets', 'rm', '--folder', '/', '--yes'],
+  ['assets', 'player', asset],
+  ['assets', 'thumb', asset, '-o', 'thumb', '--yes'],
+  ['assets', 'download', asset, '-o', 'file', '--yes'],
+  ['assets', 'wait', asset, '--timeout', '1s'],
+  ['videos', 'ls'],
+  ['upload', 'file.txt', '--json'],
+  ['upload', 'file.txt', '--wait', '--folder', '/Campaigns/New', '--create-folders'],
+  ['workspaces', 'ls'],
+  ['workspaces', 'get', 'Main'],
+  ['folders', 'tree'],
+  ['folders', 'ls', '/'],
+  ['folders', 'create', '/New'],
+  ['folders', 'rename', '/Campaigns', 'Films'],
+  ['folders', 'mv', '/Campaigns', '/'],
+  ['folders', 'rm', '/Campaigns', '--yes'],
+  ['embed', 'show'],
+  ['embed', 'enable'],
+  ['embed', 'domains', 'ls'],
+  ['embed', 'domains', 'add', 'news.example'],
+  ['embed', 'domains', 'rm', 'old.example'],
+  ['embed', 'domains', 'sync', 'domains.txt', '--prune', '--yes'],
+  ['play', asset],
+  ['play', asset, '--json'],
+  ['play', asset, '--url'],
+  ['play', asset, '--info'],
+  ['play', asset, '--check'],
+  ['api', '/assets/', '--paginate'],
+  ['doctor'],
+  ['auth', 'status'],
+];
+
+const link = (name: string) => ({ url: `HERE/media/${name}`, expires_at: '2027-01-01T00:00:00Z' });
+/** What is played, of each type (§2 Playback info). */
+export const playables = [
+  {
+    ...{ type: 'video', blocked: false, hls_url: link('a.m3u8'), source_url: link('a.mp4') },
+    ...{ preview_sprites_url: link('s.vtt'), resume_position_seconds: 2 },
+    chapters: [{ title: 'One', start_time: 0 }],
+  },
+  {
+    ...{ type: 'audio', blocked: false, source: link('a.mp3'), waveform_url: 'HERE/media/w.json' },
+    subtitle_tracks: [{ url: 'HERE/media/a.vtt', language: 'en', label: 'English' }],
+  },
+  {
+    ...{ type: 'image', blocked: false },
+    variants: [{ url: 'HERE/media/t.jpg', width: 10, height: 10 }],
+  },
+  { type: 'document', blocked: false, url: 'HERE/media/a.pdf', thumbnails: [link('1.jpg')] },
+  { type: 'third_party', blocked: false, embed_url: 'HERE/media/embed' },
+];
+
+/** The small library, whose asset plays as one of those. */
+export function playing(playable: object): Answers {
+  const others = library();
+  return (request) => {
+    if (!request.path.endsWith('/playback/info/')) return others(request);
+    const text = JSON.stringify(playable).replaceAll('HERE', `http://${request.headers.host}`);
+    return { body: JSON.parse(text) };
+  };
+}

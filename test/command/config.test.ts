@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { globalOptions } from '../../src/commands/command.ts';
 import { sources } from '../../src/profiles/sources.ts';
 import { Cli } from '../support/cli.ts';
+import { record } from '../support/recording-server.ts';
 
 let cli: Cli;
 const configPath = () => join(cli.home, 'config/config.json');
@@ -89,6 +90,22 @@ describe('where a setting comes from', () => {
       expect(code).toBe(2);
     },
   );
+
+  it.each([
+    ['false', false],
+    ['0', false],
+    ['1', true],
+    ['http', true],
+  ])('MEDIACTL_DEBUG=%s: %s', async (value, isOn) => {
+    const { url } = await record(() => ({ body: { items: [], count: 0 } }));
+    const environment = {
+      MEDIACTL_DEBUG: value,
+      MEDIACTL_BASE_URL: url,
+      MEDIACTL_API_KEY: 'key-of-test',
+    };
+    const { stderr } = await cli.run(['assets', 'ls'], { environment });
+    expect(stderr.includes('debug: 1 requests')).toBe(isOn);
+  });
 
   it('MEDIACTL_YES=false is no', async () => {
     const environment = { MEDIACTL_YES: 'false' };

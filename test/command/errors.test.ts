@@ -267,13 +267,6 @@ describe('a service that cannot be talked to', () => {
     );
   });
 
-  it('no TLS where TLS was asked for', async () => {
-    const plain = await listen((_request, response) => answer(response, 200, {}));
-    const { code, stderr } = await cli.run(['assets', 'ls'], at(plain.replace('http:', 'https:')));
-    expect(code).toBe(10);
-    expect(stderr).toContain('error: no secure connection to https://127.0.0.1');
-  });
-
   it.each([['an object without items', { results: [] }]])('200 with %s', async (_what, body) => {
     const service = await listen((_request, response) =>
       answer(response, 200, JSON.stringify(body)),
@@ -297,6 +290,18 @@ it('errors come in many forms, and are all read (A13)', async () => {
       'bad; limit: too big',
     ],
     ['just text', 'just text'],
+    [{ error: { title: 'the words' } }, 'the words'],
+    [{ error: true, message: 'the words' }, 'the words'],
+    [{ errors: ['the words', { message: 'others' }] }, 'the words; others'],
+    [{ name: ['the words'] }, 'name: the words'],
+    [{ error: { message: { en: 'words' } } }, '{"error":{"message":{"en":"words"}}}'],
+    [{ error: 'ValidationError', message: 'the words' }, 'ValidationError; the words'],
+    [{ error: { message: 'bad', errors: { name: ['the words'] } } }, 'bad; name: the words'],
+    [
+      { error: { message: 'bad', details: { errors: [{ loc: ['name'], msg: 'the words' }] } } },
+      'bad; name: the words',
+    ],
+    [{ odd: { deep: 1 } }, '{"odd":{"deep":1}}'],
   ];
   for (const [body, cause] of bodies) {
     const service = await listen((_request, response) => answer(response, 422, body));

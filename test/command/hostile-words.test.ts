@@ -1,22 +1,20 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { key, workspace } from '../support/library.ts';
-import { playables, playing, readers } from '../support/readers.ts';
+import { commandOf, playables, playing, readers } from '../support/readers.ts';
 import { type Answers, record } from '../support/recording-server.ts';
 
 /** Rewrites a question, clears the screen, turns the reading direction, rings, and titles the window. */
 const hostile =
-  'x\rDelete /harmless? [y/N] \u001b[2K\u009b2J\u202e\u2066\u0007\u001b]0;t\u0007\u0000';
+  'x\rDelete /harmless? [y/N] \u001b[2J\u009b2K\u202e\u2066\u0007\u001b]0;t\u0007\u0000';
 /** What a terminal or a reader would act on; line ends are ours. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const acted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** What the spinner and the line editor write of their own. */
+/** What the bar, the spinner and the line editor write of their own. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-const ours = /\u001b\[\?(?:25|2026)[hl]|\u001b\[(?:\d+G|0J)|\r\n/g;
+const ours = /\u001b(?:\[\?(?:7|25|2026)[hl]|\[\d+G|\[0J|\[[012]K|[78])|\r\n/g;
 
 /** What must be as it is, for a command to come as far as a question. */
 const meant = /uid$|url$|^type$|status|_at$|token|^location$|etag|mime/;
@@ -56,10 +54,12 @@ describe.each([
         ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url, NO_COLOR: '1', TERM: 'xterm' },
         MEDIACTL_WORKSPACE: workspace,
       });
-      writeFileSync(join(cli.home, 'file.txt'), 'four');
-      writeFileSync(join(cli.home, 'domains.txt'), 'news.example\n');
       for (const tty of [true, false]) {
-        const ran = await cli.run(line.split(' '), { tty, clock: fastClock(), stdin: 'n\n' });
+        const ran = await cli.run(commandOf(line, cli.home), {
+          tty,
+          clock: fastClock(),
+          stdin: 'n\n',
+        });
         expect(ran.stderr.replace(ours, '\n')).not.toMatch(acted);
         // Into a pipe the words go as they are.
         if (tty) expect(ran.stdout).not.toMatch(acted);

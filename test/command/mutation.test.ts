@@ -1,12 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { asset, folder, key, workspace } from '../support/library.ts';
 import { Random } from '../support/random.ts';
-import { playables, playing, readers } from '../support/readers.ts';
+import { commandOf, playables, playing, readers } from '../support/readers.ts';
 import { type Answers, record } from '../support/recording-server.ts';
 import { isNight } from '../support/soak.ts';
 
@@ -87,9 +85,7 @@ it.each(table)(
       ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: baseUrl, NO_COLOR: '1' },
       MEDIACTL_WORKSPACE: workspace,
     });
-    writeFileSync(join(cli.home, 'file.txt'), 'four');
-    writeFileSync(join(cli.home, 'domains.txt'), 'news.example\n');
-    const { code, stdout, stderr } = await cli.run(line.split(' '), {
+    const { code, stdout, stderr } = await cli.run(commandOf(line, cli.home), {
       clock: fastClock(),
       stdin: '',
     });

@@ -253,6 +253,25 @@ describe('checks of a write', () => {
 
 describe('a 422 that names the field it misses', () => {
   it.each([
+    [{ error: { code: 'validation_error', message: 'Field required' } }],
+    [{ error: { code: 'x', message: 'Field required', details: { reason: 'y', limit: 3 } } }],
+    [{ code: 'required', message: 'Field required' }],
+  ])('%j names none: no hint that would teach a wrong name', async (body) => {
+    const { cli, kept } = await against(({ method }) =>
+      method === 'GET' ? { body: { enabled: true, domains: [] } } : { status: 422, body },
+    );
+    for (const args of [
+      ['embed', 'domains', 'add', 'a.example'],
+      ['embed', 'disable'],
+    ]) {
+      const { code, stderr } = await cli.run(args);
+      expect([code, stderr]).toEqual([6, expect.stringContaining('Field required')]);
+      expect(stderr).not.toContain('config set');
+    }
+    expect(kept()).toEqual({});
+  });
+
+  it.each([
     [{ detail: [{ loc: ['body', 'payload', 'fqdn'], msg: 'Field required' }] }],
     [{ error: { message: 'invalid', details: { fqdn: ['This field is required.'] } } }],
   ])('%j: the hint is the override', async (body) => {
@@ -354,8 +373,25 @@ describe('A01: the page envelope', () => {
     expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
   });
 
+  it.each([
+    ['the length of the page', (length: number) => length],
+    ['too few', () => 120],
+    ['too many', () => 1000],
+    ['none', () => 0],
+  ])('a count that is %s: all are listed all the same', async (_what, count) => {
+    const { cli } = await against(({ query }) => {
+      const there = page(query);
+      return { body: { items: there, count: count(there.length) } };
+    });
+    expect(await cli.json(['assets', 'ls', '--all'])).toEqual(items);
+    expect(
+      (await cli.run(['assets', 'ls', '--limit', '150', '-q'])).stdout.trim().split('\n'),
+    ).toHaveLength(150);
+    expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');
+  });
+
   it('--count without a total says so, and names.page_total mends it', async () => {
-    const { cli } = await against(() => ({ body: { items: [], n: 250 } }));
+    const { cli } = await against(({ query }) => ({ body: { items: page(query), n: 250 } }));
     expect((await cli.run(['assets', 'ls', '--count'])).code).toBe(1);
     await cli.run(['config', 'set', 'names.page_total', 'n']);
     expect((await cli.run(['assets', 'ls', '--count'])).stdout).toBe('250\n');

@@ -151,6 +151,46 @@ describe('--size', () => {
     expect((await plain('--size', size, '--url')).stdout).toBe(`HERE/media/${name}.jpg\n`);
   });
 
+  it.each<[string, object[], string]>([
+    ['widths alone', [{ width: 150 }, { width: 6000 }, { width: 900 }], '1'],
+    ['texts', [{ width: '150' }, { width: '6000' }], '1'],
+    ['one number', [{ size: 150 }, { size: 1000 }], '1'],
+    [
+      'a record',
+      [{ size: { width: 150, height: 100 } }, { size: { width: 900, height: 600 } }],
+      '1',
+    ],
+  ])(
+    'sizes that are told by %s: the largest is taken, and for little room a smaller one',
+    async (_by, told, largest) => {
+      const { plain } = await playing({
+        type: 'image',
+        variants: told.map((each, n) => ({ ...each, url: `HERE/media/${n}.jpg` })),
+      });
+      expect((await plain('--url')).stdout).toBe(`HERE/media/${largest}.jpg\n`);
+      expect((await plain('--size', '100x60', '--url')).stdout).toBe('HERE/media/0.jpg\n');
+    },
+  );
+
+  it('names have an order, if no size', async () => {
+    const names = ['small', 'original', 'medium'];
+    const { plain } = await playing({
+      type: 'image',
+      variants: names.map((name) => ({ name, url: `HERE/media/${name}.jpg` })),
+    });
+    expect((await plain('--url')).stdout).toBe('HERE/media/original.jpg\n');
+  });
+
+  it('sizes that are not told: none is chosen, and that is said', async () => {
+    const { run } = await playing({
+      type: 'image',
+      variants: [{ url: 'HERE/media/a.jpg' }, { url: 'HERE/media/b.jpg' }],
+    });
+    const { code, stdout, stderr } = await run('--size', '640', '--url');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('the service does not tell how large the images');
+  });
+
   it('of what is no image: exit 12; what is no size: exit 2', async () => {
     const { run } = await playing({ type: 'document', url: 'HERE/media/d.pdf' });
     expect((await run('--size', '640x360')).code).toBe(12);
@@ -245,6 +285,27 @@ describe('players', () => {
     expect(page).not.toMatch(new RegExp(`${key}|${token}`));
     expect(page).not.toContain('A </script> name');
   });
+});
+
+it('one URL that is none, and relative ones, leave the others', async () => {
+  const { plain, run } = await playing({
+    type: 'video',
+    hls_url: { url: 'not a url' },
+    source_url: { url: '/media/f.mp4' },
+  });
+  expect((await plain('--url')).stdout).toBe('HERE/media/f.mp4\n');
+  expect((await run('--source', 'hls', '--url')).code).toBe(12);
+});
+
+it('a playback token that the service does not accept is no matter of the key', async () => {
+  const { url } = await record(() => ({ status: 401, body: { error: { message: 'expired' } } }));
+  const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
+  const args = ['play', '--asset', uid, '--token-file', '-', '--url', '--json'];
+  const { code, stderr } = await cli.run(args, { environment, stdin: token });
+  const { error } = JSON.parse(stderr);
+  expect([code, error.code]).toEqual([4, 'token_expired']);
+  expect(error.hint).toContain('assets player');
+  expect(stderr).not.toContain('auth login');
 });
 
 it.each([['javascript:alert(1)'], ['file:///etc/passwd'], ['--script=/tmp/x.lua'], ['not a url']])(

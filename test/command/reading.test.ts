@@ -112,6 +112,7 @@ describe('assets ls', () => {
     [['--created-after', '2026-02-30'], '--created-after: there is no day 2026-02-30'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--json', '--jsonl'], '--json and --jsonl exclude each other'],
+    [['--all', '--limit', '1'], '--all and --limit exclude each other'],
   ])('%j is a usage error', async (args, problem) => {
     const { code, stdout, stderr } = await run(['assets', 'ls', ...args]);
     expect([code, stdout]).toEqual([2, '']);

@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { asset, library } from './library.ts';
 import type { Answers } from './recording-server.ts';
 
-/** Commands that read every kind of answer, in the forms that read most of it. */
+/** Commands that read every kind of answer, in the forms that read most of it. Files are in HOME. */
 export const readers: string[][] = [
   ...['ls', 'ls --json', 'ls --count', 'ls --csv', 'ls --all --jsonl'].map((each) =>
     `assets ${each}`.split(' '),
@@ -16,12 +18,12 @@ export const readers: string[][] = [
   ['assets', 'rm', 'Quay', '--yes'],
   ['assets', 'rm', '--folder', '/', '--yes'],
   ['assets', 'player', asset],
-  ['assets', 'thumb', asset, '-o', 'thumb', '--yes'],
-  ['assets', 'download', asset, '-o', 'file', '--yes'],
+  ['assets', 'thumb', asset, '-o', 'HOME/thumb', '--yes'],
+  ['assets', 'download', asset, '-o', 'HOME/file', '--yes'],
   ['assets', 'wait', asset, '--timeout', '1s'],
   ['videos', 'ls'],
-  ['upload', 'file.txt', '--json'],
-  ['upload', 'file.txt', '--wait', '--folder', '/Campaigns/New', '--create-folders'],
+  ['upload', 'HOME/file.txt', '--json'],
+  ['upload', 'HOME/file.txt', '--wait', '--folder', '/Campaigns/New', '--create-folders'],
   ['workspaces', 'ls'],
   ['workspaces', 'get', 'Main'],
   ['folders', 'tree'],
@@ -35,7 +37,7 @@ export const readers: string[][] = [
   ['embed', 'domains', 'ls'],
   ['embed', 'domains', 'add', 'news.example'],
   ['embed', 'domains', 'rm', 'old.example'],
-  ['embed', 'domains', 'sync', 'domains.txt', '--prune', '--yes'],
+  ['embed', 'domains', 'sync', 'HOME/domains.txt', '--prune', '--yes'],
   ['play', asset],
   ['play', asset, '--json'],
   ['play', asset, '--url'],
@@ -65,6 +67,13 @@ export const playables = [
   { type: 'document', blocked: false, url: 'HERE/media/a.pdf', thumbnails: [link('1.jpg')] },
   { type: 'third_party', blocked: false, embed_url: 'HERE/media/embed' },
 ];
+
+/** The command of one of them, in a home with the files that it reads. */
+export function commandOf(line: string, home: string): string[] {
+  writeFileSync(join(home, 'file.txt'), 'four');
+  writeFileSync(join(home, 'domains.txt'), 'news.example\n');
+  return line.replaceAll('HOME', home).split(' ');
+}
 
 /** The small library, whose asset plays as one of those. */
 export function playing(playable: object): Answers {

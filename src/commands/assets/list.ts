@@ -52,8 +52,8 @@ export function list(command: Command, run: Run, collection: Collection): void {
 }
 
 /**
- * The total that the service tells, if nothing comes after it: some count the page alone, or stop
- * counting. Then all are counted.
+ * The total that the service tells, if the last one is where it says: some count the page alone, or
+ * stop counting. Then all are counted.
  */
 async function countOf(
   context: Context,
@@ -61,9 +61,11 @@ async function countOf(
   filters: AssetFilters,
 ): Promise<number> {
   const { [collection]: assets } = await context.api();
-  const total = totalOf(await assets.page(filters, 1, 0), (await context.account()).names);
+  const first = await assets.page(filters, 1, 0);
+  const total = totalOf(first, (await context.account()).names);
   if (total === undefined) throw noTotal();
-  if (total === 0 || itemsOf(await assets.page(filters, 1, total)).length === 0) return total;
+  const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
+  if (itemsOf(last).length === Math.min(total, 1)) return total;
   let count = 0;
   for await (const page of assets.list(filters, {})) count += page.length;
   return count;

@@ -1,0 +1,91 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { key, workspace } from '../support/library.ts';
+import { type Answers, record } from '../support/recording-server.ts';
+
+/* Lists and records of services that write values in another way than the specification's examples. */
+
+const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
+const compact = uid.replaceAll('-', '');
+
+async function against(answers: Answers) {
+  const { url, requests } = await record(answers);
+  const cli = new Cli({
+    ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspace },
+    NO_COLOR: '1',
+  });
+  return { cli, requests };
+}
+
+/** A library of that one asset. */
+const one =
+  (item: Record<string, unknown>): Answers =>
+  ({ path, method }) =>
+    method === 'DELETE'
+      ? { status: 204 }
+      : path.includes(String(item.uid))
+        ? { body: item }
+        : { body: { items: [item], count: 1 } };
+
+it('numbers that no double holds come through as the service sent them', async () => {
+  const text = `{"uid":"${uid}","size":12345678901234567891,"exact":9007199254740993,"ratio":1.5}`;
+  const headers = { 'content-type': 'application/json' };
+  const { cli } = await against(({ path }) => ({
+    body: path.includes(uid) ? text : `{"items":[${text}],"count":1}`,
+    headers,
+  }));
+  expect((await cli.run(['assets', 'get', uid, '--json'])).stdout.trim()).toBe(text);
+  expect((await cli.run(['assets', 'ls', '--jsonl'])).stdout.trim()).toBe(text);
+  expect((await cli.run(['assets', 'ls', '--fields', 'size,exact', '--tsv'])).stdout).toBe(
+    'size\texact\n12345678901234567891\t9007199254740993\n',
+  );
+});
+
+describe('durations', () => {
+  it.each([
+    [12.5, '12.5', '13s'],
+    ['12.500', '12.500', '13s'],
+    ['P0DT00H00M12.5S', 'P0DT00H00M12.5S', 'P0DT00H00M12.5S'],
+    ['about a minute', 'about a minute', 'about a minute'],
+    [null, '', undefined],
+  ])('%j', async (duration, piped, shown) => {
+    const { cli } = await against(
+      one({ uid, name: 'clip', type: 'video', status: 'ready', duration }),
+    );
+    const columns = (await cli.run(['assets', 'ls'])).stdout.replace('\n', '').split('\t');
+    expect(columns[4]).toBe(piped);
+    const { stdout } = await cli.run(['assets', 'ls'], { tty: true, columns: 150 });
+    expect(stdout.split('\n')[1]?.split(/ {2,}/)[4]).toBe(shown);
+  });
+});
+
+describe('ids without dashes', () => {
+  it('are taken as they are listed', async () => {
+    const { cli, requests } = await against(one({ uid: compact, name: 'clip', status: 'ready' }));
+    expect((await cli.run(['assets', 'ls', '-q'])).stdout).toBe(`${compact}\n`);
+    expect((await cli.json(['assets', 'get', compact])).uid).toBe(compact);
+    expect((await cli.run(['assets', 'rm', compact, '--yes'])).code).toBe(0);
+    expect(requests.at(-1)).toMatchObject({
+      method: 'DELETE',
+      path: `/api/external/v1/assets/${compact}/`,
+    });
+  });
+
+  it('@last too', async () => {
+    const others = one({ uid: compact, name: 'clip', status: 'ready' });
+    const location = '/api/external/v1/upload/s/';
+    const { cli } = await against((request) => {
+      const { method, path } = request;
+      if (method === 'POST')
+        return { status: 201, body: { asset_uid: compact, location }, headers: { location } };
+      return path === location
+        ? { status: 204, headers: { 'upload-offset': '4' } }
+        : others(request);
+    });
+    writeFileSync(join(cli.home, 'f.txt'), 'four');
+    await cli.json(['upload', join(cli.home, 'f.txt')]);
+    expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(compact);
+  });
+});

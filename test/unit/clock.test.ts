@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+
+it('sleeps for longer than a timer of Node holds, and ends when it is told to', async () => {
+  const stop = new AbortController();
+  const slept = systemClock.sleep(2 ** 31 + 1000, stop.signal).then(
+    () => 'over',
+    (reason) => reason,
+  );
+  const after = new Promise((resolve) => setTimeout(resolve, 50, 'still asleep'));
+  expect(await Promise.race([slept, after])).toBe('still asleep');
+  stop.abort('stopped');
+  expect(await slept).toBe('stopped');
+});

@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { blake3 } from '@napi-rs/blake-hash';
+import { expect, it, onTestFinished } from 'vitest';
+import { openChecksum } from '../../src/upload/checksum.ts';
+import { PrefixDigest } from '../../src/upload/prefix-digest.ts';
+import { FileSource } from '../../src/upload/source.ts';
+import { writeSome } from '../support/files.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const size = 3 * 1024 * 1024 + 17;
+
+async function begun() {
+  const path = join(temporaryFolder(), 'file.bin');
+  const bytes = writeSome(path, size);
+  const source = await FileSource.open(path);
+  onTestFinished(() => source.close());
+  return { bytes, digest: new PrefixDigest(source, await openChecksum()) };
+}
+
+const whole = (bytes: Buffer) => ({ offset: bytes.length, blake3: blake3(bytes).toString('hex') });
+
+it('takes each byte once, whatever is sent twice', async () => {
+  const { bytes, digest } = await begun();
+  digest.take(0, bytes.subarray(0, 1000));
+  digest.take(500, bytes.subarray(500, 2000));
+  digest.take(0, bytes.subarray(0, 100));
+  await digest.catchUp(size);
+  expect(digest.current()).toEqual(whole(bytes));
+});
+
+it('what an aborted request had read ahead may arrive while it catches up from disk', async () => {
+  const { bytes, digest } = await begun();
+  const caughtUp = digest.catchUp(size);
+  for (let at = 0; at < size; at += 100_000) {
+    if (at <= digest.current().offset) digest.take(at, bytes.subarray(at, at + 150_000));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await caughtUp;
+  expect(digest.current()).toEqual(whole(bytes));
+});
+
+it('bytes with a gap before them are a defect of ours', async () => {
+  const { bytes, digest } = await begun();
+  expect(() => digest.take(10, bytes.subarray(10, 20))).toThrow('cannot take bytes at 10');
+});

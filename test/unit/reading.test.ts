@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ExactNumber,
+  fieldsIn,
+  listIn,
+  numberIn,
+  textIn,
+  timeIn,
+  toJson,
+} from '../../src/wire/reading.ts';
+import { isSameUid, isUid } from '../../src/wire/uid.ts';
+
+describe('what a service sent, as what was expected, or as nothing', () => {
+  it.each([
+    ['a text', 'a text'],
+    ['', ''],
+    [12.5, '12.5'],
+    [true, 'true'],
+    [new ExactNumber('12345678901234567891'), '12345678901234567891'],
+    [null, undefined],
+    [['a'], undefined],
+    [{ a: 1 }, undefined],
+  ])('textIn(%j)', (value, text) => expect(textIn(value)).toBe(text));
+
+  it.each([
+    [12.5, 12.5],
+    ['12.500', 12.5],
+    ['-3', -3],
+    ['', undefined],
+    ['0x10', undefined],
+    ['1e3', undefined],
+    ['12 s', undefined],
+    [Number.POSITIVE_INFINITY, undefined],
+    [true, undefined],
+    [null, undefined],
+  ])('numberIn(%j)', (value, number) => expect(numberIn(value)).toBe(number));
+
+  it.each([
+    ['2026-03-01T11:00:00Z', 1772362800000],
+    ['2026-03-01T12:00:00.000+01:00', 1772362800000],
+    [1772362800, 1772362800000],
+    [-1, -1000],
+    ['some day', undefined],
+    [9e15, undefined],
+    [{}, undefined],
+  ])('timeIn(%j)', (value, time) => expect(timeIn(value)).toBe(time));
+
+  it('the rest is empty', () => {
+    for (const value of [null, 'text', 1, true, undefined]) {
+      expect(listIn(value)).toEqual([]);
+      expect(fieldsIn(value)).toEqual({});
+    }
+    expect(fieldsIn([1])).toEqual({});
+    expect(fieldsIn(new ExactNumber('1'))).toEqual({});
+  });
+});
+
+it('an exact number is written as it came, wherever it stands', () => {
+  const digits = '12345678901234567891';
+  const value = { size: new ExactNumber(digits), texts: [`"${digits}"`, new ExactNumber('1.0')] };
+  expect(toJson(value)).toBe(`{"size":${digits},"texts":["\\"${digits}\\"",1.0]}`);
+});
+
+it('a uid is one in either case, with or without dashes', () => {
+  const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
+  for (const other of [uid.toUpperCase(), uid.replaceAll('-', '')]) {
+    expect(isUid(other)).toBe(true);
+    expect(isSameUid(uid, other)).toBe(true);
+  }
+  for (const none of ['', uid.slice(1), uid.replace('-', ''), `${uid}0`, 'Quay'])
+    expect(isUid(none)).toBe(false);
+});

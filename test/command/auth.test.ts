@@ -88,6 +88,36 @@ describe('auth login', () => {
   });
 });
 
+describe('auth login of a profile that is there', () => {
+  it('with another service: its workspace and names are that of the old one', async () => {
+    const other = await startSandbox();
+    try {
+      await login('--profile', 'main', '--workspace', sandbox.workspace);
+      await cli.run(['config', 'set', 'names.page_total', 'n']);
+      const args = ['auth', 'login', '--profile', 'main', '--base-url', other.url, '--with-key'];
+      for (const more of [[], ['--no-check']]) {
+        const { code, stderr } = await cli.run([...args, ...more], { stdin: other.key });
+        expect([code, stderr]).toEqual([0, expect.any(String)]);
+        const { main } = JSON.parse(readFileSync(config, 'utf8')).profiles;
+        expect([undefined, other.workspace]).toContain(main.workspace);
+        expect(main.names ?? {}).toEqual({});
+      }
+    } finally {
+      await other.end();
+    }
+  });
+
+  it('with the same one and another key: what was chosen stays', async () => {
+    await login('--profile', 'main', '--workspace', sandbox.workspace);
+    await cli.run(['config', 'set', 'names.page_total', 'n']);
+    await login('--profile', 'main');
+    expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main).toMatchObject({
+      workspace: sandbox.workspace,
+      names: { page_total: 'n' },
+    });
+  });
+});
+
 describe('several profiles', () => {
   beforeEach(async () => {
     await login('--profile', 'one');

@@ -111,6 +111,16 @@ describe('assets rm', () => {
     expect([code, paths]).toEqual([10, []]);
   });
 
+  it('who answers no is told that nothing was changed, which is no error', async () => {
+    const [uid] = await make(1, 'declined');
+    for (const stdin of ['n\n', '\n', 'maybe\n']) {
+      const { code, stderr } = await cli.run(['assets', 'rm', uid as string], { tty: true, stdin });
+      expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([130, 'nothing was changed']);
+      expect(stderr).not.toContain('error');
+    }
+    expect(await count('declined')).toBe(1);
+  });
+
   it('neither ids nor filters: exit 2; everything would match', async () => {
     expect((await cli.run(['assets', 'rm', '--yes'])).code).toBe(2);
     expect((await cli.run(['assets', 'rm', 'x', '--search', 'y', '--yes'])).code).toBe(2);

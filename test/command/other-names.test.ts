@@ -201,6 +201,20 @@ describe('embed domains that are spelled otherwise', () => {
     ]);
   });
 
+  it('one change that fails is that failure, whatever the re-read says', async () => {
+    let reads = 0;
+    const { cli } = await against(({ method }) =>
+      method !== 'GET'
+        ? { status: 422, body: { error: { message: 'no such host' } } }
+        : reads++ === 0
+          ? { body: { enabled: true, domains: [] } }
+          : { status: 404, body: {} },
+    );
+    const { code, stderr } = await cli.run(['embed', 'domains', 'add', 'a.example']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('no such host')]);
+    expect(stderr).not.toMatch(/of 1 changes/);
+  });
+
   it('a re-read that fails hides nothing of what was done', async () => {
     let reads = 0;
     const { cli } = await against(({ method }) => {

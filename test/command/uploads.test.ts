@@ -80,6 +80,15 @@ describe('uploads', () => {
     expect((await cli.run(['uploads', 'resume'])).code).toBe(2);
   });
 
+  it('forget --all names each, and leaves the assets', async () => {
+    await interrupt();
+    const [{ id }] = await cli.json(['uploads', 'ls']);
+    const { stdout, code } = await cli.run(['uploads', 'forget', '--all', '--yes', '-q']);
+    expect([code, stdout]).toEqual([0, `${id}\n`]);
+    expect(await cli.json(['uploads', 'ls'])).toEqual([]);
+    expect((await cli.run(['uploads', 'forget', '--all', '--expired'])).code).toBe(2);
+  });
+
   it('what came from stdin stays until it is uploaded, or forgotten', async () => {
     const spool = join(cli.home, 'state/spool');
     const bytes = Buffer.alloc(3000, 'piped');
@@ -96,6 +105,26 @@ describe('uploads', () => {
 });
 
 describe('several files', () => {
+  it.each([
+    ['a key that is refused', 401],
+    ['a scope that is missing', 403],
+    ['credits that are used up', 402],
+  ])('%s ends the run with the first one: the others are not tried', async (_what, status) => {
+    const files = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => join(cli.home, `${n}.bin`));
+    for (const each of files) writeSome(each, 10);
+    const line = await Interposer.before(sandbox.url, () => answering(status, { error: {} }));
+    const { code, stdout } = await cli.run(['upload', ...files, '--json'], {
+      environment: { MEDIACTL_BASE_URL: line.url },
+    });
+    // As many as are under way at once.
+    expect(line.seen.length).toBeLessThanOrEqual(2);
+    expect(code).toBe(11);
+    const errors = JSON.parse(stdout).map(
+      ({ error }: { error: { message: string } }) => error.message,
+    );
+    expect(errors.slice(2)).toEqual(Array(6).fill('not tried'));
+  });
+
   it('one bad file fails itself alone: the others go on, each is named, exit 11', async () => {
     const good = join(cli.home, 'good.bin');
     writeSome(good, 10);

@@ -45,17 +45,17 @@ export async function changeDomains(
   }
   const done = (change: DomainRecord['change']) =>
     records.filter((each) => each.change === change).map(({ domain }) => domain);
-  await embeds.check(workspace, done('added'), done('removed')).catch((thrown) => {
-    failures.push(asMediactlError(thrown));
-  });
-  const [only, ...more] = failures;
-  return {
-    result: domainResult(records, 'nothing to change'),
-    failure:
-      more.length === 0 && steps.length <= 1
-        ? only
-        : only && someFailed(`${failures.length} of ${steps.length} changes failed`, failures),
-  };
+  const unseen = await embeds
+    .check(workspace, done('added'), done('removed'))
+    .then(() => undefined, asMediactlError);
+  const result = domainResult(records, 'nothing to change');
+  if (steps.length <= 1) return { result, failure: failures[0] ?? unseen };
+  const all = unseen ? [...failures, unseen] : failures;
+  const problem =
+    failures.length > 0
+      ? `${failures.length} of ${steps.length} changes failed`
+      : 'the changes could not be confirmed';
+  return { result, failure: all.length > 0 ? someFailed(problem, all) : undefined };
 }
 
 const notTried = () =>

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../support/http-server.ts';
 import { answering, Interposer } from '../support/interposer.ts';
+import { hasPty, Pty, quoted } from '../support/pty.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { bin, mediactl, start } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -25,28 +25,16 @@ const environment = (home: string, more = {}) => ({
   ...more,
 });
 
-/** util-linux's script(1) gives a process a real terminal. */
-const hasScript = spawnSync('script', ['--version']).status === 0;
-if (!hasScript) process.stderr.write('SKIPPED: no script(1) here to make a terminal with\n');
-
-const quoted = (words: string[]) => words.map((word) => `'${word}'`).join(' ');
-
-describe.runIf(hasScript)('on a real terminal', () => {
+describe.skipIf(!hasPty)('on a real terminal', () => {
   it('auth login asks for the key and does not show it', async () => {
-    const home = temporaryFolder();
-    const command = quoted([process.execPath, bin, 'auth', 'login', '--base-url', sandbox.url]);
-    const { child, finished } = start(
-      'bash',
-      // The key is typed once the question is there.
-      ['-c', `(sleep 1; echo '${sandbox.key}'; sleep 1) | script -qefc "${command}" /dev/null`],
-      environment(home, { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
+    const pty = new Pty(
+      [process.execPath, bin, 'auth', 'login', '--base-url', sandbox.url],
+      environment(temporaryFolder(), { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
     );
-    const { code, stdout } = await finished;
-    child.kill();
-    expect(code).toBe(0);
-    expect(stdout).toContain('API key: ');
-    expect(stdout).toContain('key in     file');
-    expect(stdout).not.toContain(sandbox.key);
+    await pty.answer('API key: ', `${sandbox.key}\n`);
+    expect(await pty.ended).toBe(0);
+    expect(pty.shown).toContain('key in     file');
+    expect(pty.shown).not.toContain(sandbox.key);
   });
 
   it('a 429 is counted down, before the first byte and under the bar', async () => {
@@ -57,53 +45,39 @@ describe.runIf(hasScript)('on a real terminal', () => {
           ? answering(429, { error: {} }, { 'retry-after': '2' })
           : undefined,
     );
-    const file = fixture('clip.mp4');
-    const command = quoted([process.execPath, bin, 'upload', file, '--chunk-size', '300KiB']);
-    const { stdout, code } = await start(
-      'script',
-      ['-qefc', `stty cols 120; ${command}`, '/dev/null'],
+    const pty = new Pty(
+      [process.execPath, bin, 'upload', fixture('clip.mp4'), '--chunk-size', '300KiB'],
       environment(temporaryFolder(), { MEDIACTL_BASE_URL: line.url }),
-    ).finished;
-    expect(code).toBe(0);
-    expect(stdout).toContain('rate limit: going on in 2s');
-    expect(stdout).toContain('rate limit: going on in 1s');
-    expect(stdout).toContain('| rate limit: 2s');
-    expect(stdout).toContain('| rate limit: 1s');
+      120,
+    );
+    expect(await pty.ended).toBe(0);
+    expect(pty.shown).toContain('rate limit: going on in 2s');
+    expect(pty.shown).toContain('rate limit: going on in 1s');
+    expect(pty.shown).toContain('| rate limit: 2s');
+    expect(pty.shown).toContain('| rate limit: 1s');
   });
 
   it('one without a width gets lines instead of a bar', async () => {
-    const home = temporaryFolder();
-    const command = quoted([process.execPath, bin, 'upload', fixture('still.jpg'), '--wait']);
-    const script = ['-qefc', `stty cols 0; ${command}`, '/dev/null'];
-    const { stdout, code } = await start('script', script, environment(home)).finished;
-    expect(code).toBe(0);
-    expect(stdout).toContain('still.jpg: ready');
-    expect(stdout.length).toBeLessThan(2000);
+    const command = [process.execPath, bin, 'upload', fixture('still.jpg'), '--wait'];
+    const pty = new Pty(command, environment(temporaryFolder()), 0);
+    expect(await pty.ended).toBe(0);
+    expect(pty.shown).toContain('still.jpg: ready');
+    expect(pty.shown.length).toBeLessThan(2000);
   });
 
   it('upload shows a bar of acknowledged bytes, then the result', async () => {
-    const home = temporaryFolder();
-    const command = quoted([
-      process.execPath,
-      bin,
-      'upload',
-      fixture('clip.mp4'),
-      '--wait',
-      '--chunk-size',
-      '100KiB',
-      '--limit-rate',
-      '1MiB',
-    ]);
-    const { stdout, code } = await start(
-      'script',
-      ['-qefc', `stty cols 100; ${command}`, '/dev/null'],
-      environment(home),
-    ).finished;
-    expect(code).toBe(0);
-    expect(stdout).toContain('█');
-    expect(stdout).toMatch(/of 421\.8 KiB acknowledged \| .*left/);
-    expect(stdout).toMatch(/uploaded, verified \(BLAKE3\)/);
-    expect(stdout).toMatch(/ready, verified/);
+    const pty = new Pty(
+      [
+        ...[process.execPath, bin, 'upload', fixture('clip.mp4'), '--wait'],
+        ...['--chunk-size', '100KiB', '--limit-rate', '1MiB'],
+      ],
+      environment(temporaryFolder()),
+    );
+    expect(await pty.ended).toBe(0);
+    expect(pty.shown).toContain('█');
+    expect(pty.shown).toMatch(/of 421\.8 KiB acknowledged \| .*left/);
+    expect(pty.shown).toMatch(/uploaded, verified \(BLAKE3\)/);
+    expect(pty.shown).toMatch(/ready, verified/);
   });
 });
 

@@ -114,13 +114,23 @@ function licences(inputs) {
   );
   return [...folders]
     .sort()
-    .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
-      const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-      const text = file ? readFileSync(`${folder}/${file}`, 'utf8') : `Licence: ${license}`;
-      return `${name} ${version}\n\n${text.trim()}\n`;
-    })
+    .map(licence)
     .join(`\n${'-'.repeat(78)}\n\n`);
+}
+
+/** Its file; where a package has none, what it says of itself. Where its source is to be had stands with it (MPL). */
+function licence(folder) {
+  const packageJson = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+  const { name, version, license, author } = packageJson;
+  const find = (pattern) => {
+    const file = readdirSync(folder).find((each) => pattern.test(each));
+    return file && readFileSync(`${folder}/${file}`, 'utf8');
+  };
+  const said = license ?? /^## Licen[cs]e\s+(\S.*)/im.exec(find(/^readme/i) ?? '')?.[1];
+  const text = find(/^licen[cs]e/i) ?? (said && `${said}\n${author?.name ?? author ?? ''}`);
+  if (!text) throw new Error(`${name} does not say under which licence it is`);
+  const source = `https://www.npmjs.com/package/${name}/v/${version}`;
+  return `${name} ${version}\nSource: ${source}\n\n${text.trim()}\n`;
 }
 
 const bundles = [node, browser];

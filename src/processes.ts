@@ -16,16 +16,13 @@ export async function isRunning(processes: Processes, pid: number): Promise<bool
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  return (await processStat(pid))[0] !== 'Z';
+  return (await stateOf(pid)) !== 'Z';
 }
 
-/**
- * The fields of /proc/PID/stat from the third on (proc(5)): 0 is the state, 19 when it started.
- * Empty where there is none: another system, or no such process.
- */
-export async function processStat(pid: number): Promise<string[]> {
+/** R, S, Z … (proc(5)); undefined where nothing tells: another system, or no such process. */
+async function stateOf(pid: number): Promise<string | undefined> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return line.slice(line.lastIndexOf(')') + 2).split(' ');
+  return line[line.lastIndexOf(')') + 2];
 }
 
 /** The environment of a program that has no business with the API key. */

@@ -9,7 +9,7 @@ import { unexpectedAnswer } from './unexpected-answer.ts';
  * Names that can only be the restriction: they speak of it, or of embedding as enabled or limited.
  * One that speaks of who may (`embed_everywhere`, `public`) would be the reverse.
  */
-export const restricts =
+const restricts =
   /restrict|limit|protect|allow_?list|white_?list|domains?_(?:only|check)|(?:^|_)enabled$/i;
 
 /** What is no host name (an address, a port) is compared as it is. */

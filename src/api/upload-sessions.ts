@@ -18,7 +18,7 @@ export type CreatedSession = {
   expiresAt: string | undefined;
 };
 
-export const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
+const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
 
 /** Of the requests to a session. */
 export const transferPurpose: Purpose = {

@@ -78,16 +78,3 @@ export type Folder = Unshown & { uid: string };
 
 /** §2 Embed settings; the names of the restriction and the allow-list are A05 and A06. */
 export type EmbedRecord = Unshown;
-
-/** §2 Upload session: the answer of POST /upload/. */
-export type UploadSession = Unshown & {
-  uid?: unknown;
-  /** Path of the session; may be relative to the base URL. The header says the same. */
-  location?: unknown;
-  /** The asset exists from this moment. */
-  asset_uid: string;
-  /** Bytes. */
-  total_size?: unknown;
-  /** ISO 8601; sessions expire after 24 hours. */
-  expires_at?: unknown;
-};

@@ -32,7 +32,7 @@ const equals =
   };
 
 /** Every filter of §4 that a bulk change may go by, each with how far it can be doubted. */
-export const doubts: Record<Exclude<keyof AssetFilters, 'ordering'>, Doubt> = {
+const doubts: Record<Exclude<keyof AssetFilters, 'ordering'>, Doubt> = {
   // Full-text search may know more of words than we do.
   search: { says: () => undefined, nobody: nonsense },
   status: { says: equals('status'), nobody: nonsense },
@@ -72,7 +72,7 @@ export const doubts: Record<Exclude<keyof AssetFilters, 'ordering'>, Doubt> = {
 };
 
 /** Tags of a record: texts, or records that a slug is in. */
-export const slugsIn = (tags: unknown): string[][] =>
+const slugsIn = (tags: unknown): string[][] =>
   listIn(tags).map((each) =>
     [each, ...Object.values(fieldsIn(each))].flatMap((value) => textIn(value) ?? []),
   );

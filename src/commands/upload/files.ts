@@ -5,7 +5,7 @@ import { join, relative, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
 
-export type FileToUpload = {
+type FileToUpload = {
   path: string;
   contentType?: string | undefined;
   /** Of a file found in a directory: the folders between the two, such as `day 1/cam a`; else empty. */

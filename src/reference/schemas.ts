@@ -134,9 +134,22 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
     }),
   },
   plan: {
-    summary: 'what --dry-run prints',
+    summary: 'what --dry-run prints, but for upload',
     schema: arrayOf(
       closed({ method: { type: 'string' }, url: { type: 'string', format: 'uri' }, body: {} }),
+    ),
+  },
+  'upload-plan': {
+    summary: 'upload --dry-run',
+    schema: arrayOf(
+      closed({
+        path: { type: 'string' },
+        size_bytes: nullable('integer'),
+        folder: nullable('string'),
+        workspace: { type: 'string' },
+        content_type: { type: 'string' },
+        request: { type: 'string' },
+      }),
     ),
   },
 };

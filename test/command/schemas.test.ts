@@ -79,6 +79,11 @@ describe('schema', () => {
 
   it('plan', () => fits('plan', ['folders', 'create', '-p', '/a/b', '--dry-run']));
 
+  it('upload-plan', async () => {
+    await fits('upload-plan', ['upload', fixture('clip.mp4'), '--dry-run']);
+    await fits('upload-plan', ['upload', fixture('tone.mp3'), '--folder', '/', '--dry-run']);
+  });
+
   it('a validator that sees: another shape does not fit', async () => {
     const validate = await schemaOf('upload');
     expect(validate([{ path: 'x' }])).toBe(false);

@@ -147,7 +147,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
         size_bytes: nullable('integer'),
         folder: nullable('string'),
         workspace: { type: 'string' },
-        content_type: { type: 'string' },
+        content_type: nullable('string'),
         request: { type: 'string' },
       }),
     ),

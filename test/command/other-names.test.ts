@@ -1,28 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Cli } from '../support/cli.ts';
-import { type Answers, record } from '../support/recording-server.ts';
+import { against } from '../support/other-service.ts';
+import type { Answers } from '../support/recording-server.ts';
 
 /*
  * Services that made other choices for the names which the specification does not show. Each works,
  * or fails loudly with the override in the hint; none passes in silence.
  */
 
-const workspace = '7b1f4d0e-58a4-4c8e-9a0b-5d9c1f2e3a4b';
 const [top, below, made] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
-
-async function against(answers: Answers, names: Record<string, string> = {}) {
-  const { url, requests } = await record(answers);
-  const cli = new Cli();
-  mkdirSync(join(cli.home, 'config'));
-  const path = join(cli.home, 'config/config.json');
-  const profile = { baseUrl: url, key: 'a-key-of-this-test', keyStore: 'file', workspace, names };
-  writeFileSync(path, JSON.stringify({ current: 'other', profiles: { other: profile } }));
-  const writes = () => requests.filter(({ method }) => method !== 'GET');
-  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
-  return { cli, requests, writes, kept };
-}
 
 /** Folders whose fields are called as `names` say; unknown fields of a body are passed over. */
 function folderService(names: {
@@ -97,145 +82,6 @@ describe('A02, A03: folders', () => {
     expect(failed.stderr).toContain('mediactl config set names.folder_name NAME');
     await cli.run(['config', 'set', 'names.folder_name', 'title']);
     expect((await cli.json(['folders', 'rename', '/Top', 'Other'])).path).toBe('/Other');
-  });
-});
-
-/** Embed settings of any form; `take` tells what a body comes to. */
-function embedService(
-  settings: Record<string, unknown>,
-  take: (body: Record<string, unknown>, method: string) => void,
-): Answers {
-  return ({ method, body }) => {
-    if (method !== 'GET') take((body ?? {}) as Record<string, unknown>, method);
-    return { status: method === 'POST' ? 201 : 200, body: settings };
-  };
-}
-
-describe('A05 to A07: embed settings', () => {
-  it('the only boolean that speaks of it and the only array are meant', async () => {
-    const settings = { uid: workspace, restricted: false, hosts: [{ hostname: 'a.example' }] };
-    const { cli, writes } = await against(
-      embedService(settings, (body, method) => {
-        if (typeof body.restricted === 'boolean') settings.restricted = body.restricted;
-        if (method === 'POST') settings.hosts.push({ hostname: String(body.hostname) });
-      }),
-    );
-    expect((await cli.json(['embed', 'enable'])).restricted).toBe(true);
-    expect((await cli.run(['embed', 'domains', 'ls', '-q'])).stdout).toBe('a.example\n');
-    expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([
-      { restricted: true },
-      { hostname: 'b.example' },
-    ]);
-  });
-
-  it.each(['show_logo', 'embed_everywhere', 'public', 'locked'])(
-    'a boolean called %s may be another one, or the reverse: it is asked for, and nothing written',
-    async (name) => {
-      const settings = { [name]: true, mode: 'open', domains: [] };
-      const { cli, writes } = await against(embedService(settings, () => {}));
-      for (const verb of ['show', 'enable', 'disable']) {
-        const { code, stderr } = await cli.run(['embed', verb]);
-        expect([verb, code]).toEqual([verb, 2]);
-        expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
-      }
-      expect(writes()).toEqual([]);
-    },
-  );
-
-  it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
-    const settings = { strict: false, locked: false, hosts: [], paths: [] };
-    const { cli, writes } = await against(embedService(settings, () => {}));
-    const { code, stderr } = await cli.run(['embed', 'enable']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('names.embed_enabled NAME, with one of strict, locked');
-    expect((await cli.run(['embed', 'domains', 'ls'])).stderr).toContain('one of hosts, paths');
-    expect(writes()).toEqual([]);
-    await cli.run(['config', 'set', 'names.embed_domains', 'hosts']);
-    expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
-  });
-
-  it('a service that answers 200 and does nothing is found out', async () => {
-    const { cli } = await against(
-      embedService({ enabled: false, domains: ['a.example'] }, () => {}),
-    );
-    for (const [args, key] of [
-      [['enable'], 'embed_enabled'],
-      [['domains', 'add', 'b.example'], 'embed_domain'],
-      [['domains', 'rm', 'a.example'], 'embed_domain'],
-    ] as const) {
-      const { code, stderr } = await cli.run(['embed', ...args]);
-      expect([args, code]).toEqual([args, 6]);
-      expect(stderr).toContain(`names.${key} NAME`);
-    }
-  });
-});
-
-describe('embed domains that are spelled otherwise', () => {
-  const service = () => {
-    const domains = ['München.example', '192.0.2.1', 'host.example:8080'];
-    return embedService({ enabled: true, domains }, ({ domain }, method) => {
-      if (method === 'POST') domains.push(String(domain));
-      else if (domains.includes(String(domain))) domains.splice(domains.indexOf(String(domain)), 1);
-    });
-  };
-
-  it('what the list says is what a file may say: nothing is added, nothing removed', async () => {
-    const { cli, writes } = await against(service());
-    const { stdout } = await cli.run(['embed', 'domains', 'ls']);
-    expect(stdout).toBe('München.example\n192.0.2.1\nhost.example:8080\n');
-    for (const stdin of [stdout, 'xn--mnchen-3ya.example\n192.0.2.1\nhost.example:8080\n']) {
-      const sync = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes'];
-      expect((await cli.run(sync, { stdin })).code).toBe(0);
-    }
-    expect(writes()).toEqual([]);
-  });
-
-  it('each is removed by the spelling of the service', async () => {
-    const { cli, writes } = await against(service());
-    const args = ['embed', 'domains', 'rm', 'münchen.example', '192.0.2.1'];
-    expect((await cli.run(args)).code).toBe(0);
-    expect(writes().map(({ body }) => body)).toEqual([
-      { domain: 'München.example' },
-      { domain: '192.0.2.1' },
-    ]);
-  });
-
-  it('one change that fails is that failure, whatever the re-read says', async () => {
-    let reads = 0;
-    const { cli } = await against(({ method }) =>
-      method !== 'GET'
-        ? { status: 422, body: { error: { message: 'no such host' } } }
-        : reads++ === 0
-          ? { body: { enabled: true, domains: [] } }
-          : { status: 404, body: {} },
-    );
-    const { code, stderr } = await cli.run(['embed', 'domains', 'add', 'a.example']);
-    expect([code, stderr]).toEqual([6, expect.stringContaining('no such host')]);
-    expect(stderr).not.toMatch(/of 1 changes/);
-  });
-
-  it('a re-read that fails hides nothing of what was done', async () => {
-    let reads = 0;
-    const { cli } = await against(({ method }) => {
-      if (method !== 'GET') return { status: 201, body: {} };
-      return ++reads > 1 ? { status: 403, body: {} } : { body: { enabled: true, domains: [] } };
-    });
-    const { code, stdout } = await cli.run(['embed', 'domains', 'add', 'a.example', 'b.example']);
-    expect([code, stdout]).toEqual([11, '+\ta.example\tadded\n+\tb.example\tadded\n']);
-  });
-
-  it('nothing is removed where something could not be added, and that is said', async () => {
-    const { cli, writes } = await against(({ method }) =>
-      method === 'GET' ? { body: { enabled: true, domains: ['old.example'] } } : { status: 500 },
-    );
-    const args = ['embed', 'domains', 'sync', '-f', '-', '--prune', '--yes', '--json'];
-    const { code, stdout } = await cli.run(args, { stdin: 'new.example' });
-    expect(code).toBe(11);
-    expect(
-      JSON.parse(stdout).map(({ error }: { error: { message: string } }) => error.message),
-    ).toEqual([expect.stringContaining('500'), 'not removed']);
-    expect(writes().map(({ method }) => method)).toEqual(['POST']);
   });
 });
 

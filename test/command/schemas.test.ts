@@ -81,7 +81,7 @@ describe('schema', () => {
 
   it('upload-plan', async () => {
     await fits('upload-plan', ['upload', fixture('clip.mp4'), '--dry-run']);
-    await fits('upload-plan', ['upload', fixture('tone.mp3'), '--folder', '/', '--dry-run']);
+    await fits('upload-plan', ['upload', '-', '--name', 'piped', '--folder', '/', '--dry-run']);
   });
 
   it('a validator that sees: another shape does not fit', async () => {

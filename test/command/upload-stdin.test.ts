@@ -1,0 +1,94 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { answering, type Fault } from '../support/interposer.ts';
+import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+const spool = () => join(world.cli.home, 'state/spool');
+
+describe('stdin', () => {
+  const name = () => `piped ${basename(world.cli.home)}`;
+  const pipe = (args: string[] = []) => {
+    world.path = '-';
+    return world.upload(['--name', name(), ...args], { stdin: world.bytes });
+  };
+  const refusedFor = (respond: Fault) => {
+    world.fault = ({ method }) => (method === 'POST' ? respond : undefined);
+  };
+
+  it('is spooled first, and the spool is gone afterwards', async () => {
+    const { code, record } = await pipe();
+    expect(code).toBe(0);
+    expect(record).toMatchObject({ path: '-', name: name() });
+    await world.expectWhole(record);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it.each([
+    ['a reset', { respond: (_response, request) => void request.socket.destroy() }, 10],
+    ['a 500', answering(500, 'no'), 10],
+    ['a gateway’s 503', answering(503, '<html></html>', { 'content-type': 'text/html' }), 10],
+    ['a refused key', answering(401, { error: {} }), 4],
+    ['full storage', answering(507, 'full'), 7],
+    ['a rate limit past --max-wait', answering(429, {}, { 'retry-after': '9999' }), 9],
+  ] satisfies [string, Fault, number][])(
+    'its only copy outlives %s at the creation',
+    async (_what, respond, exit) => {
+      refusedFor(respond);
+      const { code, record } = await pipe(['--max-wait', '1m']);
+      expect(code).toBe(exit);
+      const environment = world.environment();
+      const [pending] = await world.cli.json(['uploads', 'ls'], { environment });
+      expect(pending).toMatchObject({ path: 'stdin', size_bytes: world.bytes.length });
+      expect(record.error.hint).toContain(`mediactl uploads resume ${pending.id}`);
+      world.fault = () => undefined;
+      const [finished] = await world.cli.json(['uploads', 'resume', pending.id], { environment });
+      await world.expectWhole(finished);
+      expect(finished.name).toBe(name());
+      expect(await world.assets(name())).toHaveLength(1);
+      expect(readdirSync(spool())).toEqual([]);
+    },
+  );
+
+  it('a creation whose answer was lost is asked about, and the bytes stay', async () => {
+    refusedFor({ loseAnswer: true });
+    await pipe();
+    world.fault = () => undefined;
+    const { code, record } = await pipe();
+    expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+    const [, id = ''] = /mediactl uploads resume (\w+) --yes/.exec(record.error.hint) ?? [];
+    const environment = world.environment();
+    const [finished] = await world.cli.json(['uploads', 'resume', id, '--yes'], { environment });
+    await world.expectWhole(finished);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it('that was refused for good leaves no spool', async () => {
+    refusedFor(answering(400, 'no'));
+    expect((await pipe()).code).toBe(6);
+    expect(readdirSync(spool())).toEqual([]);
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('the same bytes again go on where they were: one asset, one spool', async () => {
+    let patches = 0;
+    world.fault = ({ method }) =>
+      method === 'PATCH' && ++patches === 3 ? answering(402, {}) : undefined;
+    expect((await pipe()).code).toBe(7);
+    world.fault = () => undefined;
+    const { record } = await pipe();
+    expect(record.resumed_from).toBe(2 * chunkBytes);
+    await world.expectWhole(record);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+
+  it('what a killed process had spooled so far is swept', async () => {
+    mkdirSync(spool(), { recursive: true });
+    const name = '0e7b3c52-0000-4000-8000-000000000000';
+    writeFileSync(join(spool(), `${name}.part`), 'half');
+    writeFileSync(join(spool(), `${name}.lock`), '');
+    expect((await world.upload()).code).toBe(0);
+    expect(readdirSync(spool())).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Cli } from './cli.ts';
+import { workspace } from './library.ts';
+import { type Answers, record } from './recording-server.ts';
+
+/** A user with a profile of a service that answers so; what the profile learns of names is kept there. */
+export async function against(answers: Answers, names: Record<string, string> = {}) {
+  const { url, requests } = await record(answers);
+  const cli = new Cli();
+  mkdirSync(join(cli.home, 'config'));
+  const path = join(cli.home, 'config/config.json');
+  const profile = { baseUrl: url, key: 'a-key-of-this-test', keyStore: 'file', workspace, names };
+  writeFileSync(path, JSON.stringify({ current: 'other', profiles: { other: profile } }));
+  const writes = () => requests.filter(({ method }) => method !== 'GET');
+  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
+  return { cli, requests, writes, kept };
+}
+
+/** Embed settings of any form; `take` tells what a body comes to. */
+export function embedService(
+  settings: Record<string, unknown>,
+  take: (body: Record<string, unknown>, method: string) => void,
+): Answers {
+  return ({ method, body }) => {
+    if (method !== 'GET') take((body ?? {}) as Record<string, unknown>, method);
+    return { status: method === 'POST' ? 201 : 200, body: settings };
+  };
+}

@@ -22,7 +22,6 @@ import { uploadWorld } from '../support/upload-world.ts';
 
 const world = uploadWorld();
 const interrupted = () => new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 });
-const _spool = () => join(world.cli.home, 'state/spool');
 
 describe('after an upload', () => {
   it('one that could not be processed may be sent again by the same command', async () => {

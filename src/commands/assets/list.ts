@@ -26,7 +26,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
     .option('--tag <slug>', 'tag')
     .option('--sort <field>', sortHelp)
     .option('--limit <number>', 'how many at most (20)')
-    .option('--all', 'all there are')
+    .option('--all', 'every one, however many pages that takes')
     .option('--offset <number>', 'how many to leave out at the beginning', '0')
     .option('--count', 'print how many there are')
     .action(

@@ -11,7 +11,7 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
   example(command, `mediactl ${collection} thumb @last -o poster.jpg`);
   command
     .summary('save the thumbnail of an asset')
-    .description('Saves the thumbnail of an asset as a file. Ends 3 where it has none.')
+    .description('Saves the thumbnail of an asset as a file. Exit code 3 where it has none.')
     .argument('<id>', idHelp)
     .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
     .action(

@@ -14,7 +14,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
   command
     .summary('wait until ready')
     .description(
-      'Waits until an asset is ready. Ends 12 when its processing failed, 8 when the time is over.',
+      'Waits until an asset is ready. Exit code 12: its processing failed; 8: the time is over.',
     )
     .argument('<id...>', `${idHelp}; - for stdin`)
     .option('--for <status>', 'status to wait for', 'ready')

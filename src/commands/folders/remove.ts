@@ -12,7 +12,7 @@ export function remove(command: Command, run: Run): void {
     .alias('delete')
     .summary('delete a folder')
     .description(
-      'Deletes a folder. What the service does with one that is not empty is its own affair; the sandbox refuses.',
+      'Deletes a folder. Whether one that is not empty may be deleted is up to the service; the sandbox refuses.',
     )
     .argument('<folder>', folderHelp)
     .action(

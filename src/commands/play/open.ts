@@ -67,7 +67,7 @@ export async function openWithDefault(
   patience.abort();
   signal.throwIfAborted();
   if (failure)
-    throw new MediactlError('nothing here opens it', {
+    throw new MediactlError('this machine has no program that opens it', {
       code: 'player_failed',
       exitCode: exitCodes.unclassified,
       reason: `the opener of this machine: ${failure}`,

@@ -28,7 +28,7 @@ export const play: Define = (command, run) => {
   command
     .summary('resolve what to play, and check that it plays')
     .description(
-      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback; an image in the size asked for. Ends 12 where playback is blocked.',
+      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback; an image in the size asked for. Exit code 12 where playback is blocked.',
     )
     .argument('[id]', idHelp)
     .option('--url', 'print the URL alone')

@@ -35,7 +35,7 @@ export const serviceOptions = <Args extends unknown[], Options extends OptionVal
     .option('--token-lifetime <duration>', 'until playback tokens and media URLs expire (4h)')
     .option(
       '--credits <number>',
-      'the credit balance; a started MiB costs one, a playback one (unlimited)',
+      'the credit balance; storing costs 1 for each MiB begun, a playback 1 (unlimited)',
     )
     .option('--max-upload-size <size>', 'the largest upload (unlimited)')
     .option('--storage <size>', 'what all assets may take (the disk)')

@@ -89,3 +89,21 @@ describe('ids without dashes', () => {
     expect((await cli.json(['assets', 'get', '@last'])).uid).toBe(compact);
   });
 });
+
+it('ids in another case are the same ids: many uploads are waited for', async () => {
+  const uids = [1, 2].map((n) => `0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c${n}`);
+  const records = uids.map((each) => ({ uid: each, name: 'f', status: 'ready' }));
+  let created = 0;
+  const { cli } = await against(({ method, path }) => {
+    const session = `/api/external/v1/upload/${created}/`;
+    if (method === 'PATCH') return { status: 204, headers: { 'upload-offset': '4' } };
+    if (method !== 'POST')
+      return { body: records.find((each) => path.includes(each.uid)) ?? { items: records } };
+    const asset_uid = uids[created++]?.toUpperCase();
+    return { status: 201, body: { asset_uid, location: session } };
+  });
+  const files = ['a', 'b'].map((name) => join(cli.home, name));
+  for (const file of files) writeFileSync(file, 'four');
+  const done = await cli.json(['upload', ...files, '--wait']);
+  expect(done.map(({ status }: { status: string }) => status)).toEqual(['ready', 'ready']);
+});

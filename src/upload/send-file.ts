@@ -108,7 +108,8 @@ export async function wholeEntry(
   const { api, signal } = run.tools;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
-    verdict = await lookAgain(api, entry.session, blake3, signal);
+    const { sizeBytes } = run.source;
+    verdict = await lookAgain(api, entry.session, { sizeBytes, blake3 }, signal);
     if (verdict.verified === null && first.note) run.notice(first.note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;

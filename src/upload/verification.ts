@@ -2,6 +2,7 @@ import type { Api } from '../api/api.ts';
 import type { Headers } from '../api/rate-limit.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { textIn } from '../wire/reading.ts';
+import { offsetIn } from '../wire/tus.ts';
 import { type Checksum, digestIn, openChecksum } from './checksum.ts';
 import type { FileSource } from './source.ts';
 
@@ -41,17 +42,19 @@ export async function verify(
 /**
  * A second look, where the last answer was lost or told no checksum: the session and the asset's
  * record may tell it too, though the specification promises neither.
+ *
+ * @throws MediactlError `bytes_lost` (10) where the session holds less by now
  */
 export async function lookAgain(
   { uploadSessions, assets }: Api,
   { url, assetUid }: { url: string; assetUid: string },
-  blake3: string,
+  { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   signal: AbortSignal | undefined,
 ): Promise<Verdict> {
-  const session = uploadSessions
-    .look(url, signal)
-    .then((headers) => headers?.['x-checksum-blake3']);
-  const told = [await unlessRefused(session)];
+  const session = await unlessRefused(uploadSessions.look(url, signal));
+  const offset = offsetIn(session?.['upload-offset']);
+  if (offset !== undefined && offset < sizeBytes) throw bytesLost(assetUid, offset, sizeBytes);
+  const told = [session?.['x-checksum-blake3']];
   if (!told.some((each) => digestIn(each) === blake3)) {
     const record = await unlessRefused(assets.get(assetUid));
     for (const [field, value] of Object.entries(record ?? {}))
@@ -65,6 +68,16 @@ const unlessRefused = <T>(look: Promise<T>): Promise<T | undefined> =>
   look.catch((error) => {
     if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
     throw error;
+  });
+
+const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
+  new MediactlError(`the service lost bytes of asset ${assetUid}`, {
+    code: 'bytes_lost',
+    exitCode: exitCodes.unreachable,
+    reason: `it holds ${offset}, and had acknowledged ${acknowledged}`,
+    hint: 'run the same command again',
+    retryable: true,
+    details: { asset_uid: assetUid },
   });
 
 export const mismatch = (

@@ -175,4 +175,20 @@ describe('the checksum', () => {
     expect(record.bytes_sent).toBe(world.bytes.length);
     await world.expectWhole(record);
   });
+
+  it('that is missing, of bytes that are lost meanwhile: no success, and the next run sends them', async () => {
+    world.fault = ({ method }) =>
+      method === 'PATCH'
+        ? { headers: ({ 'x-checksum-blake3': _told, ...others }) => others }
+        : method === 'HEAD'
+          ? { headers: (told) => ({ ...told, 'upload-offset': '1000' }) }
+          : undefined;
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([10, 'bytes_lost']);
+    expect(world.entry().state).toBe('open');
+    world.fault = () => undefined;
+    const again = await world.upload();
+    expect([again.code, again.record.asset_uid]).toEqual([0, record.asset_uid]);
+    expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
+  });
 });

@@ -33,6 +33,7 @@ views.third_party = thirdParty;
 function video({ info, title, poster }: Shown): View | undefined {
   const [hls, file] = [mediaUrl(info.hls_url), mediaUrl(info.source_url)];
   if (!hls && !file) return undefined;
+  const subtitles = subtitlesOf(info);
   return {
     body: html`<div class="stage">
 <video controls playsinline preload="metadata" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
@@ -43,8 +44,9 @@ ${chapterList(info)}
       images: present(poster),
       streams: present(hls),
       media: present(file),
+      texts: subtitles,
     },
-    setup: { hls, file, resumeAt: info.resume_position_seconds ?? 0 },
+    setup: { hls, file, subtitles, resumeAt: info.resume_position_seconds ?? 0 },
   };
 }
 
@@ -52,18 +54,34 @@ function audio({ info, title, poster }: Shown): View | undefined {
   const file = mediaUrl(info.source);
   if (!file) return undefined;
   const waveform = mediaUrl(info.waveform_url);
+  const subtitles = subtitlesOf(info);
   return {
     body: html`<div class="stage">
 <div>
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
 ${waveform && html`<img class="waveform" src="${waveform.url}" alt="">`}
 <audio controls preload="metadata" aria-label="${title}"></audio>
+${subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
 ${chapterList(info)}
 </div>`,
-    loads: { images: present(poster, waveform), media: [file] },
-    setup: { file, resumeAt: info.resume_position_seconds ?? 0 },
+    loads: { images: present(poster, waveform), media: [file], texts: subtitles },
+    setup: { file, subtitles, resumeAt: info.resume_position_seconds ?? 0 },
   };
+}
+
+/** A16: an entry is a URL, or a record with one and what tells it from others. */
+function subtitlesOf({ subtitle_tracks }: PlaybackInfo): NonNullable<Setup['subtitles']> {
+  return (subtitle_tracks ?? []).flatMap((entry, at) => {
+    const { label, language, url, src } = (
+      typeof entry === 'object' && entry !== null ? entry : { url: entry }
+    ) as Record<string, unknown>;
+    const found = mediaUrl((url ?? src) as string | undefined);
+    if (!found) return [];
+    const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+    const name = text(label) ?? text(language) ?? `Subtitles ${at + 1}`;
+    return [{ ...found, label: name, language: text(language) ?? 'und' }];
+  });
 }
 
 function chapterList({ chapters = [] }: PlaybackInfo): Html | undefined {

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { ArgumentError } from './argument-error.ts';
 import { readArguments } from './arguments.ts';
 import { createSandbox, type Sandbox } from './create.ts';
-import { findFfmpeg } from './media/find-ffmpeg.ts';
+import { findFfmpeg, findPdftoppm } from './media/find-tools.ts';
 import { FolderTaken } from './store/folder-lock.ts';
 
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
  * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600); logs to stdout.
- * ffmpeg is the one that MEDIACTL_FFMPEG names, else the one on PATH.
+ * ffmpeg is the one that MEDIACTL_FFMPEG names (`none` for none), else the one on PATH; pdftoppm is
+ * the one on PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
@@ -21,7 +22,9 @@ async function main(): Promise<void> {
     ...options,
     pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
+    node: process.execPath,
     ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
+    pdftoppm: await findPdftoppm(process.env.PATH),
     killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
     log: (line) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`),

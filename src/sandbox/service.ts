@@ -36,6 +36,8 @@ export type Service = {
   playerScript: string;
   /** What is asked to go wrong. */
   faults: Faults;
+  /** Whether answers keep to what the specification shows. */
+  isStrict: boolean;
   /** How an answer is said: in full, or as the specification names it. */
   answers: Answers;
   now(): number;
@@ -50,6 +52,6 @@ export type Service = {
   /** Told by /health, so that nobody takes another process for this one. */
   pid: number;
   /** What processing is helped by, and what assets go without. */
-  tools: { ffmpeg: string | null };
+  tools: { ffmpeg: string | null; pdftoppm: string | null };
   leftOut: readonly string[];
 };

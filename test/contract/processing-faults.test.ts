@@ -83,7 +83,7 @@ describe('a broken ffmpeg', () => {
 
   it('that never ends is ended, with all that it started', async () => {
     const { path, started } = sleeper();
-    const { upload, log } = await start({ ffmpeg: path, ffmpegSeconds: 0.5 });
+    const { upload, log } = await start({ ffmpeg: path, toolSeconds: 0.5 });
     const tone = await upload(fixture('tone.mp3'));
     expect(tone.status).toBe('ready');
     expect(log).toContain(`asset ${tone.uid} no waveform: it took over 0.5 s`);

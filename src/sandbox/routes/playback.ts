@@ -2,11 +2,13 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { cors } from 'hono/cors';
 import { mayCall } from '../embedding.ts';
 import { type App, apiPrefix } from '../http.ts';
+import { shownByBrowsers } from '../media/images.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { parseExtras } from '../store/extras.ts';
-import { signedUrl } from './media-urls.ts';
+import { type Extras, parseExtras } from '../store/extras.ts';
+import { type SignedUrl, signedUrl } from './media-urls.ts';
+import { embedUrl } from './provider.ts';
 import { json, playbackInfo } from './schemas.ts';
 
 const path = `${apiPrefix}/playback/info/` as const;
@@ -54,43 +56,61 @@ export function playableAsset(service: Service, assetUid: string, token: string)
   return asset;
 }
 
-export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
-  const signed = (file: string) => signedUrl(service, asset, file);
-  const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
+type Info = z.infer<typeof playbackInfo>;
+
+export function infoOf(asset: AssetRow, service: Service): Info {
   const { type } = asset;
   // "the asset may be played … only when status is ready" (§3)
-  // What a seed made up has no media.
-  const blocked = asset.status !== 'ready' || asset.is_made_up === 1;
-  if (blocked) return { type, blocked };
+  const isReady = asset.status === 'ready';
+  if (isReady && type === 'third_party')
+    return { type, blocked: false, embed_url: embedUrl(service, asset) };
+  // What else a seed made up has no media.
+  const blocked = !isReady || asset.is_made_up === 1;
+  return blocked ? { type, blocked } : { type, blocked, ...mediaOf(asset, service) };
+}
+
+function mediaOf(asset: AssetRow, service: Service): Partial<Info> {
+  const signed = (file: string) => signedUrl(service, asset, file);
+  const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
+  const made = parseExtras(asset.extras);
+  const { resume_position_seconds } = asset;
   const chapters = JSON.parse(asset.chapters);
-  const { sprites, waveform, variants } = parseExtras(asset.extras);
-  if (type === 'video')
+  const subtitle_tracks = made.subtitles.map(({ file, ...track }) => ({
+    ...track,
+    ...signed(`extras/${file}`),
+  }));
+  if (asset.type === 'video')
     return {
-      type,
-      blocked,
       hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
       source_url: signed('source'),
-      preview_sprites_url: extra(sprites),
+      preview_sprites_url: extra(made.sprites),
       chapters,
-      resume_position_seconds: asset.resume_position_seconds,
+      resume_position_seconds,
+      // Of audio alone as §2 has it; a video that has some tells so, unless it keeps to that.
+      ...(subtitle_tracks.length > 0 && !service.isStrict && { subtitle_tracks }),
     };
-  if (type === 'audio')
+  if (asset.type === 'audio')
     return {
-      type,
-      blocked,
-      source: signed('source'),
+      source: extra(made.audio) ?? signed('source'),
       chapters,
-      resume_position_seconds: asset.resume_position_seconds,
-      subtitle_tracks: [],
-      waveform_url: extra(waveform),
+      resume_position_seconds,
+      subtitle_tracks,
+      waveform_url: extra(made.waveform),
     };
-  if (type === 'image') {
-    const { width, height } = asset;
-    const smaller = variants.map(({ file, ...size }) => ({
-      url: signed(`extras/${file}`),
-      ...size,
-    }));
-    return { type, blocked, variants: [{ url: signed('source'), width, height }, ...smaller] };
-  }
-  return { type, blocked, url: signed('source').url, thumbnails: [] };
+  if (asset.type === 'image') return { variants: variantsOf(asset, made, signed) };
+  return {
+    url: signed('source').url,
+    thumbnails: made.pages.map((file, at) => ({ page: at + 1, ...signed(`extras/${file}`) })),
+  };
+}
+
+/** The original first, unless browsers do not show it and there is something that they do. */
+function variantsOf(
+  { width, height, content_type }: AssetRow,
+  { variants }: Extras,
+  signed: (file: string) => SignedUrl,
+): Info['variants'] {
+  const made = variants.map(({ file, ...size }) => ({ url: signed(`extras/${file}`), ...size }));
+  const isHidden = made.length > 0 && !shownByBrowsers.has(content_type ?? '');
+  return isHidden ? made : [{ url: signed('source'), width, height }, ...made];
 }

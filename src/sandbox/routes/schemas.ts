@@ -174,7 +174,7 @@ export const player = z
     playback_token: z.string(),
     player_config: z.object({ auto_play: z.boolean(), theme: z.string() }),
     items: z.array(
-      z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url().nullable() }) }),
+      z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url() }) }),
     ),
   })
   .openapi('PlayerData');
@@ -192,7 +192,9 @@ export const playbackInfo = z
     chapters: z.array(z.object({ title: z.string(), start_time: z.number() })).optional(),
     resume_position_seconds: z.number().nullable().optional(),
     source: signed.nullable().optional(),
-    subtitle_tracks: z.array(z.unknown()).optional(),
+    subtitle_tracks: z
+      .array(signed.extend({ label: z.string(), language: z.string() }))
+      .optional(),
     waveform_url: signed.nullable().optional(),
     variants: z
       .array(
@@ -204,7 +206,7 @@ export const playbackInfo = z
       )
       .optional(),
     url: z.url().optional(),
-    thumbnails: z.array(z.unknown()).optional(),
+    thumbnails: z.array(signed.extend({ page: z.number().int() })).optional(),
     embed_url: z.url().optional(),
   })
   .openapi('PlaybackInfo');

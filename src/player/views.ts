@@ -78,7 +78,8 @@ function subtitlesOf({ subtitle_tracks }: PlaybackInfo): NonNullable<Setup['subt
     ) as Record<string, unknown>;
     const found = mediaUrl((url ?? src) as string | undefined);
     if (!found) return [];
-    const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+    const text = (value: unknown) =>
+      typeof value === 'string' && value !== '' ? value : undefined;
     const name = text(label) ?? text(language) ?? `Subtitles ${at + 1}`;
     return [{ ...found, label: name, language: text(language) ?? 'und' }];
   });

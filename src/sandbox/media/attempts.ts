@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { runFfmpeg, type Source } from './ffmpeg.ts';
 import { assertRoom } from './storage.ts';
 import type { Tool } from './tool.ts';
@@ -53,6 +54,11 @@ export const attemptsIn =
     ffmpeg &&
     within(options, name, ownSeconds, async (signal) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const run: Workshop['run'] = (args) => runFfmpeg(ffmpeg, { args, cwd: folder, signal });
+      const run: Workshop['run'] = (args) =>
+        runFfmpeg(ffmpeg, { args, cwd: folder, signal }).catch((error: Error) => {
+          // Where it lies is nobody's business, and nobody's help.
+          error.message = error.message.replaceAll(`file:${resolve(source.path)}`, 'the source');
+          throw error;
+        });
       return make({ source, folder, run });
     });

@@ -46,4 +46,3 @@ export async function lengthOf(shop: Workshop): Promise<number> {
   if (!Number(microseconds)) throw new Error('it has no length');
   return Number(microseconds) / 1e6;
 }
-

@@ -29,7 +29,9 @@ export async function inspectMedia(
   const sounds = tracks.filter((track) => track.isAudioTrack());
   if (!picture && sounds.length === 0)
     throw new Error('the file has neither a video nor an audio track');
-  const contentType = (await input.getMimeType()).split(';')[0] as string;
+  const [mimeType = ''] = (await input.getMimeType()).split(';');
+  // Ogg without a picture that it knows is sound to it.
+  const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
   const type = picture || callsItselfVideo ? 'video' : 'audio';
   // Of a broadcast, the first timestamp is any time of day.
   const duration = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp());
@@ -88,8 +90,7 @@ export async function readMedia(input: Input, task: Task): Promise<Reading> {
   const sounds = tracks.filter((track) => track.isAudioTrack());
   const all = [...(picture ? [picture] : []), ...sounds];
   const other = all.find(({ codec }) => !carried.has(codec));
-  const problems =
-    picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
+  const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
   // What the library cannot do is not what the file is not: others may serve it yet.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
   const made = picture && !other ? await packaged(picture, sounds, task).catch(failed) : undefined;

@@ -91,7 +91,10 @@ async function inspectKnown(
 }
 
 /** What is no media is what it is, unless it is called media. */
-function unknown({ filename, declaredType }: Task, contentType: string | undefined): Found | Broken {
+function unknown(
+  { filename, declaredType }: Task,
+  contentType: string | undefined,
+): Found | Broken {
   const called = mime.getType(filename) ?? '';
   const isCalledMedia = /^(?:video|audio|image)\/|mpegurl|\/pdf$/.test(called);
   if (isCalledMedia || declaredType !== 'generic')

@@ -38,4 +38,6 @@ function rung(name: string, video: Video, factor: number, audioRate: number | un
  * bits or 4:2:0 in H.264, AC-3, MP3 in MP4.
  */
 export const areCommon = (codecs: readonly string[]) =>
-  codecs.every((codec) => /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec));
+  codecs.every((codec) =>
+    /^(?:avc1\.(?:42|4d|58|64)|vp09\.00|av01\.0|mp4a\.40\.(?:2|5|29)$|Opus|flac)/i.test(codec),
+  );

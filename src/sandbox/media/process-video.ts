@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { lengthOf } from './audio.ts';
+import type { Size } from './dimensions.ts';
 import type { Package } from './hls/rendition.ts';
 import type { Found } from './inspection.ts';
 import { type Job, type Outcome, ready } from './job.ts';
@@ -26,9 +27,11 @@ export async function processVideo(
   const thumbnail =
     video && (await job.attempt('thumbnail', 60, source, (shop) => makeThumbnail(shop, video)));
   const sprites =
-    video && (await job.attempt('preview sprites', 300, source, (shop) => makeSprites(shop, video)));
+    video &&
+    (await job.attempt('preview sprites', 300, source, (shop) => makeSprites(shop, video)));
   const subtitles = await subtitlesOf(job, source, streams);
-  const hasHls = await makeHls(job, source, video, top);
+  const sized = top && video ? withSize(top, video) : top;
+  const hasHls = await makeHls(job, source, video, sized);
   return ready(
     { ...found, width, height, duration },
     { thumbnail: thumbnail ?? null, sprites: sprites ?? null, subtitles },
@@ -36,13 +39,18 @@ export async function processVideo(
   );
 }
 
+const withSize = (made: Package, { width, height }: Size): Package => ({
+  ...made,
+  main: { ...made.main, size: { width, height } },
+});
+
 /** What encoding it needs to know; undefined where nobody knows it. */
 async function videoOf(
   job: Job,
   { codecs, demuxer, width, height, duration }: Found,
   streams: Streams | undefined,
 ): Promise<Video | undefined> {
-  const size = width && height ? { width, height } : streams?.pictures[0];
+  const size = sizeOf(width && height ? { width, height } : undefined, streams?.pictures[0]);
   if (!size) return undefined;
   // Of a picture that mediabunny does not see, it does not know when it ends.
   const source = { path: job.sourcePath, demuxer: demuxer as string };
@@ -51,8 +59,19 @@ async function videoOf(
     : await job.attemptAside('length', 600, source, lengthOf);
   const seconds = measured ?? duration;
   const hasAudio = (streams?.sounds ?? codecs?.sounds ?? []).length > 0;
-  const sides = { width: size.width, height: size.height };
-  return seconds
-    ? { ...sides, duration: Math.round(seconds * 1000) / 1000, hasAudio }
-    : undefined;
+  return seconds ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio } : undefined;
+}
+
+/** Rounding apart. */
+const isAbout = (a: number, b: number) => Math.abs(a - b) <= 2;
+
+/**
+ * mediabunny knows which way up a picture is, and takes interlaced H.264 for half as high as it is;
+ * ffmpeg tells the size before it is turned.
+ */
+function sizeOf(told: Size | undefined, seen: Size | undefined): Size | undefined {
+  if (!told || !seen) return told ?? (seen && { width: seen.width, height: seen.height });
+  const isSame = isAbout(told.width, seen.width) && isAbout(told.height, seen.height);
+  const isTurned = isAbout(told.width, seen.height) && isAbout(told.height, seen.width);
+  return isSame || isTurned ? told : { width: seen.width, height: seen.height };
 }

@@ -36,8 +36,7 @@ export async function kindOf({ sourcePath, filename }: Task): Promise<Kind> {
   const isText = head.length > 0 && !head.includes(0);
   if (isText && (!contentType || contentType === 'application/xml') && textNames.test(filename))
     return { is: 'document', contentType: 'text/plain' };
-  if (contentType && !/^(?:video|audio)\//.test(contentType))
-    return { is: 'generic', contentType };
+  if (contentType && !/^(?:video|audio)\//.test(contentType)) return { is: 'generic', contentType };
   return { is: 'other', contentType, foreign };
 }
 

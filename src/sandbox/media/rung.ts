@@ -21,6 +21,8 @@ export type Rung = {
 const mostFps = 60;
 /** More than a command line takes, at which any cut will do. */
 const mostCuts = 5000;
+/** A last segment that is shorter is none. */
+const leastTailSeconds = 1;
 /** A key frame is the first one at or past the time that it is asked for. */
 const marginSeconds = 0.005;
 
@@ -36,7 +38,7 @@ export async function encodeRung({ source, folder, run }: Workshop, rung: Rung):
   const file = `${name}.mkv`;
   const isPlain = cuts.length === 0 || cuts.length > mostCuts;
   const keyFrames = isPlain
-    ? 'expr:gte(t,n_forced*4)'
+    ? `expr:gte(t,n_forced*4)*lt(t,${Math.max(0, duration - leastTailSeconds)})`
     : cuts.map((cut) => Math.max(0, cut - marginSeconds).toFixed(6)).join(',');
   const filters = ['yadif=deint=interlaced', scaleTo(size), 'tpad=stop_mode=clone:stop=-1'];
   const sound = [

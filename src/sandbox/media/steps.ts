@@ -29,8 +29,7 @@ export async function makeHls(
   const soundsArePlayed = top && areCommon(top.sounds.flatMap(({ codecs }) => codecs));
   const kept = soundsArePlayed ? [top] : [];
   const isEnough = kept.some(({ main }) => areCommon(main.codecs));
-  const upper =
-    video && !isEnough ? await encoded(upperRung(video, soundsOf(kept[0])), 1) : [];
+  const upper = video && !isEnough ? await encoded(upperRung(video, soundsOf(kept[0])), 1) : [];
   const steps = kept.length + upper.length > 0 ? [...kept, ...upper] : top ? [top] : [];
   const [best] = steps;
   if (!best) return false;

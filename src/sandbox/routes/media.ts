@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
-import type { Service } from '../service.ts';
 import { placeholder } from '../pictures/placeholder.ts';
+import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 

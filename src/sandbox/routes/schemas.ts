@@ -173,9 +173,7 @@ export const player = z
     uid: z.guid(),
     playback_token: z.string(),
     player_config: z.object({ auto_play: z.boolean(), theme: z.string() }),
-    items: z.array(
-      z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url() }) }),
-    ),
+    items: z.array(z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url() }) })),
   })
   .openapi('PlayerData');
 
@@ -192,9 +190,7 @@ export const playbackInfo = z
     chapters: z.array(z.object({ title: z.string(), start_time: z.number() })).optional(),
     resume_position_seconds: z.number().nullable().optional(),
     source: signed.nullable().optional(),
-    subtitle_tracks: z
-      .array(signed.extend({ label: z.string(), language: z.string() }))
-      .optional(),
+    subtitle_tracks: z.array(signed.extend({ label: z.string(), language: z.string() })).optional(),
     waveform_url: signed.nullable().optional(),
     variants: z
       .array(

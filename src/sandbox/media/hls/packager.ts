@@ -1,4 +1,4 @@
-import type { InputAudioTrack, InputVideoTrack } from 'mediabunny';
+import type { EncodedPacket, InputAudioTrack, InputVideoTrack } from 'mediabunny';
 import { PictureReader } from './picture-reader.ts';
 import type { Package, Rendition, Sound } from './rendition.ts';
 import { SegmentWriter } from './segment-writer.ts';
@@ -17,7 +17,7 @@ export type PackageOrder = {
 
 /** How much later than the picture sound may begin: players wait until they have both. */
 const mostLateSeconds = 0.25;
-/** How far sound may go on after the picture, which then stands still. */
+/** How far picture or sound may go on where the other has ended. */
 const mostOverhangSeconds = 4;
 
 /**
@@ -41,25 +41,27 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
     firstId,
     [picture, ...muxed].map(({ part }) => part),
   );
-  const ownWriters = alone.map(({ part }, at) => new SegmentWriter(folder, firstId + 1 + at, [part]));
+  const ownWriters = alone.map(
+    ({ part }, at) => new SegmentWriter(folder, firstId + 1 + at, [part]),
+  );
+  const write = async ({ images, heard, seconds }: Segment) => {
+    await writer.write([images, ...(alone.length > 0 ? [] : heard)], seconds);
+    for (const [at, own] of ownWriters.entries()) await own.write([heard[at] ?? []], seconds);
+  };
   const cuts: number[] = [];
-  let start = 0;
-  while (picture.nextAt !== undefined) {
-    const images = await picture.take(start);
-    const cut = picture.nextAt;
-    const heard = [];
-    for (const sound of sounds) heard.push(await sound.take(cut));
-    if (heard.some(({ length }) => length === 0))
-      throw new Unpackageable(`no sound from ${start.toFixed(1)} s on, where the picture goes on`);
-    const ends = sounds.map(({ endsAt }) => endsAt);
-    if (cut === undefined && Math.max(0, ...ends) > picture.endsAt + mostOverhangSeconds)
-      throw new Unpackageable('sound goes on where the picture has ended');
-    const end = cut ?? Math.max(picture.endsAt, ...ends);
-    await writer.write([images, ...(alone.length > 0 ? [] : heard)], end - start);
-    for (const [at, own] of ownWriters.entries()) await own.write([heard[at] ?? []], end - start);
-    if (cut !== undefined) cuts.push(cut);
-    start = end;
+  let held: Segment | undefined;
+  for await (const segment of segmentsOf(picture, sounds)) {
+    const isSilent = segment.heard.some(({ length }) => length === 0);
+    if (isSilent && !(held && isTail(segment)))
+      throw new Unpackageable(`no sound from ${segment.start.toFixed(1)} s on`);
+    if (held && !isSilent) {
+      await write(held);
+      cuts.push(segment.start);
+    }
+    held = held && isSilent ? joined(held, segment) : segment;
   }
+  if (!held) throw new Unpackageable('there is no picture');
+  await write(held);
   return {
     main: await renditionOf(picture, muxed, writer),
     sounds: await Promise.all(
@@ -74,9 +76,45 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
       }),
     ),
     cuts,
-    seconds: start,
+    seconds: held.start + held.seconds,
   };
 }
+
+/** What is between two cuts: packets of the picture, and of each sound. */
+type Segment = {
+  start: number;
+  seconds: number;
+  images: EncodedPacket[];
+  heard: EncodedPacket[][];
+  isLast: boolean;
+};
+
+async function* segmentsOf(
+  picture: PictureReader,
+  sounds: readonly SoundReader[],
+): AsyncGenerator<Segment> {
+  for (let start = 0, end = 0; picture.nextAt !== undefined; start = end) {
+    const images = await picture.take(start);
+    const cut = picture.nextAt;
+    const heard: EncodedPacket[][] = [];
+    for (const sound of sounds) heard.push(await sound.take(cut));
+    const heardUntil = Math.max(0, ...sounds.map(({ endsAt }) => endsAt));
+    if (cut === undefined && heardUntil > picture.endsAt + mostOverhangSeconds)
+      throw new Unpackageable('sound goes on where the picture has ended');
+    end = cut ?? Math.max(picture.endsAt, heardUntil);
+    yield { start, seconds: end - start, images, heard, isLast: cut === undefined };
+  }
+}
+
+/** Where the picture goes on for a moment, it does so in the last segment that has sound. */
+const isTail = ({ isLast, seconds }: Segment) => isLast && seconds <= mostOverhangSeconds;
+
+const joined = (held: Segment, tail: Segment): Segment => ({
+  ...held,
+  seconds: held.seconds + tail.seconds,
+  images: [...held.images, ...tail.images],
+  heard: held.heard.map((packets, at) => [...packets, ...(tail.heard[at] ?? [])]),
+});
 
 async function renditionOf(
   picture: PictureReader | undefined,
@@ -93,4 +131,8 @@ async function renditionOf(
 }
 
 /** Sample entries are `hvc1`: what is needed to decode stands in the header (ISO/IEC 14496-15). */
-const hlsName = (codec: string) => codec.replace(/^hev1/, 'hvc1').replace(/^opus$/, 'Opus').replace(/^mp3$/, 'mp4a.40.34');
+const hlsName = (codec: string) =>
+  codec
+    .replace(/^hev1/, 'hvc1')
+    .replace(/^opus$/, 'Opus')
+    .replace(/^mp3$/, 'mp4a.40.34');

@@ -21,11 +21,7 @@ export class PictureReader {
   readonly #cuts: readonly number[] | undefined;
   #endsAt = 0;
 
-  private constructor(
-    part: Part,
-    reader: TrackReader,
-    cuts: readonly number[] | undefined,
-  ) {
+  private constructor(part: Part, reader: TrackReader, cuts: readonly number[] | undefined) {
     this.part = part;
     this.beginsAt = part.first.timestamp;
     this.#reader = reader;

@@ -20,7 +20,8 @@ export function mediaPlaylist(header: string, entries: readonly Entry[]): string
 /** Bits a second: of the largest segment, and of all of them (§4.3.4.2). */
 export function bitRatesOf(entries: readonly Entry[]): { peak: number; average: number } {
   const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
-  const sum = (value: (entry: Entry) => number) => entries.reduce((all, one) => all + value(one), 0);
+  const sum = (value: (entry: Entry) => number) =>
+    entries.reduce((all, one) => all + value(one), 0);
   return {
     peak: Math.max(...entries.map(({ bytes, seconds }) => rate(bytes, seconds))),
     average: rate(

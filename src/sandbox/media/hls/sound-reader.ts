@@ -3,33 +3,43 @@ import type { Part } from './segment-writer.ts';
 import { TrackReader } from './track-reader.ts';
 import { Unpackageable } from './unpackageable.ts';
 
-/** Before the picture begins, decoders need so much at most. */
-const mostPrimingSeconds = 0.1;
+/** Times of containers are rounded. */
+const roundingSeconds = 0.002;
 
 /** A sound, cut where the picture is; times are in seconds after the picture's first frame. */
 export class SoundReader {
   readonly part: Part;
   readonly #reader: TrackReader;
   readonly #zero: number;
+  /** Packets that have been read and are still to be taken. */
+  readonly #held: EncodedPacket[];
   #endsAt = 0;
 
-  private constructor(part: Part, reader: TrackReader, zero: number) {
+  private constructor(part: Part, reader: TrackReader, zero: number, held: EncodedPacket[]) {
     this.part = part;
     this.#reader = reader;
     this.#zero = zero;
+    this.#held = held;
   }
 
-  /** @throws Unpackageable where there is no sound */
+  /**
+   * Begins with the packet that sounds when the picture begins, and the one before it, on which
+   * decoders lean.
+   *
+   * @throws Unpackageable where there is no sound
+   */
   static async open(track: InputAudioTrack, zero: number): Promise<SoundReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
-    const isTooEarly = ({ timestamp, duration }: EncodedPacket) =>
-      timestamp + duration <= zero - mostPrimingSeconds;
-    while (reader.next && isTooEarly(reader.next)) await reader.skip();
-    const { next: first } = reader;
+    let held: EncodedPacket[] = [];
+    while (reader.next && reader.next.timestamp <= zero + roundingSeconds) {
+      held = [...held.slice(-1), reader.next];
+      await reader.skip();
+    }
+    const [first = reader.next] = held;
     if (!config || !first) throw new Unpackageable('a track of sound is empty');
     const priming = Math.max(0, zero - first.timestamp);
-    return new SoundReader({ track, config, first, priming }, reader, zero);
+    return new SoundReader({ track, config, first, priming }, reader, zero, held);
   }
 
   /** Where its first packet begins; negative for what is not heard. */
@@ -44,15 +54,19 @@ export class SoundReader {
 
   /** Its packets up to a time; by default, all that are left. */
   async take(until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> {
-    const packets: EncodedPacket[] = [];
+    const packets = this.#held.splice(0).map((packet) => this.#timed(packet));
     for (let next = this.#reader.next; next; next = this.#reader.next) {
-      const at = next.timestamp - this.#zero;
-      if (at >= until) break;
+      if (next.timestamp - this.#zero >= until) break;
       await this.#reader.skip();
-      // None is before 0 in the media; the edit list takes the priming away again.
-      packets.push(next.clone({ timestamp: Math.max(0, at + this.part.priming) }));
-      this.#endsAt = Math.max(this.#endsAt, at + next.duration);
+      packets.push(this.#timed(next));
     }
     return packets;
+  }
+
+  /** None is before 0 in the media: the edit list takes the priming away again. */
+  #timed(packet: EncodedPacket): EncodedPacket {
+    const at = packet.timestamp - this.#zero;
+    this.#endsAt = Math.max(this.#endsAt, at + packet.duration);
+    return packet.clone({ timestamp: Math.max(0, at + this.part.priming) });
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { brightness, ffmpeg, film, picture, probe, sound } from '../support/ffmpeg.ts';
+import { brightness, ffmpeg, film, picture, probe, sound, turned } from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -159,7 +159,7 @@ describe.runIf(ffmpeg)('a video', () => {
 
   it('that lies on its side is turned', async () => {
     const upright = await film('upright.mp4', ...picture('320x240'), '-pix_fmt', 'yuv420p');
-    const { asset, info } = await ready(turned(upright));
+    const { asset, info } = await ready(turned(upright, 240));
     expect(asset).toMatchObject({ width: 240, height: 320 });
     const { path } = await saved(asset.thumbnail_url, 'thumbnail.jpg');
     expect(await sizeOf(path)).toMatchObject({ width: 240, height: 320 });
@@ -214,18 +214,6 @@ describe.runIf(ffmpeg)('a video', () => {
     }
   });
 });
-
-/** A quarter, in the header alone: the matrix of ISO/IEC 14496-12 §8.3.2 (version 0). */
-function turned(path: string): string {
-  const bytes = readFileSync(path);
-  const matrix = bytes.indexOf('tkhd') + 4 + 40;
-  const quarter = [0, 0x10000, 0, -0x10000, 0, 0, 240 * 0x10000, 0, 0x40000000];
-  quarter.forEach((value, at) => {
-    bytes.writeInt32BE(value, matrix + 4 * at);
-  });
-  writeFileSync(path, bytes);
-  return path;
-}
 
 describe.runIf(ffmpeg)('audio', () => {
   const waveformOf = async (path: string) => {

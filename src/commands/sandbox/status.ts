@@ -14,6 +14,8 @@ type Status = {
   faults: string[];
   /** Path of the ffmpeg that processing uses. */
   ffmpeg: string | null;
+  /** Path of the pdftoppm that draws the pages of PDFs. */
+  pdftoppm: string | null;
   /** What assets go without for want of it. */
   left_out: string[];
 };
@@ -36,6 +38,7 @@ export function status(command: Command, run: Run): void {
           data: dataDir,
           faults: (running?.faults ?? []).map(shownFault),
           ffmpeg: running?.tools?.ffmpeg ?? null,
+          pdftoppm: running?.tools?.pdftoppm ?? null,
           left_out: running?.left_out ?? [],
         };
         return record(found, found.url ?? '', rows);
@@ -54,5 +57,6 @@ const rows = (shown: Status): Row[] => [
   ['data', shown.data],
   ...shown.faults.map((fault): Row => ['fault', printable(fault)]),
   ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
+  ['pdftoppm', shown.running ? (shown.pdftoppm ?? 'not found') : ''],
   ['left out', shown.left_out.join(', ')],
 ];

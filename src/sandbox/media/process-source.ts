@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { within } from './attempts.ts';
 import type { Found, Reading } from './inspection.ts';
 import { failed, type Job, type JobOptions, jobOf, type Outcome, ready } from './job.ts';

@@ -26,7 +26,7 @@ const documents = new Set([
 export async function kindOf({ sourcePath, filename }: Task): Promise<Kind> {
   const head = await beginningOf(sourcePath);
   const contentType = (await fileTypeFromFile(sourcePath))?.mime;
-  const isSvg = /^\s*(?:<\?xml[^]*?\?>\s*)?(?:<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i;
+  const isSvg = /^\s*(?:<\?xml[\s\S]*?\?>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i;
   if ((!contentType || contentType === 'application/xml') && isSvg.test(head.toString('utf8')))
     return { is: 'image', contentType: 'image/svg+xml' };
   if (contentType?.startsWith('image/')) return { is: 'image', contentType };

@@ -53,8 +53,8 @@ type Properties = Record<string, string>;
 function propertiesOf(printed: string): Properties[] {
   const streams: Properties[] = [];
   for (const [, name = '', at = '', value = ''] of printed.matchAll(/^#(\w+) (\d+): +(.*)$/gm)) {
-    const stream = (streams[Number(at)] ??= {});
-    stream[name] = value;
+    const stream = streams[Number(at)] ?? {};
+    streams[Number(at)] = { ...stream, [name]: value };
   }
   return streams;
 }
@@ -72,7 +72,7 @@ function sectionsOf(text: string): (Properties & { section: string })[] {
   const sections = [{ section: '' } as Properties & { section: string }];
   for (const line of text.split(/(?<!\\)\n/)) {
     const [, section] = /^\[(\w+)\]$/.exec(line) ?? [];
-    const [, key, value] = /^((?:[^=\\]|\\.)+)=([^]*)$/.exec(line) ?? [];
+    const [, key, value] = /^((?:[^=\\]|\\.)+)=([\s\S]*)$/.exec(line) ?? [];
     if (section !== undefined) sections.push({ section });
     else if (key !== undefined)
       Object.assign(sections.at(-1) as object, { [plain(key)]: plain(value ?? '') });
@@ -80,7 +80,7 @@ function sectionsOf(text: string): (Properties & { section: string })[] {
   return sections;
 }
 
-const plain = (text: string) => text.replace(/\\([^])/g, '$1');
+const plain = (text: string) => text.replace(/\\([\s\S])/g, '$1');
 
 function chapterOf({ TIMEBASE = '', START, title = '' }: Properties): Chapter {
   const [numerator = 0, denominator = 1] = TIMEBASE.split('/').map(Number);

@@ -59,7 +59,8 @@ export function playableAsset(service: Service, assetUid: string, token: string)
 type Info = z.infer<typeof playbackInfo>;
 
 export function infoOf(asset: AssetRow, service: Service): Info {
-  const { type } = asset;
+  // §2 knows no playback of generic assets: a link is what a document has.
+  const type = asset.type === 'generic' ? 'document' : asset.type;
   // "the asset may be played … only when status is ready" (§3)
   const isReady = asset.status === 'ready';
   if (isReady && type === 'third_party')

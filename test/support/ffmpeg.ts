@@ -54,6 +54,36 @@ export async function probe(at: string): Promise<Probed> {
   return JSON.parse(stdout);
 }
 
+/** Seconds at which a picture turns white, and at which a sound begins after silence. */
+export async function onsets(at: string): Promise<{ flashes: number[]; beeps: number[] }> {
+  const folder = temporaryFolder();
+  const print = (filters: string, key: string, file: string) =>
+    `${filters},${key === 'YAVG' ? '' : 'a'}metadata=print:file=${join(folder, file)}`;
+  const level = 'astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=Peak_level';
+  // Both in one reading: what time is counted from is the same.
+  await promisify(execFile)('ffmpeg', [
+    ...[...quiet, '-i', at],
+    ...['-map', '0:v:0', '-vf', print('signalstats', 'YAVG', 'v'), '-f', 'null', '-'],
+    ...['-map', '0:a:0', '-af', print(`asetnsamples=64,${level}`, 'Peak', 'a'), '-f', 'null', '-'],
+  ]);
+  const begun = (file: string, key: RegExp, isOn: (value: number) => boolean) => {
+    const starts: number[] = [];
+    let wasOn = false;
+    for (const frame of readFileSync(join(folder, file), 'utf8')
+      .split(/^frame:/m)
+      .slice(1)) {
+      const on = isOn(Number(key.exec(frame)?.[1]));
+      if (on && !wasOn) starts.push(Number(/pts_time:(\S+)/.exec(frame)?.[1]));
+      wasOn = on;
+    }
+    return starts;
+  };
+  return {
+    flashes: begun('v', /YAVG=(\S+)/, (luma) => luma > 128),
+    beeps: begun('a', /Peak_level=(\S+)/, (decibels) => decibels > -20),
+  };
+}
+
 /** Mean brightness of a picture, 0 to 255. */
 export async function brightness(at: string): Promise<number> {
   const one = ['-vf', 'scale=1:1,format=gray', '-f', 'rawvideo', '-'];

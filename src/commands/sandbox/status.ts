@@ -16,7 +16,7 @@ type Status = {
   ffmpeg: string | null;
   /** Path of the pdftoppm that draws the pages of PDFs. */
   pdftoppm: string | null;
-  /** What assets go without for want of it. */
+  /** What assets go without for want of these. */
   left_out: string[];
 };
 

@@ -6,8 +6,6 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-if (!ffmpeg) process.stderr.write('SKIPPED: no ffmpeg and ffprobe here to process with\n');
-
 let sandbox: TestSandbox;
 const log: string[] = [];
 const { call, upload } = rawHttp(() => sandbox);
@@ -75,7 +73,7 @@ const sizeOf = async (path: string) => {
   return { width, height, codec_name };
 };
 
-describe.runIf(ffmpeg)('a video', () => {
+describe.skipIf(!ffmpeg)('a video', () => {
   let clip: Awaited<ReturnType<typeof ready>>;
   beforeAll(async () => {
     clip = await ready(fixture('clip.mp4'));
@@ -215,7 +213,7 @@ describe.runIf(ffmpeg)('a video', () => {
   });
 });
 
-describe.runIf(ffmpeg)('audio', () => {
+describe.skipIf(!ffmpeg)('audio', () => {
   const waveformOf = async (path: string) => {
     const { asset, info } = await ready(path);
     const response = await fetch(info.waveform_url.url);
@@ -243,7 +241,7 @@ describe.runIf(ffmpeg)('audio', () => {
   });
 });
 
-describe.runIf(ffmpeg)('an image', () => {
+describe.skipIf(!ffmpeg)('an image', () => {
   const still = (size: string) => [...picture(size, 1), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
     const { asset, info } = await ready(path);
@@ -275,7 +273,7 @@ describe.runIf(ffmpeg)('an image', () => {
   it('that is small already has none', async () => {
     const { asset, sizes } = await variantsOf(fixture('still.jpg'));
     expect(sizes).toEqual([{ name: 'source', width: 320, height: 180 }]);
-    expect(asset.thumbnail_url).toBeNull();
+    expect(asset.thumbnail_url).toContain('/source?'); // it is its own
   });
 
   it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
@@ -322,6 +320,6 @@ describe.runIf(ffmpeg)('an image', () => {
   type Variant = { url: { url: string }; width: number; height: number };
 });
 
-it.runIf(ffmpeg)('nothing of all that was left out', () => {
+it.skipIf(!ffmpeg)('nothing of all that was left out', () => {
   expect(log.filter((line) => /asset \S+ no /.test(line))).toEqual([]);
 });

@@ -14,6 +14,9 @@ import { demuxerOf } from './containers.ts';
 import { packageHls } from './hls/packager.ts';
 import type { Found, Reading, Task } from './inspection.ts';
 
+/** A file that is open, and who is told when its header has been read. */
+export type Media = { input: Input; endHeader(): void };
+
 /**
  * Of the header alone. What calls itself a video may hold a picture that mediabunny does not know:
  * MPEG-2 in a broadcast, Theora in Ogg.
@@ -21,10 +24,12 @@ import type { Found, Reading, Task } from './inspection.ts';
  * @throws Error where there is nothing that it reads
  */
 export async function inspectMedia(
-  input: Input,
+  { input, endHeader }: Media,
   { callsItselfVideo, extrasDir }: Pick<Task, 'extrasDir'> & { callsItselfVideo: boolean },
 ): Promise<Found> {
   const tracks = await input.getTracks();
+  const tags = await input.getMetadataTags();
+  endHeader();
   const picture = tracks.find((track) => track.isVideoTrack());
   const sounds = tracks.filter((track) => track.isAudioTrack());
   if (!picture && sounds.length === 0)
@@ -35,7 +40,6 @@ export async function inspectMedia(
   const type = picture || callsItselfVideo ? 'video' : 'audio';
   // Of a broadcast, the first timestamp is any time of day.
   const duration = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp());
-  const tags = await input.getMetadataTags();
   const chpl = tags.raw?.chpl;
   return {
     type,

@@ -1,10 +1,10 @@
 import { Input } from 'mediabunny';
 import mime from 'mime';
-import { boundedSource, TooLarge } from './bounded-source.ts';
+import { BoundedSource, TooLarge } from './bounded-source.ts';
 import { containers, demuxerOf, type Foreign } from './containers.ts';
 import { imageDemuxers } from './images.ts';
 import { inspectImage } from './inspect-image.ts';
-import { inspectMedia, readMedia } from './inspect-media.ts';
+import { inspectMedia, type Media, readMedia } from './inspect-media.ts';
 import type { Broken, Found, Message, Task } from './inspection.ts';
 import { kindOf } from './recognise.ts';
 
@@ -29,8 +29,10 @@ export async function inspect(task: Task, tell: Tell): Promise<void> {
       return found(unread(kind.foreign, 'ffmpeg alone reads this kind of file', 'foreign'));
     case 'other': {
       const { contentType, foreign } = kind;
-      const input = new Input({ formats: containers, source: boundedSource(task.sourcePath) });
-      if (await canRead(input)) return inspectKnown(input, contentType, task, tell);
+      const bounded = new BoundedSource(task.sourcePath);
+      const input = new Input({ formats: containers, source: bounded.source });
+      const endHeader = () => bounded.endHeader();
+      if (await canRead(input)) return inspectKnown({ input, endHeader }, contentType, task, tell);
       if (foreign) return found(unread(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
       return found(unknown(task, contentType));
     }
@@ -64,11 +66,12 @@ const canRead = (input: Input) =>
 
 /** A container that mediabunny knows; whether it can read this one is another matter. */
 async function inspectKnown(
-  input: Input,
+  media: Media,
   contentType: string | undefined,
   task: Task,
   tell: Tell,
 ): Promise<void> {
+  const { input } = media;
   const { extrasDir } = task;
   const callsItselfVideo = contentType === 'video/mp2t' || contentType === 'video/ogg';
   const type = contentType?.startsWith('audio/') ? 'audio' : 'video';
@@ -79,7 +82,7 @@ async function inspectKnown(
   await source(unread(container, 'reading its header came to no end', 'large'));
   let found: Found;
   try {
-    found = await inspectMedia(input, { callsItselfVideo, extrasDir });
+    found = await inspectMedia(media, { callsItselfVideo, extrasDir });
   } catch (error) {
     // Too large to be read here, or for what memory is left, says nothing of whether it is whole.
     const why = error instanceof TooLarge || error instanceof RangeError ? 'large' : 'broken';

@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { ffmpeg, film } from '../support/ffmpeg.ts';
 import { answer, listen } from '../support/http-server.ts';
+import { pdfOf } from '../support/pdf.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -115,6 +119,112 @@ describe('a broken ffmpeg', () => {
   });
 });
 
+describe('a worker', () => {
+  /** A program in place of the media worker. */
+  const worker = (...lines: string[]) => {
+    const path = join(temporaryFolder(), 'worker.cjs');
+    writeFileSync(path, lines.join('\n'));
+    return path;
+  };
+
+  it('that ends without a word fails its asset alone', async () => {
+    const mediaWorker = worker("console.error('out of luck'); process.exit(3)");
+    const { upload, log } = await start({ mediaWorker });
+    const [one, other] = await Promise.all(
+      ['tone.mp3', 'still.jpg'].map((name) => upload(fixture(name))),
+    );
+    for (const asset of [one, other])
+      expect(asset).toMatchObject({
+        status: 'failed',
+        failure_reason: 'processing stopped: the worker ended: exit code 3',
+      });
+    expect(log.join('\n')).toContain('out of luck');
+  });
+
+  it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
+    const found = {
+      ...{ type: 'video', contentType: 'video/mp4', duration: 10, width: 640, height: 360 },
+      ...{ chapters: [], demuxer: 'mov', codecs: { picture: 'avc', sounds: ['aac'] } },
+      ...{ sampleRate: 44100, cover: null },
+    };
+    const mediaWorker = worker(
+      "process.once('message', () =>",
+      `process.send({ about: 'source', found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
+    );
+    const { upload, log } = await start({ mediaWorker });
+    const asset = await upload(fixture('clip.mp4'));
+    expect(asset).toMatchObject({ status: 'ready', type: 'video', duration: 10 });
+    expect(log.find((line) => line.includes(asset.uid) && line.includes('inspected'))).toMatch(
+      /SIGKILL/,
+    );
+  });
+
+  it('whose library rejects with nobody waiting goes on', async () => {
+    const real = JSON.stringify(
+      fileURLToPath(new URL('../../dist/media-worker.cjs', import.meta.url)),
+    );
+    const mediaWorker = worker(
+      `require(${real});`,
+      "process.once('message', () => Promise.reject(new Error('forgotten')));",
+    );
+    const { upload, log } = await start({ mediaWorker });
+    const asset = await upload(fixture('clip.mp4'));
+    expect(asset).toMatchObject({ status: 'ready', duration: 10 });
+    expect(log.find((line) => line.includes('forgotten'))).toMatch(/\n\s+at /); // with its stack
+  });
+});
+
+it('a pdftoppm that never ends is ended, with all that it started', async () => {
+  const { path, started } = sleeper();
+  const { upload, log } = await start({ pdftoppm: path, toolSeconds: 0.5 });
+  const file = join(temporaryFolder(), 'a.pdf');
+  writeFileSync(file, pdfOf('One'));
+  const asset = await upload(file);
+  expect(asset).toMatchObject({ status: 'ready', type: 'document' });
+  expect(log).toContain(`asset ${asset.uid} no pages: it took over 0.5 s`);
+  expect(started().length).toBeGreaterThan(1);
+  await until(() => started().every(isGone));
+});
+
+describe('a store that another program holds locked', () => {
+  /** Until its input ends. */
+  const lock = async (dataDir: string) => {
+    const code = `const Database = require('libsql');
+      new Database(process.argv[1]).exec('BEGIN IMMEDIATE');
+      console.log('locked');
+      process.stdin.resume().on('end', () => process.exit());`;
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    const child = spawn(process.execPath, ['-e', code, join(dataDir, 'sandbox.db')], { cwd });
+    onTestFinished(() => void child.kill());
+    await once(child.stdout, 'data');
+    return async () => {
+      child.stdin.end();
+      await once(child, 'exit');
+    };
+  };
+
+  it('keeps a job waiting, and nothing else: it ends once the store is free', async () => {
+    const { path: ffmpegPath, go } = gate();
+    const { create, patch, processed, sandbox, call, log } = await start({ ffmpeg: ffmpegPath });
+    const bytes = readFileSync(fixture('tone.mp3'));
+    const { asset_uid, location } = await (await create(bytes.length)).json();
+    await patch(location, 0, bytes);
+    const unlock = await lock(sandbox.dataDir);
+    go();
+    await until(() => log.some((line) => /waits .* for storage: .*locked/.test(line)));
+    expect((await call('GET', `/assets/${asset_uid}/`)).status).toBe(200);
+    await unlock();
+    expect(await processed(asset_uid)).toMatchObject({ status: 'ready' });
+  });
+
+  /** An ffmpeg that fails, but not before it is told to go on. */
+  function gate() {
+    const open = join(temporaryFolder(), 'open');
+    const path = script(`while ! [ -e '${open}' ]; do sleep 0.05; done; exit 1`);
+    return { path, go: () => writeFileSync(open, '') };
+  }
+});
+
 describe('a hostile file', () => {
   /** A server that nobody should ask, and the playlist that points at it and at a file. */
   async function bait() {
@@ -149,6 +259,15 @@ describe('a hostile file', () => {
     const asset = await upload(written(name, of(playlist, url)));
     expect(asset).toMatchObject({ status: 'failed', duration: null });
     expect(asset.failure_reason).toContain('no media');
+    expect(asked).toEqual([]);
+  });
+
+  it('a list of files for ffmpeg is any file: nothing that it names is read', async () => {
+    const { asked, url } = await bait();
+    const { upload } = await start({ ffmpeg });
+    const list = `ffconcat version 1.0\nfile '${fixture('clip.mp4')}'\nfile ${url}/a.ts\n`;
+    const asset = await upload(written('list.ffconcat', list));
+    expect(asset).toMatchObject({ status: 'ready', type: 'generic', duration: null });
     expect(asked).toEqual([]);
   });
 

@@ -64,8 +64,10 @@ export function inspect(
       if (signal.aborted) return reject(signal.reason);
       const end = stopped?.message ?? `the worker ended: ${killed ?? `exit code ${code}`}`;
       if (code !== 0 || stopped) complaints = `${end}\n${complaints}`;
-      if (found) resolve({ found, reading, complaints: complaints.trim() });
-      else reject(new Error(complaints.trim().split('\n')[0] || end));
+      if (found) return resolve({ found, reading, complaints: complaints.trim() });
+      const error = new Error(end);
+      error.stack = complaints.trim() || end; // where it happened is told by the worker
+      reject(error);
     });
     child.send(task);
   });

@@ -129,6 +129,8 @@ describe('a fresh upload', () => {
 describe('after an upload', () => {
   it('one that could not be processed may be sent again by the same command', async () => {
     const interposer = await through(() => undefined);
+    path = join(cli.home, 'broken.mp4'); // what is called media, and is none
+    writeFileSync(path, bytes);
     const first = await upload(interposer, ['--wait']);
     expect(first.code).toBe(12);
     expect(first.record).toMatchObject({ verified: true, bytes_sent: bytes.length });

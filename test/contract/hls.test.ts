@@ -93,13 +93,20 @@ describe.skipIf(!ffmpeg)('an ordinary clip', () => {
     expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
   });
 
+  const when = "'between(t,1,1.03)+between(t,2.2,2.23)'";
+  const flash = [
+    ...['-f', 'lavfi', '-i'],
+    `color=black:size=320x180:rate=25:duration=3,drawbox=color=white:t=fill:enable=${when}`,
+  ];
+  const beep = [
+    ...['-f', 'lavfi', '-i'],
+    "aevalsrc='if(between(t,1,1.02)+between(t,2.2,2.22),sin(6283*t),0)':s=44100:d=3",
+  ];
+
   it('with B-frames shows and sounds together, in every step', async () => {
-    const when = "'between(t,1,1.03)+between(t,2.2,2.23)'";
-    const flash = `color=black:size=320x180:rate=25:duration=3,drawbox=color=white:t=fill:enable=${when}`;
-    const beep = "aevalsrc='if(between(t,1,1.02)+between(t,2.2,2.22),sin(6283*t),0)':s=44100:d=3";
     const path = await film(
       'flash.mp4',
-      ...['-f', 'lavfi', '-i', flash, '-f', 'lavfi', '-i', beep],
+      ...[...flash, ...beep],
       ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', ...aac], // x264's defaults
     );
     const source = await onsets(path);
@@ -118,6 +125,26 @@ describe.skipIf(!ffmpeg)('an ordinary clip', () => {
       }
     }
   });
+
+  it.each([
+    ['picture', ['-itsoffset', '1', ...flash, ...beep], 1, 0],
+    ['sound', [...flash, '-itsoffset', '1', ...beep], 0, 1],
+  ])(
+    'of which the %s begins late keeps all of both',
+    async (_which, inputs, flashLate, beepLate) => {
+      const path = await film('late.mkv', ...inputs, ...h264, ...aac);
+      expect((await processed(plain, path)).info.hls_url).toBeNull();
+      const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
+      expect(steps).toHaveLength(2);
+      for (const { url } of steps) {
+        const { flashes, beeps } = await onsets(url);
+        expect(beeps).toHaveLength(2);
+        const apart = (flashes[0] as number) - (beeps[0] as number);
+        expect(Math.abs(apart - flashLate + beepLate)).toBeLessThan(0.02);
+        expect(Math.abs((beeps[0] as number) - 1 - beepLate)).toBeLessThan(0.05);
+      }
+    },
+  );
 
   it('of which the sound goes on: it ends in the last segment, in every step', async () => {
     const lengths = [...picture('320x180', 5), ...sound(7.5), '-g', '50'];

@@ -39,7 +39,9 @@ export async function inspectMedia(
   const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
   const type = picture || callsItselfVideo ? 'video' : 'audio';
   // Of a broadcast, the first timestamp is any time of day.
-  const duration = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp());
+  const first = await input.getFirstTimestamp();
+  const duration = (await input.computeDuration()) - Math.max(0, first);
+  const pictureLateSeconds = picture ? (await picture.getFirstTimestamp()) - first : 0;
   const chpl = tags.raw?.chpl;
   return {
     type,
@@ -53,6 +55,7 @@ export async function inspectMedia(
       ...(type === 'video' && { picture: picture?.codec ?? null }),
       sounds: sounds.map(({ codec }) => codec),
     },
+    pictureLateSeconds,
     sampleRate: sounds[0]?.sampleRate ?? null,
     cover: type === 'audio' ? await coverOf(tags, extrasDir) : null,
   };

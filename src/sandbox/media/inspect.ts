@@ -46,6 +46,7 @@ const nothingMore = {
   chapters: [],
   demuxer: null,
   codecs: undefined,
+  pictureLateSeconds: 0,
   sampleRate: null,
   cover: null,
 } satisfies Partial<Found>;

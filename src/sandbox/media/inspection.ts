@@ -38,6 +38,8 @@ export type Found = {
   demuxer: string | null;
   /** Names of the codecs, null for what mediabunny does not know; undefined where it reads nothing. */
   codecs: { picture?: string | null; sounds: (string | null)[] } | undefined;
+  /** How much later than anything else the picture begins, in seconds. */
+  pictureLateSeconds: number;
   /** Of the first sound, in Hz. */
   sampleRate: number | null;
   /** A picture in the folder of extras that came with a sound. */

@@ -29,8 +29,8 @@ const longerSide = ({ width, height }: Video) => Math.max(width, height);
 function rung(name: string, video: Video, factor: number, audioRate: number | undefined): Rung {
   const size = scaledEven(video, factor);
   const maxRate = Math.max(leastRate, Math.round(bitsAPixel * size.width * size.height));
-  const { duration, hasAudio } = video;
-  return { name, size, maxRate, audioRate: hasAudio ? audioRate : undefined, duration };
+  const { duration, hasAudio, isLate } = video;
+  return { name, size, maxRate, audioRate: hasAudio ? audioRate : undefined, duration, isLate };
 }
 
 /**

@@ -44,10 +44,13 @@ const withSize = (made: Package, { width, height }: Size): Package => ({
   main: { ...made.main, size: { width, height } },
 });
 
+/** Less is how broadcasts begin: time begins with the picture there. */
+const lateSeconds = 0.5;
+
 /** What encoding it needs to know; undefined where nobody knows it. */
 async function videoOf(
   job: Job,
-  { codecs, demuxer, width, height, duration }: Found,
+  { codecs, demuxer, width, height, duration, pictureLateSeconds }: Found,
   streams: Streams | undefined,
 ): Promise<Video | undefined> {
   const size = sizeOf(width && height ? { width, height } : undefined, streams?.pictures[0]);
@@ -59,7 +62,10 @@ async function videoOf(
     : await job.attemptAside('length', 600, source, lengthOf);
   const seconds = measured ?? duration;
   const hasAudio = (streams?.sounds ?? codecs?.sounds ?? []).length > 0;
-  return seconds ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio } : undefined;
+  const isLate = pictureLateSeconds > lateSeconds;
+  return seconds
+    ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio, isLate }
+    : undefined;
 }
 
 /** Rounding apart. */

@@ -14,6 +14,8 @@ export type Rung = {
   audioRate: number | undefined;
   /** Picture and sound end here alike, in seconds. */
   duration: number;
+  /** The picture begins late: its first frame is to be there from the beginning. */
+  isLate: boolean;
   /** Where key frames must be, in seconds; by default, every four. */
   cuts?: readonly number[] | undefined;
 };
@@ -34,13 +36,16 @@ const marginSeconds = 0.005;
  * @returns its path
  */
 export async function encodeRung({ source, folder, run }: Workshop, rung: Rung): Promise<string> {
-  const { name, size, maxRate, audioRate, duration, cuts = [] } = rung;
+  const { name, size, maxRate, audioRate, duration, isLate, cuts = [] } = rung;
   const file = `${name}.mkv`;
   const isPlain = cuts.length === 0 || cuts.length > mostCuts;
   const keyFrames = isPlain
     ? `expr:gte(t,n_forced*4)*lt(t,${Math.max(0, duration - leastTailSeconds)})`
     : cuts.map((cut) => Math.max(0, cut - marginSeconds).toFixed(6)).join(',');
-  const filters = ['yadif=deint=interlaced', scaleTo(size), 'tpad=stop_mode=clone:stop=-1'];
+  const filters = [
+    ...(isLate ? ['setpts=if(eq(N\\,0)\\,0\\,PTS)'] : []),
+    ...['yadif=deint=interlaced', scaleTo(size), 'tpad=stop_mode=clone:stop=-1'],
+  ];
   const sound = [
     ...['-map', '0:a:0', '-af', 'aresample=async=1:first_pts=0,apad', '-c:a', 'aac'],
     ...['-b:a', String(audioRate), '-ac', '2', '-ar', '48000'],

@@ -12,8 +12,14 @@ export type Workshop = {
   run(args: readonly string[]): Promise<Buffer>;
 };
 
-/** A video as it was found; its duration in seconds. */
-export type Video = Size & { duration: number; hasAudio: boolean };
+/** A video as it was found. */
+export type Video = Size & {
+  /** Seconds. */
+  duration: number;
+  hasAudio: boolean;
+  /** The sound begins long before it. */
+  isLate: boolean;
+};
 
 /** Whether ffmpeg wrote it: without a frame it is content, and leaves an empty file or none. */
 export const isMade = (folder: string, file: string): Promise<boolean> =>

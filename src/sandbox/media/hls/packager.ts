@@ -17,6 +17,8 @@ export type PackageOrder = {
 
 /** How much later than the picture sound may begin: players wait until they have both. */
 const mostLateSeconds = 0.25;
+/** How much earlier: in broadcasts it is a part of a second, which nobody misses. */
+const mostLeadSeconds = 0.5;
 /** How far picture or sound may go on where the other has ended. */
 const mostOverhangSeconds = 4;
 
@@ -34,6 +36,8 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
   for (const track of order.sounds) sounds.push(await SoundReader.open(track, picture.beginsAt));
   if (sounds.some(({ beginsAt }) => beginsAt > mostLateSeconds))
     throw new Unpackageable('sound begins later than the picture');
+  if (sounds.some(({ leadSeconds }) => leadSeconds > mostLeadSeconds))
+    throw new Unpackageable('sound begins earlier than the picture');
   const alone = sounds.length > 1 ? sounds : [];
   const muxed = sounds.length > 1 ? [] : sounds;
   const writer = new SegmentWriter(

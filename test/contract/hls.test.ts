@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ffmpeg, film, onsets, picture, probe, sound } from '../support/ffmpeg.ts';
@@ -145,6 +145,28 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
       }
     },
   );
+
+  it('of a broadcast that was cut anywhere begins where it can be shown, and is whole', async () => {
+    const path = await film(
+      'a.ts',
+      ...picture('320x180', 6),
+      ...sound(6),
+      '-g',
+      '75',
+      ...h264,
+      ...aac,
+    );
+    const bytes = readFileSync(path);
+    const packets = Math.floor(bytes.length / 188 / 8);
+    const cut = join(temporaryFolder(), 'cut.ts');
+    writeFileSync(cut, bytes.subarray(188 * packets)); // within the first three seconds
+    const { asset, info } = await processed(plain, cut);
+    expect(asset).toMatchObject({ status: 'ready', failure_reason: null, type: 'video' });
+    const [step] = await stepsOf(info.hls_url.url);
+    expect(lengthOf(step as Step)).toBeCloseTo(3, 0);
+    const { streams } = await probe((step as Step).url);
+    expect(streams.map(({ codec_type }) => codec_type)).toEqual(['video', 'audio']);
+  });
 
   it('of which the sound goes on: it ends in the last segment, in every step', async () => {
     const lengths = [...picture('320x180', 5), ...sound(7.5), '-g', '50'];

@@ -6,7 +6,7 @@ import { ffmpeg, film, picture, probe, sound } from '../support/ffmpeg.ts';
 import { pdfOf } from '../support/pdf.ts';
 import { pdftoppm } from '../support/pdftoppm.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 // Files of every kind: what they are taken for, and what is offered of them.
@@ -79,6 +79,20 @@ describe.concurrent('without a tool', () => {
     expect(asset).toMatchObject({
       status: 'failed',
       failure_reason: expect.stringContaining('no media'),
+    });
+  });
+
+  it('a JPEG whose metadata are large is an image; one that is broken is none', async () => {
+    const bytes = readFileSync(fixture('still.jpg'));
+    const note = Buffer.concat([Buffer.from('ffefffff', 'hex'), Buffer.alloc(0xffff - 2, 32)]);
+    const notes = Array.from({ length: 12 }, () => note);
+    const large = Buffer.concat([bytes.subarray(0, 2), ...notes, bytes.subarray(2)]);
+    const { asset } = await processed(plain, written('large.jpg', large));
+    expect(asset).toMatchObject({ status: 'ready', type: 'image', width: 320, height: 180 });
+    const { asset: broken } = await processed(plain, written('cut.jpg', large.subarray(0, 99)));
+    expect(broken).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('cannot be read'),
     });
   });
 

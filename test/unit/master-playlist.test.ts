@@ -10,6 +10,7 @@ const step = (id: number, codecs: string[], sounds: Sound[] = []): Package => ({
   },
   sounds,
   cuts: [],
+  beginsAt: 0,
   seconds: 10,
 });
 

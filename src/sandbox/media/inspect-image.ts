@@ -1,3 +1,5 @@
+import { readFile, stat } from 'node:fs/promises';
+import { imageSize } from 'image-size';
 import { imageSizeFromFile } from 'image-size/fromFile';
 import type { Size } from './dimensions.ts';
 import type { Broken, Found } from './inspection.ts';
@@ -10,27 +12,39 @@ const measured = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
 ]);
 
+/** Its size; `unread` where a common kind of image cannot be read. */
 export async function inspectImage(
   sourcePath: string,
   contentType: string,
-): Promise<Pick<Found, 'width' | 'height'> | Broken> {
-  const size = await sizeOf(sourcePath).catch((error: Error) => {
-    if (measured.has(contentType)) return { type: 'broken', reason: unreadable(error) } as const;
-    return { width: null, height: null }; // TIFF with its sizes at the end, and rarer ones
-  });
-  const { width, height } = { width: null, height: null, ...size };
-  if (width !== null && height !== null && isAbsurd({ width, height }))
+): Promise<Pick<Found, 'width' | 'height' | 'unread'> | Broken> {
+  try {
+    const size = await sizeOf(sourcePath);
+    if (!isAbsurd(size)) return size;
+    const { width, height } = size;
     return { type: 'broken', reason: `an image of ${width} by ${height} pixels is none` };
-  return size;
+  } catch (error) {
+    const reason = `the image cannot be read: ${(error as Error).message}`;
+    const unknown = { width: null, height: null }; // rarer ones, which others may read
+    return measured.has(contentType) ? { ...unknown, unread: { reason, why: 'broken' } } : unknown;
+  }
 }
-
-const unreadable = ({ message }: Error) => `the image cannot be read: ${message}`;
 
 const isAbsurd = ({ width, height }: Size) =>
   width < 1 || height < 1 || width * height > mostPixels;
 
+/** Larger images are not read whole for their size. */
+const mostBytes = 64 * 1024 * 1024;
+
 async function sizeOf(path: string): Promise<Size> {
-  const { width, height, orientation = 1 } = await imageSizeFromFile(path);
+  // Of a file, it reads half a megabyte, where metadata may stand in front of the size.
+  const {
+    width,
+    height,
+    orientation = 1,
+  } = await imageSizeFromFile(path).catch(async (error) => {
+    if ((await stat(path)).size > mostBytes) throw error;
+    return imageSize(await readFile(path));
+  });
   const size = { width: Math.round(width), height: Math.round(height) }; // SVG has fractions
   // EXIF: from 5 on it lies on its side, and whoever shows it turns it.
   return orientation < 5 ? size : { width: size.height, height: size.width };

@@ -101,8 +101,10 @@ export async function readMedia(input: Input, task: Task): Promise<Reading> {
   // What the library cannot do is not what the file is not: others may serve it yet.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
   const made = picture && !other ? await packaged(picture, sounds, task).catch(failed) : undefined;
-  const seconds = made?.seconds ?? (await lengthOf(all).catch(failed));
-  return { seconds: seconds ?? null, package: made ?? null, problem: problems.join('\n') || null };
+  const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
+  const first = Math.max(0, await input.getFirstTimestamp());
+  const seconds = endsAt === undefined ? null : endsAt - first;
+  return { seconds, package: made ?? null, problem: problems.join('\n') || null };
 }
 
 async function packaged(
@@ -114,13 +116,11 @@ async function packaged(
   return packageHls({ picture, sounds, folder, firstId, cuts });
 }
 
-/** Seconds, by reading every packet. */
-async function lengthOf(tracks: readonly InputTrack[]): Promise<number> {
-  let [from, to] = [Number.POSITIVE_INFINITY, 0];
+/** Where the last packet is over, by reading every one. */
+async function endOf(tracks: readonly InputTrack[]): Promise<number> {
+  let end = 0;
   for (const track of tracks)
-    for await (const { timestamp, duration } of new EncodedPacketSink(track).packets()) {
-      from = Math.min(from, timestamp);
-      to = Math.max(to, timestamp + duration);
-    }
-  return to - Math.max(0, from);
+    for await (const { timestamp, duration } of new EncodedPacketSink(track).packets())
+      end = Math.max(end, timestamp + duration);
+  return end;
 }

@@ -20,7 +20,7 @@ export async function inspect(task: Task, tell: Tell): Promise<void> {
       return found({ ...nothingMore, type: kind.is, contentType: kind.contentType });
     case 'image': {
       const image = await inspectImage(task.sourcePath, kind.contentType);
-      if ('reason' in image) return found(image);
+      if ('type' in image) return found(image);
       const { contentType } = kind;
       const demuxer = imageDemuxers.get(contentType) ?? null;
       return found({ ...nothingMore, ...image, type: 'image', contentType, demuxer });

@@ -52,7 +52,7 @@ export type Found = {
 };
 
 export type Reading = {
-  /** How much of it there is; null where that was not found out. */
+  /** From the first packet to the end of the last; null where that was not found out. */
   seconds: number | null;
   package: Package | null;
   /** Why a video was not packaged. */

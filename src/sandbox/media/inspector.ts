@@ -54,7 +54,7 @@ export function inspect(
       if (message.about === 'source') found = message.found;
       else reading = message.reading;
     });
-    child.once('error', (error) => {
+    child.on('error', (error) => {
       stopped ??= error; // it cannot be told its task; 'close' follows, unless it never was
       if (child.pid === undefined) reject(error);
     });

@@ -7,12 +7,13 @@ import { ToolRefused } from './tool.ts';
 import { makeVariants } from './variants.ts';
 
 export async function processImage(job: Job, found: Found): Promise<Outcome> {
-  const { contentType, demuxer } = found;
+  const { contentType, demuxer, unread } = found;
   if (demuxer === null) return ready(found);
   const source = { path: job.sourcePath, demuxer };
   const size = await sizeOf(job, found, demuxer);
-  if (size instanceof ToolRefused) return failed(`the image cannot be read: ${size.message}`);
-  if (!size) return ready(found);
+  if (size instanceof ToolRefused)
+    return failed(unread?.reason ?? `the image cannot be read: ${size.message}`);
+  if (!size) return unread ? failed(unread.reason) : ready(found);
   const measured = { ...found, ...size };
   if (movingImages.has(contentType)) {
     const still = await job.attempt('still', 60, source, (shop) => makeStill(shop, size));

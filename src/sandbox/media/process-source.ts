@@ -53,7 +53,7 @@ async function processMedia(
   reading: Reading | undefined,
 ): Promise<Outcome> {
   const { duration } = found;
-  assertRoom(reading?.problem ?? '');
+  assertRoom(`${found.unread?.reason} ${reading?.problem}`);
   if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
   if (isTruncated(duration, reading))
     return failed(

@@ -7,7 +7,7 @@ import type { AssetRow, Assets } from '../store/assets.ts';
 import type { Inspector } from './inspector.ts';
 import { failed, type Outcome, type Tools } from './job.ts';
 import { processSource } from './process-source.ts';
-import { isOfStorage } from './storage.ts';
+import { isOfStorage, NoRoom } from './storage.ts';
 
 export type ProcessorOptions = {
   files: Files;
@@ -78,7 +78,10 @@ export class Processor {
       return assets.find(uid);
     });
     if (!asset) return; // in the trash
-    const outcome = await this.#stored(uid, () => this.#outcomeOf(asset));
+    const outcome = await this.#stored(uid, () => this.#outcomeOf(asset)).catch((error: Error) => {
+      if (error instanceof NoRoom) return failed(error.message);
+      throw error;
+    });
     await this.#stored(uid, () => {
       if (outcome.outcome === 'failed')
         assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
@@ -90,10 +93,12 @@ export class Processor {
   /**
    * Work that needs the disk or the store: while these refuse it, it is tried again after a pause.
    *
-   * @throws Error for any other reason, or once the sandbox is closing
+   * @throws Error for any other reason, also where it is said that the disk is full, and it is not;
+   * or once the sandbox is closing
    */
   async #stored<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
     const { signal } = this.#closing;
+    let doubts = 0;
     for (let pauseMs = 250; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       signal.throwIfAborted();
       try {
@@ -101,6 +106,9 @@ export class Processor {
       } catch (error) {
         signal.throwIfAborted();
         if (!isOfStorage(error as Error)) throw error;
+        const hasRoom =
+          error instanceof NoRoom && (await this.#options.files.freeBytes()) > muchRoom;
+        if (hasRoom && doubts++ >= mostDoubts) throw error;
         const { message } = error as Error;
         this.#options.log(`asset ${uid} waits ${pauseMs / 1000} s for storage: ${message}`);
         await sleep(pauseMs, undefined, { signal });
@@ -142,6 +150,9 @@ export class Processor {
 }
 
 const longestPauseMs = 10_000;
+/** A source may have said it: with so much room, only so often is it believed. */
+const muchRoom = 1024 * 1024 * 1024;
+const mostDoubts = 3;
 
 /** What a rival still writes into it may need a second try. */
 const removal = { recursive: true, force: true, maxRetries: 5 } as const;

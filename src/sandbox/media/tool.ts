@@ -70,7 +70,7 @@ export function runTool(
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
       errors = (errors + chunk).slice(-keptErrorBytes);
     });
-    child.once('error', (error) => {
+    child.on('error', (error) => {
       stopped ??= error;
       finish();
     });

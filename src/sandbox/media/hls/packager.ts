@@ -36,7 +36,7 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
   for (const track of order.sounds) sounds.push(await SoundReader.open(track, picture.beginsAt));
   if (sounds.some(({ beginsAt }) => beginsAt > mostLateSeconds))
     throw new Unpackageable('sound begins later than the picture');
-  if (sounds.some(({ leadSeconds }) => leadSeconds > mostLeadSeconds))
+  if (sounds.some(({ firstAt }) => picture.firstAt - firstAt > mostLeadSeconds))
     throw new Unpackageable('sound begins earlier than the picture');
   const alone = sounds.length > 1 ? sounds : [];
   const muxed = sounds.length > 1 ? [] : sounds;
@@ -80,6 +80,7 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
       }),
     ),
     cuts,
+    beginsAt: picture.beginsAt,
     seconds: held.start + held.seconds,
   };
 }

@@ -15,15 +15,22 @@ const toleranceSeconds = 0.02;
 /** The picture, segment by segment; times are in seconds after its first frame. */
 export class PictureReader {
   readonly part: Part;
-  /** Its first frame in the time of the file. */
+  /** Its first frame that can be shown, in the time of the file. */
   readonly beginsAt: number;
+  /** Its first frame of all: a broadcast that was cut begins with some that lean on what is gone. */
+  readonly firstAt: number;
   readonly #reader: TrackReader;
   readonly #cuts: readonly number[] | undefined;
   #endsAt = 0;
 
-  private constructor(part: Part, reader: TrackReader, cuts: readonly number[] | undefined) {
+  private constructor(
+    part: Part,
+    reader: TrackReader,
+    { firstAt, cuts }: { firstAt: number; cuts: readonly number[] | undefined },
+  ) {
     this.part = part;
     this.beginsAt = part.first.timestamp;
+    this.firstAt = firstAt;
     this.#reader = reader;
     this.#cuts = cuts;
   }
@@ -32,9 +39,11 @@ export class PictureReader {
   static async open(track: InputVideoTrack, cuts?: readonly number[]): Promise<PictureReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
+    const firstAt = reader.next?.timestamp ?? 0;
     while (reader.next && reader.next.type !== 'key') await reader.skip();
     if (!config || !reader.next) throw new Unpackageable('the picture has no key frame');
-    return new PictureReader({ track, config, first: reader.next, priming: 0 }, reader, cuts);
+    const part = { track, config, first: reader.next, priming: 0 };
+    return new PictureReader(part, reader, { firstAt, cuts });
   }
 
   /** Where the next segment begins; undefined at the end. */

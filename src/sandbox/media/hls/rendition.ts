@@ -27,6 +27,7 @@ export type Package = {
   sounds: Sound[];
   /** Where the segments begin, but for the first; seconds. */
   cuts: number[];
-  /** How long it plays. */
+  /** Where it begins in the time of the file, and how long it plays. */
+  beginsAt: number;
   seconds: number;
 };

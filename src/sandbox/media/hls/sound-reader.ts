@@ -13,20 +13,20 @@ export class SoundReader {
   readonly #zero: number;
   /** Packets that have been read and are still to be taken. */
   readonly #held: EncodedPacket[];
-  /** How long before the picture it begins; that is left out. */
-  readonly leadSeconds: number;
+  /** Its first packet of all, in the time of the file; what is before the picture is left out. */
+  readonly firstAt: number;
   #endsAt = 0;
 
   private constructor(
     part: Part,
     reader: TrackReader,
-    begin: { zero: number; held: EncodedPacket[]; leadSeconds: number },
+    begin: { zero: number; held: EncodedPacket[]; firstAt: number },
   ) {
     this.part = part;
     this.#reader = reader;
     this.#zero = begin.zero;
     this.#held = begin.held;
-    this.leadSeconds = begin.leadSeconds;
+    this.firstAt = begin.firstAt;
   }
 
   /**
@@ -38,7 +38,7 @@ export class SoundReader {
   static async open(track: InputAudioTrack, zero: number): Promise<SoundReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
-    const leadSeconds = zero - (reader.next?.timestamp ?? zero);
+    const firstAt = reader.next?.timestamp ?? zero;
     let held: EncodedPacket[] = [];
     while (reader.next && reader.next.timestamp <= zero + roundingSeconds) {
       held = [...held.slice(-1), reader.next];
@@ -47,7 +47,7 @@ export class SoundReader {
     const [first = reader.next] = held;
     if (!config || !first) throw new Unpackageable('a track of sound is empty');
     const priming = Math.max(0, zero - first.timestamp);
-    return new SoundReader({ track, config, first, priming }, reader, { zero, held, leadSeconds });
+    return new SoundReader({ track, config, first, priming }, reader, { zero, held, firstAt });
   }
 
   /** Where its first packet begins; negative for what is not heard. */

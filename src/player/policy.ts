@@ -12,6 +12,8 @@ export type Loads = {
   media?: readonly MediaUrl[];
   /** What hls.js fetches; it feeds the element from a blob. */
   streams?: readonly MediaUrl[];
+  /** Subtitles: fetched, then given to the element from a blob. */
+  texts?: readonly MediaUrl[];
   frames?: readonly MediaUrl[];
   /** Where the page tells its position: its own origin. */
   tellsItself?: boolean;
@@ -22,14 +24,15 @@ export type Loads = {
  * media that it is of.
  */
 export function policyOf(loads: Loads): string {
-  const { images = [], media = [], streams = [], frames = [] } = loads;
+  const { images = [], media = [], streams = [], texts = [], frames = [] } = loads;
+  const hasBlobs = streams.length + texts.length > 0;
   const directives: [string, readonly string[]][] = [
     ['default-src', []],
     ['script-src', loads.script ? [hashOf(loads.script)] : []],
     ['style-src', [hashOf(loads.style)]],
     ['img-src', ['data:', ...sources(images)]],
-    ['media-src', [...sources([...media, ...streams]), ...(streams.length > 0 ? ['blob:'] : [])]],
-    ['connect-src', [...sources(streams), ...(loads.tellsItself ? ["'self'"] : [])]],
+    ['media-src', [...sources([...media, ...streams]), ...(hasBlobs ? ['blob:'] : [])]],
+    ['connect-src', [...sources([...streams, ...texts]), ...(loads.tellsItself ? ["'self'"] : [])]],
     ['frame-src', sources(frames)],
     ['base-uri', []],
     ['form-action', []],

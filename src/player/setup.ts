@@ -6,6 +6,8 @@ export const setupId = 'player-setup';
 export type Setup = {
   hls?: MediaUrl | undefined;
   file?: MediaUrl | undefined;
+  /** WebVTT; the language as BCP 47 has it. */
+  subtitles?: (MediaUrl & { label: string; language: string })[] | undefined;
   /** To be shown in a frame where the browser can. */
   document?: (MediaUrl & { contentType: string; title: string }) | undefined;
   autoPlay: boolean;

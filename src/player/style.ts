@@ -39,6 +39,7 @@ audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
 .picture { max-height: 80vh; width: auto; }
 .waveform { width: 100%; margin-bottom: 0.5rem; }
+#captions { min-height: 3em; margin: 0.75rem 0; text-align: center; white-space: pre-line; }
 .page { height: 80vh; aspect-ratio: auto; background: #fff; color-scheme: light; border: 1px solid var(--line); }
 .thumbnails { display: flex; flex-wrap: wrap; gap: 0.75rem; padding: 0; margin: 1rem 0; list-style: none; }
 .thumbnails img { max-height: 12rem; border: 1px solid var(--line); }

@@ -1,4 +1,4 @@
-import { fieldsIn, listIn, numberIn, textIn } from '../wire/reading.ts';
+import { fieldsIn, isFields, listIn, numberIn, textIn } from '../wire/reading.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
 import { type Html, html } from './html.ts';
 import { type MediaUrl, mediaUrl } from './media-url.ts';
@@ -35,6 +35,7 @@ views.third_party = thirdParty;
 function video({ info, title, poster, baseUrl }: Shown): View | undefined {
   const [hls, file] = [mediaUrl(info.hls_url, baseUrl), mediaUrl(info.source_url, baseUrl)];
   if (!hls && !file) return undefined;
+  const subtitles = subtitlesOf(info, baseUrl);
   return {
     body: html`<div class="stage">
 <video controls playsinline preload="metadata" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
@@ -45,8 +46,9 @@ ${chapterList(info)}
       images: present(poster),
       streams: present(hls),
       media: present(file),
+      texts: subtitles,
     },
-    setup: { hls, file, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
+    setup: { hls, file, subtitles, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
   };
 }
 
@@ -54,18 +56,34 @@ function audio({ info, title, poster, baseUrl }: Shown): View | undefined {
   const file = mediaUrl(info.source, baseUrl);
   if (!file) return undefined;
   const waveform = mediaUrl(info.waveform_url, baseUrl);
+  const subtitles = subtitlesOf(info, baseUrl);
   return {
     body: html`<div class="stage">
 <div>
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
 ${waveform && html`<img class="waveform" src="${waveform.url}" alt="">`}
 <audio controls preload="metadata" aria-label="${title}"></audio>
+${subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
 ${chapterList(info)}
 </div>`,
-    loads: { images: present(poster, waveform), media: [file] },
-    setup: { file, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
+    loads: { images: present(poster, waveform), media: [file], texts: subtitles },
+    setup: { file, subtitles, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
   };
+}
+
+/** A16: an entry is a URL, or a record with one and what tells it from others. */
+function subtitlesOf(
+  info: PlaybackInfo,
+  baseUrl: URL | undefined,
+): NonNullable<Setup['subtitles']> {
+  return listIn(info.subtitle_tracks).flatMap((entry, at) => {
+    const { label, language, url, src } = isFields(entry) ? entry : fieldsIn({ url: entry });
+    const found = mediaUrl(url ?? src, baseUrl);
+    if (!found) return [];
+    const name = textIn(label) || textIn(language) || `Subtitles ${at + 1}`;
+    return [{ ...found, label: name, language: textIn(language) || 'und' }];
+  });
 }
 
 /** Chapters that can be gone to: those that tell where they start. */

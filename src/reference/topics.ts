@@ -6,7 +6,10 @@ const others: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
   ['MEDIACTL_STATE_DIR', 'folder of uploads under way, and of the sandbox'],
   ['MEDIACTL_KEY_STORE', 'file or keychain: where auth login keeps keys'],
-  ['MEDIACTL_FFMPEG', 'the ffmpeg that the sandbox uses; the one on PATH by default'],
+  [
+    'MEDIACTL_FFMPEG',
+    'the ffmpeg that the sandbox uses; the one on PATH by default; none for none',
+  ],
   ['CI', 'set by CI services: nobody is asked, nothing is animated'],
   ['NO_COLOR, FORCE_COLOR', 'no colours, or colours even in a pipe'],
   ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'proxies on the way to the service'],

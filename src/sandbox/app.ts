@@ -9,6 +9,7 @@ import { embedRoutes } from './routes/embeds.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { playbackRoutes } from './routes/playback.ts';
+import { providerRoutes } from './routes/provider.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { watchRoutes } from './routes/watch.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
@@ -47,6 +48,7 @@ export function createApp(service: Service): App {
     uploadRoutes,
     workspaceRoutes,
     playbackRoutes,
+    providerRoutes,
     folderRoutes,
     embedRoutes,
     mediaRoutes,

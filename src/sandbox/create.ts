@@ -6,8 +6,8 @@ import { boundedServer } from './bounds.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
-import { allExtras } from './media/extras.ts';
 import { Processor } from './media/processor.ts';
+import { leftOutWithout, toolsInWords } from './media/tools.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { answersFor } from './routes/answers.ts';
@@ -55,14 +55,15 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const keys = new Keys(store);
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
-  const { ffmpeg: path, ffmpegSeconds, killGroup } = options;
-  const ffmpeg = path === undefined ? undefined : { path, killGroup };
-  const leftOut = ffmpeg ? [] : allExtras;
-  log(
-    path === undefined ? `no ffmpeg: assets go without ${leftOut.join(', ')}` : `ffmpeg: ${path}`,
-  );
+  const tools = { ffmpeg: options.ffmpeg, pdftoppm: options.pdftoppm };
+  const leftOut = leftOutWithout(tools);
+  log(toolsInWords(tools));
+  const tool = (path: string | undefined) =>
+    path === undefined ? undefined : { path, killGroup: options.killGroup };
   const processor = new Processor({
-    ...{ files, assets, workerPath: mediaWorker, ffmpeg, ffmpegSeconds, now, log },
+    ...{ files, assets, now, log, limitSeconds: options.toolSeconds },
+    inspector: { node: options.node, worker: mediaWorker },
+    tools: { ffmpeg: tool(tools.ffmpeg), pdftoppm: tool(tools.pdftoppm) },
   });
   const sessions = new Sessions(store);
   const receiver: Receiver = new Receiver({
@@ -106,7 +107,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     publicUrl: () => origin,
     log,
     pid,
-    tools: { ffmpeg: path ?? null },
+    tools: { ffmpeg: tools.ffmpeg ?? null, pdftoppm: tools.pdftoppm ?? null },
     leftOut,
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ import { readArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
 import { keepCredentials } from './credentials.ts';
 import { LogFile } from './log-file.ts';
-import { findFfmpeg } from './media/find-ffmpeg.ts';
+import { findFfmpeg, findPdftoppm } from './media/find-tools.ts';
 import { storageFailure } from './storage-failure.ts';
 import { FolderTaken } from './store/folder-lock.ts';
 import { writeWhole } from './whole-file.ts';
@@ -13,8 +13,8 @@ import { writeWhole } from './whole-file.ts';
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
  * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600). It logs to the file
- * that --log names, else to stdout; why it did not start it says on stderr, in one line. ffmpeg is
- * the one that MEDIACTL_FFMPEG names, else the one on PATH.
+ * that --log names, else to stdout; why it did not start it says on stderr, in one line. ffmpeg is the
+ * one that MEDIACTL_FFMPEG names (`none` for none), else the one on PATH; pdftoppm is the one on PATH.
  */
 async function main(): Promise<void> {
   process.umask(0o077); // whatever is written is this user's alone
@@ -44,7 +44,9 @@ async function serve(given: string[], options: Options, log: (line: string) => v
     ...options,
     pid: process.pid,
     mediaWorker: join(__dirname, 'media-worker.cjs'),
+    node: process.execPath,
     ffmpeg: await findFfmpeg(process.env.MEDIACTL_FFMPEG, process.env.PATH),
+    pdftoppm: await findPdftoppm(process.env.PATH),
     killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
     log,

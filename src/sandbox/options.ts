@@ -36,10 +36,14 @@ export type SandboxOptions = {
   pid: number;
   /** The built media worker. */
   mediaWorker: string;
+  /** Path of Node.js, which runs it. */
+  node: string;
   /** Path of ffmpeg; undefined for none, and without what only it can make. */
   ffmpeg?: string | undefined;
-  /** Seconds that it may take for any one thing; each has a limit of its own unless told. */
-  ffmpegSeconds?: number | undefined;
+  /** Path of pdftoppm; undefined for none. */
+  pdftoppm?: string | undefined;
+  /** Seconds that a tool may take for any one thing; each has a limit of its own unless told. */
+  toolSeconds?: number | undefined;
   /** Ends a process and every one it started, by the id of the first; it may be gone. */
   killGroup(leader: number): void;
   /** The built script of the watch page: its text. */

@@ -38,7 +38,7 @@ export type Service = {
   playerScript: string;
   /** What is asked to go wrong. */
   faults: Faults;
-  /** Answers carry only what the specification shows. */
+  /** Whether answers keep to what the specification shows. */
   isStrict: boolean;
   /** How an answer is said: in full, or as the specification names it. */
   answers: Answers;
@@ -54,6 +54,6 @@ export type Service = {
   /** Told by /health, so that nobody takes another process for this one. */
   pid: number;
   /** What processing is helped by, and what assets go without. */
-  tools: { ffmpeg: string | null };
+  tools: { ffmpeg: string | null; pdftoppm: string | null };
   leftOut: readonly string[];
 };

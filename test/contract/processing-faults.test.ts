@@ -1,15 +1,17 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/options.ts';
 import { ffmpeg, film } from '../support/ffmpeg.ts';
 import { answer, listen } from '../support/http-server.ts';
+import { pdfOf } from '../support/pdf.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-if (!ffmpeg) process.stderr.write('SKIPPED: no ffmpeg and ffprobe here to process with\n');
 
 /** A sandbox for one test, what it logs, and requests to it. */
 async function start(options: Partial<SandboxOptions>) {
@@ -54,7 +56,7 @@ describe('a broken ffmpeg', () => {
     const { upload, call, log } = await start({ ffmpeg: broken });
     const clip = await upload(fixture('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
-    for (const extra of ['thumbnail', 'preview sprites', 'ladder'])
+    for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower step'])
       expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
     const { playback_token } = await (await call('GET', `/assets/${clip.uid}/player/`)).json();
     const info = await call('POST', '/playback/info/', {
@@ -73,7 +75,7 @@ describe('a broken ffmpeg', () => {
     const clip = await upload(fixture('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     const leftOut = log.flatMap((line) => line.match(`${clip.uid} no ([a-z ]+):`)?.[1] ?? []);
-    expect(leftOut).toEqual(['thumbnail', 'preview sprites', 'ladder']);
+    expect(leftOut).toEqual(['list of streams', 'thumbnail', 'preview sprites', 'lower step']);
   });
 
   it('that is not there, too', async () => {
@@ -83,11 +85,11 @@ describe('a broken ffmpeg', () => {
 
   it('that never ends is ended, with all that it started', async () => {
     const { path, started } = sleeper();
-    const { upload, log } = await start({ ffmpeg: path, ffmpegSeconds: 0.5 });
+    const { upload, log } = await start({ ffmpeg: path, toolSeconds: 0.5 });
     const tone = await upload(fixture('tone.mp3'));
     expect(tone.status).toBe('ready');
     expect(log).toContain(`asset ${tone.uid} no waveform: it took over 0.5 s`);
-    expect(started()).toHaveLength(2);
+    expect(started().length).toBeGreaterThan(1);
     await until(() => started().every(isGone));
   });
 
@@ -98,7 +100,7 @@ describe('a broken ffmpeg', () => {
     expect(log).toContain(`asset ${tone.uid} no waveform: it wrote too much`);
   });
 
-  it.runIf(ffmpeg)('ends with the sandbox; the next start does the job again', async () => {
+  it.skipIf(!ffmpeg)('ends with the sandbox; the next start does the job again', async () => {
     const { path, started } = sleeper();
     const sandbox = await startSandbox({ ffmpeg: path });
     const { create, patch } = rawHttp(() => sandbox);
@@ -115,6 +117,112 @@ describe('a broken ffmpeg', () => {
     );
     expect(existsSync(join(sandbox.dataDir, 'media', asset_uid, 'work'))).toBe(false);
   });
+});
+
+describe('a worker', () => {
+  /** A program in place of the media worker. */
+  const worker = (...lines: string[]) => {
+    const path = join(temporaryFolder(), 'worker.cjs');
+    writeFileSync(path, lines.join('\n'));
+    return path;
+  };
+
+  it('that ends without a word fails its asset alone', async () => {
+    const mediaWorker = worker("console.error('out of luck'); process.exit(3)");
+    const { upload, log } = await start({ mediaWorker });
+    const [one, other] = await Promise.all(
+      ['tone.mp3', 'still.jpg'].map((name) => upload(fixture(name))),
+    );
+    for (const asset of [one, other])
+      expect(asset).toMatchObject({
+        status: 'failed',
+        failure_reason: 'processing stopped: the worker ended: exit code 3',
+      });
+    expect(log.join('\n')).toContain('out of luck');
+  });
+
+  it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
+    const found = {
+      ...{ type: 'video', contentType: 'video/mp4', duration: 10, width: 640, height: 360 },
+      ...{ chapters: [], demuxer: 'mov', codecs: { picture: 'avc', sounds: ['aac'] } },
+      ...{ sampleRate: 44100, cover: null },
+    };
+    const mediaWorker = worker(
+      "process.once('message', () =>",
+      `process.send({ about: 'source', found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,
+    );
+    const { upload, log } = await start({ mediaWorker });
+    const asset = await upload(fixture('clip.mp4'));
+    expect(asset).toMatchObject({ status: 'ready', type: 'video', duration: 10 });
+    expect(log.find((line) => line.includes(asset.uid) && line.includes('inspected'))).toMatch(
+      /SIGKILL/,
+    );
+  });
+
+  it('whose library rejects with nobody waiting goes on', async () => {
+    const real = JSON.stringify(
+      fileURLToPath(new URL('../../dist/media-worker.cjs', import.meta.url)),
+    );
+    const mediaWorker = worker(
+      `require(${real});`,
+      "process.once('message', () => Promise.reject(new Error('forgotten')));",
+    );
+    const { upload, log } = await start({ mediaWorker });
+    const asset = await upload(fixture('clip.mp4'));
+    expect(asset).toMatchObject({ status: 'ready', duration: 10 });
+    expect(log.find((line) => line.includes('forgotten'))).toMatch(/\n\s+at /); // with its stack
+  });
+});
+
+it('a pdftoppm that never ends is ended, with all that it started', async () => {
+  const { path, started } = sleeper();
+  const { upload, log } = await start({ pdftoppm: path, toolSeconds: 0.5 });
+  const file = join(temporaryFolder(), 'a.pdf');
+  writeFileSync(file, pdfOf('One'));
+  const asset = await upload(file);
+  expect(asset).toMatchObject({ status: 'ready', type: 'document' });
+  expect(log).toContain(`asset ${asset.uid} no pages: it took over 0.5 s`);
+  expect(started().length).toBeGreaterThan(1);
+  await until(() => started().every(isGone));
+});
+
+describe('a store that another program holds locked', () => {
+  /** Until its input ends. */
+  const lock = async (dataDir: string) => {
+    const code = `const Database = require('libsql');
+      new Database(process.argv[1]).exec('BEGIN IMMEDIATE');
+      console.log('locked');
+      process.stdin.resume().on('end', () => process.exit());`;
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    const child = spawn(process.execPath, ['-e', code, join(dataDir, 'sandbox.db')], { cwd });
+    onTestFinished(() => void child.kill());
+    await once(child.stdout, 'data');
+    return async () => {
+      child.stdin.end();
+      await once(child, 'exit');
+    };
+  };
+
+  it('keeps a job waiting, and nothing else: it ends once the store is free', async () => {
+    const { path: ffmpegPath, go } = gate();
+    const { create, patch, processed, sandbox, call, log } = await start({ ffmpeg: ffmpegPath });
+    const bytes = readFileSync(fixture('tone.mp3'));
+    const { asset_uid, location } = await (await create(bytes.length)).json();
+    await patch(location, 0, bytes);
+    const unlock = await lock(sandbox.dataDir);
+    go();
+    await until(() => log.some((line) => /waits .* for storage: .*locked/.test(line)));
+    expect((await call('GET', `/assets/${asset_uid}/`)).status).toBe(200);
+    await unlock();
+    expect(await processed(asset_uid)).toMatchObject({ status: 'ready' });
+  });
+
+  /** An ffmpeg that fails, but not before it is told to go on. */
+  function gate() {
+    const open = join(temporaryFolder(), 'open');
+    const path = script(`while ! [ -e '${open}' ]; do sleep 0.05; done; exit 1`);
+    return { path, go: () => writeFileSync(open, '') };
+  }
 });
 
 describe('a hostile file', () => {
@@ -145,7 +253,6 @@ describe('a hostile file', () => {
       'master.m3u8',
       (_: string, url: string) => `#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n${url}/b.m3u8\n`,
     ],
-    ['list.ffconcat', () => `ffconcat version 1.0\nfile '${fixture('clip.mp4')}'\n`],
   ])('a playlist uploaded as %s is no video: nothing that it names is read', async (name, of) => {
     const { asked, url, playlist } = await bait();
     const { upload } = await start({ ffmpeg });
@@ -155,7 +262,16 @@ describe('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it.runIf(ffmpeg)('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', async () => {
+  it('a list of files for ffmpeg is any file: nothing that it names is read', async () => {
+    const { asked, url } = await bait();
+    const { upload } = await start({ ffmpeg });
+    const list = `ffconcat version 1.0\nfile '${fixture('clip.mp4')}'\nfile ${url}/a.ts\n`;
+    const asset = await upload(written('list.ffconcat', list));
+    expect(asset).toMatchObject({ status: 'ready', type: 'generic', duration: null });
+    expect(asked).toEqual([]);
+  });
+
+  it.skipIf(!ffmpeg)('that is a playlist and an MP3 at once is an MP3 to ffmpeg too', async () => {
     const { asked, playlist } = await bait();
     const { upload, sandbox, log } = await start({ ffmpeg });
     // 128 kbit/s and no tags: nothing but the playlist stands before the frames.
@@ -172,7 +288,7 @@ describe('a hostile file', () => {
     expect(asked).toEqual([]);
   });
 
-  it.runIf(ffmpeg)('a picture of a few bytes and of gigapixels has no variants', async () => {
+  it.skipIf(!ffmpeg)('a picture of a few bytes and of gigapixels has no variants', async () => {
     const { upload, log } = await start({ ffmpeg });
     const side = 60_000;
     const header = Buffer.alloc(13);
@@ -194,7 +310,7 @@ describe('a hostile file', () => {
     expect(log.some((line) => line.startsWith(`asset ${asset.uid} no variants: `))).toBe(true);
   });
 
-  it.runIf(ffmpeg)('noise in place of the pictures harms nobody else', async () => {
+  it.skipIf(!ffmpeg)('noise in place of the pictures harms nobody else', async () => {
     const { upload } = await start({ ffmpeg });
     const bytes = readFileSync(fixture('clip.mp4'));
     const [from, to] = [bytes.length / 4, bytes.length / 2].map(Math.floor) as [number, number];

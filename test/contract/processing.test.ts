@@ -1,12 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { brightness, ffmpeg, film, picture, probe, sound } from '../support/ffmpeg.ts';
+import { brightness, ffmpeg, film, picture, probe, sound, turned } from '../support/ffmpeg.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-if (!ffmpeg) process.stderr.write('SKIPPED: no ffmpeg and ffprobe here to process with\n');
 
 let sandbox: TestSandbox;
 const log: string[] = [];
@@ -75,7 +73,7 @@ const sizeOf = async (path: string) => {
   return { width, height, codec_name };
 };
 
-describe.runIf(ffmpeg)('a video', () => {
+describe.skipIf(!ffmpeg)('a video', () => {
   let clip: Awaited<ReturnType<typeof ready>>;
   beforeAll(async () => {
     clip = await ready(fixture('clip.mp4'));
@@ -159,7 +157,7 @@ describe.runIf(ffmpeg)('a video', () => {
 
   it('that lies on its side is turned', async () => {
     const upright = await film('upright.mp4', ...picture('320x240'), '-pix_fmt', 'yuv420p');
-    const { asset, info } = await ready(turned(upright));
+    const { asset, info } = await ready(turned(upright, 240));
     expect(asset).toMatchObject({ width: 240, height: 320 });
     const { path } = await saved(asset.thumbnail_url, 'thumbnail.jpg');
     expect(await sizeOf(path)).toMatchObject({ width: 240, height: 320 });
@@ -215,19 +213,7 @@ describe.runIf(ffmpeg)('a video', () => {
   });
 });
 
-/** A quarter, in the header alone: the matrix of ISO/IEC 14496-12 §8.3.2 (version 0). */
-function turned(path: string): string {
-  const bytes = readFileSync(path);
-  const matrix = bytes.indexOf('tkhd') + 4 + 40;
-  const quarter = [0, 0x10000, 0, -0x10000, 0, 0, 240 * 0x10000, 0, 0x40000000];
-  quarter.forEach((value, at) => {
-    bytes.writeInt32BE(value, matrix + 4 * at);
-  });
-  writeFileSync(path, bytes);
-  return path;
-}
-
-describe.runIf(ffmpeg)('audio', () => {
+describe.skipIf(!ffmpeg)('audio', () => {
   const waveformOf = async (path: string) => {
     const { asset, info } = await ready(path);
     const response = await fetch(info.waveform_url.url);
@@ -255,7 +241,7 @@ describe.runIf(ffmpeg)('audio', () => {
   });
 });
 
-describe.runIf(ffmpeg)('an image', () => {
+describe.skipIf(!ffmpeg)('an image', () => {
   const still = (size: string) => [...picture(size, 1), '-frames:v', '1'];
   const variantsOf = async (path: string) => {
     const { asset, info } = await ready(path);
@@ -287,7 +273,7 @@ describe.runIf(ffmpeg)('an image', () => {
   it('that is small already has none', async () => {
     const { asset, sizes } = await variantsOf(fixture('still.jpg'));
     expect(sizes).toEqual([{ name: 'source', width: 320, height: 180 }]);
-    expect(asset.thumbnail_url).toBeNull();
+    expect(asset.thumbnail_url).toContain('/source?'); // it is its own
   });
 
   it('that is transparent somewhere stays so: PNG; a PNG that is not becomes JPEG', async () => {
@@ -334,6 +320,6 @@ describe.runIf(ffmpeg)('an image', () => {
   type Variant = { url: { url: string }; width: number; height: number };
 });
 
-it.runIf(ffmpeg)('nothing of all that was left out', () => {
+it.skipIf(!ffmpeg)('nothing of all that was left out', () => {
   expect(log.filter((line) => /asset \S+ no /.test(line))).toEqual([]);
 });

@@ -29,7 +29,8 @@ describe('--seed', () => {
   it('makes so many, of every kind, with words, tags, folders and dates to look for', async () => {
     expect((await page('limit=1')).count).toBe(count);
     for (const query of [
-      ...['type=video', 'type=audio', 'type=image', 'type=document'],
+      ...['type=video', 'type=audio', 'type=image', 'type=document', 'type=third_party'],
+      'type=generic',
       ...['status=ready', 'status=failed', 'search=harbour', 'tag=press', 'parent=root'],
     ]) {
       const found = (await page(query)).count;
@@ -64,6 +65,27 @@ describe('--seed', () => {
       body: JSON.stringify({ asset_id: uid, playback_token }),
     });
     expect(await info.json()).toEqual({ type: 'video', blocked: true });
+  });
+
+  it('a third party has a page of its own, which is of another origin', async () => {
+    const [{ uid, status }] = (await page('type=third_party&limit=1')).items;
+    expect(status).toBe('ready');
+    const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
+    const info = await call('POST', '/playback/info/', {
+      key: '',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ asset_id: uid, playback_token }),
+    });
+    const { embed_url, ...rest } = await info.json();
+    expect(rest).toEqual({ type: 'third_party', blocked: false });
+    expect(new URL(embed_url).origin).toBe(sandbox.url.replace('127.0.0.1', 'localhost'));
+    const provider = await fetch(embed_url);
+    expect([provider.status, provider.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringMatching(/^text\/html/),
+    ]);
+    const [{ uid: video }] = (await page('type=video&limit=1')).items;
+    expect((await fetch(`${sandbox.url}/provider/${video}`)).status).toBe(404);
   });
 
   it('refuses a folder that has assets, and leaves it as it was', async () => {

@@ -81,7 +81,7 @@ it('what is played is as §2 names it', async () => {
   expect(player).toEqual({
     uid,
     player_config: { auto_play: expect.any(Boolean), theme: expect.any(String) },
-    items: [{ asset: { uid, thumbnail_url: null } }],
+    items: [{ asset: { uid, thumbnail_url: expect.stringMatching(/^http/) } }],
   });
   const info = await call('POST', '/playback/info/', {
     key: '',

@@ -265,7 +265,6 @@ describe('§3 Processing', () => {
       () => readFileSync(fixture('clip.mp4')).subarray(0, 300_000),
       'truncated',
     ],
-    ['a zip', 'c.zip', () => Buffer.from('504b0304140000000000', 'hex'), 'application/zip'],
   ])('%s fails, with a reason', async (_what, name, bytes, reason) => {
     const asset = await content(name, bytes());
     expect(asset.status).toBe('failed');

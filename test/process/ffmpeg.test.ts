@@ -32,12 +32,23 @@ function program(name: string, ...lines: string[]) {
 }
 
 const version = 'echo "ffmpeg version 99"';
+const pdftoppmVersion = 'echo "pdftoppm version 99" >&2';
 
-it('status tells which ffmpeg helps: the one on PATH', async () => {
+it('status tells which tools help: those on PATH', async () => {
   const { folder, path } = program('ffmpeg', version);
-  expect((await start({ PATH: folder })).code).toBe(0);
+  const poppler = program('pdftoppm', pdftoppmVersion);
+  expect((await start({ PATH: `${folder}:${poppler.folder}` })).code).toBe(0);
   const { stdout } = await sandbox(['status', '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ ffmpeg: path, left_out: [] });
+  const tools = { ffmpeg: path, pdftoppm: poppler.path, left_out: [] };
+  expect(JSON.parse(stdout)).toMatchObject(tools);
+});
+
+it('MEDIACTL_FFMPEG=none switches it off', async () => {
+  const { folder } = program('ffmpeg', version);
+  expect((await start({ PATH: folder, MEDIACTL_FFMPEG: 'none' })).code).toBe(0);
+  const status = JSON.parse((await sandbox(['status', '--json'])).stdout);
+  expect(status).toMatchObject({ ffmpeg: null, pdftoppm: null });
+  expect(status.left_out).toContain('page thumbnails of PDFs');
 });
 
 it('or the one that MEDIACTL_FFMPEG names, by its path or as found on PATH', async () => {

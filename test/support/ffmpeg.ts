@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from './temporary.ts';
@@ -14,6 +15,21 @@ const quiet = ['-nostdin', '-v', 'error'];
 export async function film(name: string, ...args: string[]): Promise<string> {
   const path = join(temporaryFolder(), name);
   await promisify(execFile)('ffmpeg', [...quiet, ...args, path]);
+  return path;
+}
+
+/**
+ * An MP4 so high, turned by a quarter in its header alone: the matrix of ISO/IEC 14496-12 §8.3.2
+ * (version 0).
+ */
+export function turned(path: string, height: number): string {
+  const bytes = readFileSync(path);
+  const matrix = bytes.indexOf('tkhd') + 4 + 40;
+  const quarter = [0, 0x10000, 0, -0x10000, 0, 0, height * 0x10000, 0, 0x40000000];
+  quarter.forEach((value, at) => {
+    bytes.writeInt32BE(value, matrix + 4 * at);
+  });
+  writeFileSync(path, bytes);
   return path;
 }
 
@@ -36,6 +52,36 @@ export async function probe(at: string): Promise<Probed> {
   ]);
   if (stderr) throw new Error(stderr);
   return JSON.parse(stdout);
+}
+
+/** Seconds at which a picture turns white, and at which a sound begins after silence. */
+export async function onsets(at: string): Promise<{ flashes: number[]; beeps: number[] }> {
+  const folder = temporaryFolder();
+  const print = (filters: string, key: string, file: string) =>
+    `${filters},${key === 'YAVG' ? '' : 'a'}metadata=print:file=${join(folder, file)}`;
+  const level = 'astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=Peak_level';
+  // Both in one reading: what time is counted from is the same.
+  await promisify(execFile)('ffmpeg', [
+    ...[...quiet, '-i', at],
+    ...['-map', '0:v:0', '-vf', print('signalstats', 'YAVG', 'v'), '-f', 'null', '-'],
+    ...['-map', '0:a:0', '-af', print(`asetnsamples=64,${level}`, 'Peak', 'a'), '-f', 'null', '-'],
+  ]);
+  const begun = (file: string, key: RegExp, isOn: (value: number) => boolean) => {
+    const starts: number[] = [];
+    let wasOn = false;
+    for (const frame of readFileSync(join(folder, file), 'utf8')
+      .split(/^frame:/m)
+      .slice(1)) {
+      const on = isOn(Number(key.exec(frame)?.[1]));
+      if (on && !wasOn) starts.push(Number(/pts_time:(\S+)/.exec(frame)?.[1]));
+      wasOn = on;
+    }
+    return starts;
+  };
+  return {
+    flashes: begun('v', /YAVG=(\S+)/, (luma) => luma > 128),
+    beeps: begun('a', /Peak_level=(\S+)/, (decibels) => decibels > -20),
+  };
 }
 
 /** Mean brightness of a picture, 0 to 255. */

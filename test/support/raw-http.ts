@@ -81,11 +81,12 @@ export function rawHttp(sandbox: () => TestSandbox) {
   };
 
   const processed = async (uid: string) => {
-    for (let tries = 0; ; tries++) {
-      if (tries > 1400) throw new Error(`asset ${uid} is not processed`);
+    const until = Date.now() + 28_000;
+    for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs + 10)) {
+      if (Date.now() > until) throw new Error(`asset ${uid} is not processed`);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();
       if (asset.status === 'ready' || asset.status === 'failed') return asset;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   };
 

@@ -38,6 +38,7 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
   const sandbox = await createSandbox({
     port: 0,
     pid: process.pid,
+    node: process.execPath,
     mediaWorker,
     killGroup,
     playerScript,

@@ -84,6 +84,18 @@ describe('the Content-Security-Policy', () => {
     expect(html).toContain(`content="${contentSecurityPolicy.replaceAll("'", '&#39;')}"`);
   });
 
+  it('lets in subtitles, which are fetched, and played from a blob', () => {
+    const { contentSecurityPolicy } = pageOf({
+      type: 'audio',
+      source: http('a.mp3'),
+      subtitle_tracks: ['https://texts.example/a.vtt', { src: http('b.vtt') }, { label: 'x' }],
+    });
+    expect(directives(contentSecurityPolicy)).toMatchObject({
+      'media-src': 'http://127.0.0.1:4520 blob:',
+      'connect-src': 'https: http://127.0.0.1:4520',
+    });
+  });
+
   it('lets in nothing where nothing is loaded', () => {
     const { contentSecurityPolicy } = pageOf({ type: 'video', blocked: true });
     expect(directives(contentSecurityPolicy)).toMatchObject({

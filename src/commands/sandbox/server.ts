@@ -21,7 +21,7 @@ export type Health = {
   pid: number;
   faults?: { fault: string; times_left: number | null }[];
   /** Paths of what helps processing; null where it is missing. Not told by older sandboxes. */
-  tools?: { ffmpeg: string | null };
+  tools?: { ffmpeg: string | null; pdftoppm?: string | null };
   /** What assets go without for want of it. */
   left_out?: string[];
 };

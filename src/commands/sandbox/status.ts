@@ -15,7 +15,9 @@ type Status = {
   faults: string[];
   /** Path of the ffmpeg that processing uses. */
   ffmpeg: string | null;
-  /** What assets go without for want of it. */
+  /** Path of the pdftoppm that draws the pages of PDFs. */
+  pdftoppm: string | null;
+  /** What assets go without for want of these. */
   left_out: string[];
 };
 
@@ -37,6 +39,7 @@ export function status(command: Command, run: Run): void {
           data: dataDir,
           faults: (running?.faults ?? []).map(shownFault),
           ffmpeg: running?.tools?.ffmpeg ?? null,
+          pdftoppm: running?.tools?.pdftoppm ?? null,
           left_out: running?.left_out ?? [],
         };
         return record(found, found.url ?? '', rows);
@@ -55,5 +58,6 @@ const rows = (shown: Status): Row[] => [
   ['data', shown.data],
   ...shown.faults.map((fault): Row => ['fault', printable(fault)]),
   ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
+  ['pdftoppm', shown.running ? (shown.pdftoppm ?? 'not found') : ''],
   ['left out', shown.left_out.join(', ')],
 ];

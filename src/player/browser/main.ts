@@ -3,6 +3,7 @@ import { Chapters } from './chapters.ts';
 import { showDocument } from './document.ts';
 import { Playback } from './playback.ts';
 import { reportPosition } from './position.ts';
+import { offerSubtitles } from './subtitles.ts';
 import { tell } from './telling.ts';
 
 /** What runs in the page: it brings to life what the markup has laid out. */
@@ -13,6 +14,7 @@ function main(): void {
     const playback = new Playback(media, setup);
     new Chapters(media, (seconds) => playback.goTo(seconds));
     if (setup.position) reportPosition(media, setup.position);
+    if (setup.subtitles?.length) offerSubtitles(media, setup.subtitles);
     playback.begin();
   }
   if (setup.document) showDocument(setup.document);

@@ -10,6 +10,7 @@ export class Playback {
   /** Seconds; where to go as soon as the media can. */
   #startAt: number;
   #detach = () => {};
+  #fail = (_failure: Failure) => {};
   /** The reason that tells most: what a fallback's failure hides. */
   #failure: Failure = {};
 
@@ -28,12 +29,12 @@ export class Playback {
       return;
     }
     let isTried = false;
-    const fail = (failure: Failure) => {
+    this.#fail = (failure: Failure) => {
       if (isTried) return;
       isTried = true;
       this.#next(way, failure);
     };
-    this.#detach = way.attach(this.#media, this.#startAt, fail);
+    this.#detach = way.attach(this.#media, this.#startAt, this.#fail);
   }
 
   goTo(seconds: number): void {
@@ -51,9 +52,20 @@ export class Playback {
   }
 
   #loaded(): void {
+    if (this.#lacksPicture && this.#ways.length > 0) {
+      this.#fail({});
+      return;
+    }
+    if (this.#lacksPicture)
+      tell('Only the sound plays: this browser does not know the codec of the picture.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
     this.#startAt = 0; // once: a recovery loads again, and goes on where it is
     if (this.#autoPlay) this.#play();
+  }
+
+  /** A video whose picture the browser cannot decode plays as sound, without a word. */
+  get #lacksPicture(): boolean {
+    return this.#media instanceof HTMLVideoElement && this.#media.videoWidth === 0;
   }
 
   /** Browsers let a page nobody has touched play without its sound only. */

@@ -58,7 +58,10 @@ const throughHlsJs = (from: MediaUrl): Way => ({
     });
     hls.on(Hls.Events.ERROR, (_, { fatal, type, response }) => {
       if (!fatal) return;
-      if (type === Hls.ErrorTypes.MEDIA_ERROR && recoveries++ === 0) hls.recoverMediaError();
+      // What never began, as with codecs that the browser does not know, has nothing to go back to.
+      const hasBegun = media.readyState >= HTMLMediaElement.HAVE_METADATA;
+      const isMedia = type === Hls.ErrorTypes.MEDIA_ERROR;
+      if (isMedia && hasBegun && recoveries++ === 0) hls.recoverMediaError();
       else fail({ status: response?.code || undefined });
     });
     hls.loadSource(from.url);

@@ -1,10 +1,13 @@
+/** §2 Playback info: `start_time` in seconds. */
+export type Chapter = { title: string; start_time: number };
+
 /**
  * Chapters of an MP4's `chpl` box (Nero): version, flags, four bytes in version 1, a count, then for
  * each its start in units of 100 ns, the length of its title, and the title.
  */
-export function nero(box: Uint8Array): { title: string; start_time: number }[] {
+export function nero(box: Uint8Array): Chapter[] {
   const view = new DataView(box.buffer, box.byteOffset, box.byteLength);
-  const chapters: { title: string; start_time: number }[] = [];
+  const chapters: Chapter[] = [];
   let at = view.byteLength > 8 && view.getUint8(0) === 1 ? 8 : 4;
   const count = at < view.byteLength ? view.getUint8(at++) : 0;
   for (let n = 0; n < count && at + 9 <= view.byteLength; n++) {

@@ -12,8 +12,8 @@ import {
   WEBM,
 } from 'mediabunny';
 
-/** ffmpeg's demuxer of each container. HLS is not among them: a playlist reads other files. */
-const demuxers = new Map<InputFormat, string>([
+/** What mediabunny reads, and ffmpeg's demuxer of each. HLS is not among them: it names other files. */
+const known = new Map<InputFormat, string>([
   [MP4, 'mov'],
   [QTFF, 'mov'],
   [MATROSKA, 'matroska'],
@@ -26,15 +26,65 @@ const demuxers = new Map<InputFormat, string>([
   [MPEG_TS, 'mpegts'],
 ]);
 
-export const containers = [...demuxers.keys()];
+export const containers = [...known.keys()];
 
-export const demuxerOf = (container: InputFormat) => demuxers.get(container) ?? null;
+export const demuxerOf = (container: InputFormat) => known.get(container) ?? null;
 
-/** Pictures that ffmpeg reads, by content type; those that move are left as they are. */
-export const imageDemuxers = new Map([
-  ['image/jpeg', 'jpeg_pipe'],
-  ['image/png', 'png_pipe'],
-  ['image/webp', 'webp_pipe'],
-  ['image/bmp', 'bmp_pipe'],
-  ['image/tiff', 'tiff_pipe'],
-]);
+/** A container that ffmpeg alone reads: what it is, as far as its first bytes tell. */
+export type Foreign = { type: 'video' | 'audio'; contentType: string; demuxer: string };
+
+/** By the content type that file-type gives it. None of these demuxers opens another file. */
+export const foreignContainers = new Map<string, Foreign>(
+  (
+    [
+      ['video/vnd.avi', 'video', 'avi'],
+      ['video/x-flv', 'video', 'flv'],
+      ['application/vnd.ms-asf', 'video', 'asf'],
+      ['video/x-ms-asf', 'video', 'asf'],
+      ['audio/x-ms-asf', 'audio', 'asf'],
+      ['video/MP1S', 'video', 'mpeg'],
+      ['video/MP2P', 'video', 'mpeg'],
+      ['video/mpeg', 'video', 'mpegvideo'],
+      ['application/mxf', 'video', 'mxf'],
+      ['application/vnd.rn-realmedia', 'video', 'rm'],
+      ['video/ogg', 'video', 'ogg'],
+      ['audio/ogg', 'audio', 'ogg'],
+      ['application/ogg', 'audio', 'ogg'],
+      ['audio/aiff', 'audio', 'aiff'],
+      ['audio/amr', 'audio', 'amr'],
+      ['audio/ape', 'audio', 'ape'],
+      ['audio/wavpack', 'audio', 'wv'],
+      ['audio/x-dsf', 'audio', 'dsf'],
+      ['audio/x-voc', 'audio', 'voc'],
+      ['audio/qcelp', 'audio', 'qcp'],
+    ] as const
+  ).map(([contentType, type, demuxer]) => [contentType, { type, contentType, demuxer }]),
+);
+
+/** By their first bytes, where file-type does not know them, or not which of two they are. */
+export function foreignOf(head: Buffer): Foreign | undefined {
+  const begins = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
+  const says = (text: string) => head.toString('latin1', 0, text.length) === text;
+  const isAc3 = begins('0b77');
+  const [found] = (
+    [
+      [isAc3 && (head[5] ?? 0) >> 3 > 10, 'audio', 'audio/eac3', 'eac3'],
+      [isAc3, 'audio', 'audio/ac3', 'ac3'],
+      [begins('7ffe8001'), 'audio', 'audio/vnd.dts', 'dts'],
+      [says('caff'), 'audio', 'audio/x-caf', 'caf'],
+      [says('.snd'), 'audio', 'audio/basic', 'au'],
+      [says('TTA1'), 'audio', 'audio/x-tta', 'tta'],
+      [says('MPCK'), 'audio', 'audio/x-musepack', 'mpc8'],
+      [says('MP+'), 'audio', 'audio/x-musepack', 'mpc'],
+      [begins('726966662e91cf11'), 'audio', 'audio/x-w64', 'w64'],
+      [says('DKIF'), 'video', 'video/x-ivf', 'ivf'],
+      [says('YUV4MPEG2'), 'video', 'video/x-yuv4mpeg', 'yuv4mpegpipe'],
+      [begins('1f070000'), 'video', 'video/dv', 'dv'],
+      [begins('0000000167') || begins('0000000127'), 'video', 'video/h264', 'h264'],
+      [begins('0000000140'), 'video', 'video/h265', 'hevc'],
+    ] as const
+  ).filter(([is]) => is);
+  if (!found) return undefined;
+  const [, type, contentType, demuxer] = found;
+  return { type, contentType, demuxer };
+}

@@ -1,22 +1,60 @@
-/** What the media worker is given, and what it answers. */
-export type Task = { sourcePath: string; hlsDir: string; filename: string };
+import type { Chapter } from './chapters.ts';
+import type { Package } from './hls/rendition.ts';
 
-export type Inspection = Found | { outcome: 'failed'; reason: string };
+/** What the media worker is given. */
+export type Task = {
+  sourcePath: string;
+  /** As the uploader calls it. */
+  filename: string;
+  /** What the uploader says that it is: `video`, `audio`, `image`; `generic` for anything else. */
+  declaredType: string;
+  /** Where pictures that it finds in the source go; made if missing. */
+  extrasDir: string;
+  /** Where HLS of a video goes, and the number of its first playlist. */
+  hlsDir: string;
+  firstId: number;
+  /** Seconds at which its segments shall begin. */
+  cuts?: readonly number[];
+};
+
+/** What it tells: first what the source is, then, of media, what came of reading all of it. */
+export type Message =
+  | { about: 'source'; found: Found | Broken }
+  | { about: 'reading'; reading: Reading };
+
+/** It is not what it promises to be; the reason in words. */
+export type Broken = { type: 'broken'; reason: string };
 
 export type Found = {
-  outcome: 'ready';
-  type: string;
+  type: 'video' | 'audio' | 'image' | 'document' | 'generic';
   contentType: string;
   /** Seconds. */
   duration: number | null;
+  /** Pixels, as displayed. */
   width: number | null;
   height: number | null;
-  hasHls: boolean;
-  /** Whether players of HLS can play that: every track is in it, in a codec that HLS carries. */
-  hlsIsWhole: boolean;
-  chapters: { title: string; start_time: number }[];
-  /** ffmpeg's name for the container that was recognised; null where it has nothing to do. */
+  chapters: Chapter[];
+  /** ffmpeg's name for the container; null where it has nothing to do. */
   demuxer: string | null;
-  /** Of the first audio track, in Hz; null without one. */
+  /** Names of the codecs, null for what mediabunny does not know; undefined where it reads nothing. */
+  codecs: { picture?: string | null; sounds: (string | null)[] } | undefined;
+  /** How much later than anything else the picture begins, in seconds. */
+  pictureLateSeconds: number;
+  /** Of the first sound, in Hz. */
   sampleRate: number | null;
+  /** A picture in the folder of extras that came with a sound. */
+  cover: string | null;
+  /**
+   * Why mediabunny reads nothing of it: what is in it makes no sense, ffmpeg alone reads such files,
+   * or it would take too much to read.
+   */
+  unread?: { reason: string; why: 'broken' | 'foreign' | 'large' };
+};
+
+export type Reading = {
+  /** From the first packet to the end of the last; null where that was not found out. */
+  seconds: number | null;
+  package: Package | null;
+  /** Why a video was not packaged. */
+  problem: string | null;
 };

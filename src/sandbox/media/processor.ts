@@ -2,34 +2,27 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import type { Files } from '../files.ts';
-import { storageFailure } from '../storage-failure.ts';
-import type { Assets } from '../store/assets.ts';
-import { noExtras } from '../store/extras.ts';
-import { makeExtras } from './extras.ts';
-import type { Ffmpeg } from './ffmpeg.ts';
-import type { Found, Inspection, Task } from './inspection.ts';
-
-/** A hostile file must not hold a core or the memory for ever. */
-const limits = { seconds: 600, memoryMiB: 1024 };
+import type { AssetRow, Assets } from '../store/assets.ts';
+import type { Inspector } from './inspector.ts';
+import { failed, type Outcome, type Tools } from './job.ts';
+import { processSource } from './process-source.ts';
+import { isOfStorage, NoRoom } from './storage.ts';
 
 export type ProcessorOptions = {
   files: Files;
   assets: Assets;
-  /** The built worker. */
-  workerPath: string;
-  /** Undefined: what only it can make is left out. */
-  ffmpeg: Ffmpeg | undefined;
-  /** Seconds that it may take for any one thing, in place of the limit of each. */
-  ffmpegSeconds: number | undefined;
+  inspector: Inspector;
+  tools: Tools;
+  /** Seconds that a tool may take for any one thing, in place of the limit of each. */
+  limitSeconds: number | undefined;
   now(): number;
   log(line: string): void;
 };
 
 /**
- * Turns sources into assets: one job a core. A job inspects in a thread of its own, which may be
- * ended, then has ffmpeg make what it can in processes, which may be ended too.
+ * Turns sources into assets: one job a core. A source is inspected in a process of its own, which may
+ * be ended, then ffmpeg makes what it can in processes, which may be ended too.
  */
 export class Processor {
   readonly #options: ProcessorOptions;
@@ -62,23 +55,34 @@ export class Processor {
     while (!this.#closing.signal.aborted && this.#running.size < availableParallelism()) {
       const uid = this.#queue.shift();
       if (uid === undefined) return;
-      const job = this.#process(uid).finally(() => {
-        this.#running.delete(job);
-        this.#next();
-      });
+      const job = this.#process(uid)
+        .catch((error: Error) => this.#leave(uid, error))
+        .finally(() => {
+          this.#running.delete(job);
+          this.#next();
+        });
       this.#running.add(job);
     }
   }
 
+  /** As it is: the next start takes it up again. */
+  #leave(uid: string, error: Error): void {
+    if (!this.#closing.signal.aborted)
+      this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
+  }
+
   async #process(uid: string): Promise<void> {
     const { assets, log } = this.#options;
-    await this.#stored(() => assets.setStatus(uid, 'processing', this.#now()));
-    const outcome = await this.#outcomeOf(uid).catch((error: Error) => ({
-      outcome: 'failed' as const,
-      reason: `processing stopped: ${error.message}`,
-    }));
-    if (this.#closing.signal.aborted) return;
-    await this.#stored(() => {
+    const asset = await this.#stored(uid, () => {
+      assets.setStatus(uid, 'processing', this.#now());
+      return assets.find(uid);
+    });
+    if (!asset) return; // in the trash
+    const outcome = await this.#stored(uid, () => this.#outcomeOf(asset)).catch((error: Error) => {
+      if (error instanceof NoRoom) return failed(error.message);
+      throw error;
+    });
+    await this.#stored(uid, () => {
       if (outcome.outcome === 'failed')
         assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
       else assets.setProcessed(uid, outcome, this.#now());
@@ -86,84 +90,69 @@ export class Processor {
     log(`asset ${uid} ${outcome.outcome}`);
   }
 
-  /** While the disk or the store refuses a change, it is tried again after a pause. */
-  async #stored(change: () => void): Promise<void> {
+  /**
+   * Work that needs the disk or the store: while these refuse it, it is tried again after a pause.
+   *
+   * @throws Error for any other reason, also where it is said that the disk is full, and it is not;
+   * or once the sandbox is closing
+   */
+  async #stored<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
     const { signal } = this.#closing;
-    while (!signal.aborted)
+    let doubts = 0;
+    for (let pauseMs = 250; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      signal.throwIfAborted();
       try {
-        return change();
+        return await work();
       } catch (error) {
-        if (!storageFailure(error)) throw error;
-        this.#options.log(`error processing waits for storage: ${(error as Error).message}`);
-        await sleep(500, undefined, { signal }).catch(() => {}); // aborted: the loop ends
+        signal.throwIfAborted();
+        if (!isOfStorage(error as Error)) throw error;
+        const hasRoom =
+          error instanceof NoRoom && (await this.#options.files.freeBytes()) > muchRoom;
+        if (hasRoom && doubts++ >= mostDoubts) throw error;
+        const { message } = error as Error;
+        this.#options.log(`asset ${uid} waits ${pauseMs / 1000} s for storage: ${message}`);
+        await sleep(pauseMs, undefined, { signal });
       }
-  }
-
-  /** Works in a folder of its own, which an orphan of a killed sandbox finds gone. */
-  async #outcomeOf(uid: string) {
-    const { files, assets } = this.#options;
-    const work = files.work(uid);
-    await rm(work, removal);
-    await mkdir(work, { mode: 0o700 });
-    const [hls, extras] = [join(work, 'hls'), join(work, 'extras')];
-    try {
-      const filename = assets.find(uid)?.filename ?? '';
-      const found = await this.#inspect({ sourcePath: files.source(uid), hlsDir: hls, filename });
-      if (found.outcome === 'failed') return found;
-      const made = await this.#extrasOf(uid, found, { hls, folder: extras });
-      await publish(hls, files.hls(uid));
-      await publish(extras, files.extras(uid));
-      const { hasHls, ...rest } = made;
-      return { ...found, content_type: found.contentType, hasHls, extras: rest };
-    } finally {
-      await rm(work, removal);
     }
   }
 
-  async #extrasOf(uid: string, found: Found, folders: { hls: string; folder: string }) {
-    const { files, ffmpeg, ffmpegSeconds: limitSeconds, log } = this.#options;
-    if (!ffmpeg) return { ...noExtras, hasHls: found.hasHls };
-    return makeExtras({
-      ...folders,
-      ffmpeg,
-      limitSeconds,
-      found,
-      sourcePath: files.source(uid),
-      signal: this.#closing.signal,
-      log: (line) => log(`asset ${uid} ${line}`),
-    });
-  }
-
-  #inspect(task: Task): Promise<Inspection> {
+  /** Works in a folder of its own, which an orphan of a killed sandbox finds gone. */
+  async #outcomeOf({ uid, filename, type }: AssetRow): Promise<Outcome> {
+    const { files, inspector, tools, limitSeconds, log } = this.#options;
     const { signal } = this.#closing;
-    const worker = new Worker(this.#options.workerPath, {
-      workerData: task,
-      resourceLimits: { maxOldGenerationSizeMb: limits.memoryMiB },
-      stdout: false,
-      stderr: false,
-    });
-    return new Promise<Inspection>((resolve) => {
-      const fail = (reason: string) => resolve({ outcome: 'failed', reason });
-      const timer = setTimeout(
-        () => fail(`processing took over ${limits.seconds} s`),
-        limits.seconds * 1000,
-      );
-      const onAbort = () => fail('the sandbox is closing');
-      signal.addEventListener('abort', onAbort, { once: true });
-      worker.once('message', resolve);
-      worker.once('error', (error) => fail(`processing stopped: ${error.message}`));
-      worker.once('exit', () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
-        fail('processing stopped without a result');
+    const work = files.work(uid);
+    await rm(work, removal);
+    await mkdir(work, { mode: 0o700 });
+    try {
+      const outcome = await processSource({
+        ...{ work, filename, declaredType: type, inspector, tools, limitSeconds, signal },
+        sourcePath: files.source(uid),
+        log: (line) => log(`asset ${uid} ${line}`),
       });
-    }).finally(() => worker.terminate());
+      if (outcome.outcome === 'failed') return outcome;
+      await publish(join(work, 'hls'), files.hls(uid));
+      await publish(join(work, 'extras'), files.extras(uid));
+      return outcome;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isOfStorage(error as Error)) throw error;
+      const { message, stack } = error as Error;
+      log(`asset ${uid} ${stack ?? message}`);
+      return failed(`processing stopped: ${message}`);
+    } finally {
+      await rm(work, removal);
+    }
   }
 
   #now(): string {
     return new Date(this.#options.now()).toISOString();
   }
 }
+
+const longestPauseMs = 10_000;
+/** A source may have said it: with so much room, only so often is it believed. */
+const muchRoom = 1024 * 1024 * 1024;
+const mostDoubts = 3;
 
 /** What a rival still writes into it may need a second try. */
 const removal = { recursive: true, force: true, maxRetries: 5 } as const;

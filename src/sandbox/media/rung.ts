@@ -1,76 +1,66 @@
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Size, scaleTo } from './dimensions.ts';
 import { input } from './ffmpeg.ts';
-import type { Workshop } from './workshop.ts';
+import { assertMade, type Workshop } from './workshop.ts';
 
 export type Rung = {
-  /** Its files are NAME.m3u8, NAME-0.m4s (the header), NAME-1.m4s and so on. */
+  /** Of its file. */
   name: string;
   /** Even sides. */
   size: Size;
-  fps: number;
   /** Bits a second that the picture may take at most. */
   maxRate: number;
-  /** Of the sound, which goes into the same segments; undefined for none. */
+  /** Of the sound; undefined for none. */
   audioRate: number | undefined;
+  /** Picture and sound end here alike, in seconds. */
+  duration: number;
+  /** The picture begins late: its first frame is to be there from the beginning. */
+  isLate: boolean;
+  /** Where key frames must be, in seconds; by default, every four. */
+  cuts?: readonly number[] | undefined;
 };
 
-const segmentSeconds = 4;
+const mostFps = 60;
+/** More than a command line takes, at which any cut will do. */
+const mostCuts = 5000;
+/** A last segment that is shorter is none. */
+const leastTailSeconds = 1;
+/** A key frame is the first one at or past the time that it is asked for. */
+const marginSeconds = 0.005;
 
-/** One step of a ladder: H.264 and AAC in CMAF segments, written to `folder`. */
-export async function encodeRung(
-  { source, run }: Workshop,
-  { duration }: { duration: number },
-  rung: Rung,
-  folder: string,
-): Promise<void> {
-  const { name, size, fps, maxRate, audioRate } = rung;
-  await run(
-    [
-      ...input(source),
-      ...['-map', '0:V:0', ...(audioRate ? ['-map', '0:a:0'] : [])],
-      ...['-map_metadata', '-1', '-map_chapters', '-1'],
-      // What the container claims bounds what is written.
-      ...['-t', String(duration + 1), '-fpsmax', String(fps)],
-      ...['-vf', scaleTo(size), '-c:v', 'libx264', '-profile:v', 'main', '-pix_fmt', 'yuv420p'],
-      // Without B-frames the first picture is at 0, where the remuxed step has it.
-      ...['-preset', 'veryfast', '-crf', '23', '-bf', '0'],
-      ...['-maxrate', String(maxRate), '-bufsize', String(maxRate)],
-      ...['-force_key_frames', `expr:gte(t,n_forced*${segmentSeconds})`],
-      ...(audioRate ? ['-c:a', 'aac', '-b:a', String(audioRate), '-ac', '2', '-ar', '48000'] : []),
-      ...['-threads', '1', '-f', 'hls', '-hls_time', String(segmentSeconds)],
-      ...['-hls_playlist_type', 'vod', '-hls_flags', 'independent_segments', '-start_number', '1'],
-      ...['-hls_segment_type', 'fmp4', '-hls_fmp4_init_filename', `${name}-0.m4s`],
-      ...['-hls_segment_filename', `${name}-%d.m4s`, `${name}.m3u8`],
-    ],
-    folder,
-  );
-}
-
-/** RFC 6381 names of what a rung holds. */
-export async function codecsOf(folder: string, { name, audioRate }: Rung): Promise<string[]> {
-  const header = await readFile(join(folder, `${name}-0.m4s`));
-  const at = header.indexOf('avcC');
-  if (at < 0) throw new Error('the encoded video has no header');
-  // ISO/IEC 14496-15: version, then profile, compatibility and level.
-  const avc = `avc1.${header.subarray(at + 5, at + 8).toString('hex')}`;
-  return audioRate ? [avc, 'mp4a.40.2'] : [avc];
-}
-
-/** Bits a second of a playlist's segments: of the largest, and of all (RFC 8216 §4.3.4.2). */
-export async function bitRatesOf(
-  folder: string,
-  playlistName: string,
-): Promise<{ peak: number; average: number }> {
-  const playlist = await readFile(join(folder, playlistName), 'utf8');
-  let [peak, bits, seconds] = [0, 0, 0];
-  for (const [, length, name = ''] of playlist.matchAll(/^#EXTINF:([\d.]+),.*\n(\S+)/gm)) {
-    const size = 8 * (await stat(join(folder, name))).size;
-    peak = Math.max(peak, size / Number(length));
-    bits += size;
-    seconds += Number(length);
-  }
-  if (seconds === 0) throw new Error('the encoded video is empty');
-  return { peak: Math.ceil(peak), average: Math.ceil(bits / seconds) };
+/**
+ * One step of a ladder: H.264 and AAC, to be packaged. What ends first goes on, still and silent;
+ * sound that begins late begins with silence. In Matroska, since for it every ffmpeg leaves the
+ * frames where they are; for MP4, some move them to a grid.
+ *
+ * @returns its path
+ */
+export async function encodeRung({ source, folder, run }: Workshop, rung: Rung): Promise<string> {
+  const { name, size, maxRate, audioRate, duration, isLate, cuts = [] } = rung;
+  const file = `${name}.mkv`;
+  const isPlain = cuts.length === 0 || cuts.length > mostCuts;
+  const keyFrames = isPlain
+    ? `expr:gte(t,n_forced*4)*lt(t,${Math.max(0, duration - leastTailSeconds)})`
+    : cuts.map((cut) => Math.max(0, cut - marginSeconds).toFixed(6)).join(',');
+  const filters = [
+    ...(isLate ? ['setpts=if(eq(N\\,0)\\,0\\,PTS)'] : []),
+    ...['yadif=deint=interlaced', scaleTo(size), 'tpad=stop_mode=clone:stop=-1'],
+  ];
+  const sound = [
+    ...['-map', '0:a:0', '-af', 'aresample=async=1:first_pts=0,apad', '-c:a', 'aac'],
+    ...['-b:a', String(audioRate), '-ac', '2', '-ar', '48000'],
+  ];
+  await run([
+    ...input(source),
+    ...['-map', '0:V:0', '-map_metadata', '-1', '-map_chapters', '-1'],
+    ...['-t', duration.toFixed(3), '-fpsmax', String(mostFps), '-enc_time_base:v', '1/90000'],
+    ...['-vf', filters.join(','), '-c:v', 'libx264', '-profile:v', 'main', '-pix_fmt', 'yuv420p'],
+    ...['-preset', 'veryfast', '-crf', '23', '-bf', '0', '-threads', '1'],
+    ...['-maxrate', String(maxRate), '-bufsize', String(maxRate)],
+    ...['-force_key_frames', keyFrames],
+    ...(audioRate ? sound : []),
+    ...['-f', 'matroska', file],
+  ]);
+  await assertMade(folder, [file]);
+  return join(folder, file);
 }

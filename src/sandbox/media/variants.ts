@@ -7,12 +7,24 @@ const longerSides = [1920, 1280, 640, 320];
 /** Wide enough that a rounded corner shows. */
 const alphaSide = 320;
 
-/** Smaller pictures: JPEG, or PNG where something is transparent. None for a small one. */
-export async function makeVariants(shop: Workshop, size: Size): Promise<Extras['variants']> {
-  const smaller = longerSides.filter((side) => side < Math.max(size.width, size.height));
-  if (smaller.length === 0) return [];
+/** Of what shows in the source's place. */
+const mostSide = 4096;
+
+/**
+ * Smaller pictures: JPEG, or PNG where something is transparent; none for a small one, unless one is
+ * to show in the source's place.
+ */
+export async function makeVariants(
+  shop: Workshop,
+  size: Size,
+  isShown: boolean,
+): Promise<Extras['variants']> {
+  const side = Math.max(size.width, size.height);
+  const smaller = longerSides.filter((each) => each < side);
+  const sides = isShown ? smaller : [Math.min(side, mostSide), ...smaller];
+  if (sides.length === 0) return [];
   const isTransparent = await hasTransparency(shop, size);
-  const variants = smaller.map((side) => ({
+  const variants = sides.map((side) => ({
     file: `variant-${side}.${isTransparent ? 'png' : 'jpg'}`,
     ...within(side, size),
   }));

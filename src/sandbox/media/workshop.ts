@@ -1,18 +1,25 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Size } from './dimensions.ts';
+import type { Source } from './ffmpeg.ts';
 
 /** What an extra is made of, and with. */
 export type Workshop = {
-  source: { path: string; demuxer: string };
+  source: Source;
   /** Where to write; ffmpeg's working folder. */
   folder: string;
   /** ffmpeg with these arguments, bounded by the time of the extra; answers its stdout. */
-  run(args: readonly string[], folder?: string): Promise<Buffer>;
+  run(args: readonly string[]): Promise<Buffer>;
 };
 
-/** A video as the worker found it; its duration in seconds. */
-export type Video = Size & { duration: number; hasAudio: boolean };
+/** A video as it was found. */
+export type Video = Size & {
+  /** Seconds. */
+  duration: number;
+  hasAudio: boolean;
+  /** The sound begins long before it. */
+  isLate: boolean;
+};
 
 /** Whether ffmpeg wrote it: without a frame it is content, and leaves an empty file or none. */
 export const isMade = (folder: string, file: string): Promise<boolean> =>

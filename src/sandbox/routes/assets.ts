@@ -4,7 +4,7 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import type { Answers } from './answers.ts';
-import { thumbnailUrl } from './media-urls.ts';
+import { posterUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
 import { toDetail, toListItem } from './records.ts';
 import { assetQuery, editorial, json, player, uidParameter, videoQuery } from './schemas.ts';
@@ -111,7 +111,7 @@ export function assetRoutes(app: App, service: Service): void {
               service.now() + service.playbackLifetimeMs,
             ),
             player_config: playerConfig(service),
-            items: [{ asset: { uid, thumbnail_url: thumbnailUrl(service, asset) } }],
+            items: [{ asset: { uid, thumbnail_url: posterUrl(service, asset) } }],
           },
           200,
         );

@@ -1,3 +1,4 @@
+import { shownByBrowsers } from '../media/images.ts';
 import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseExtras } from '../store/extras.ts';
@@ -14,9 +15,23 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
   };
 }
 
-/** §2 `thumbnail_url` (absolute URL): a frame of a video, the smallest variant of an image. */
+/**
+ * §2 `thumbnail_url` (absolute URL), where there is a real picture: a frame, a cover, a waveform, the
+ * first page, the smallest variant of an image, or an image that has none itself.
+ */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
-  const { thumbnail, variants } = parseExtras(asset.extras);
-  const file = thumbnail ?? variants.at(-1)?.file;
-  return file === undefined ? null : signedUrl(service, asset, `extras/${file}`).url;
+  const { thumbnail, variants, pages } = parseExtras(asset.extras);
+  const made = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
+  if (made !== undefined) return signedUrl(service, asset, `extras/${made}`).url;
+  return showsItself(asset) ? signedUrl(service, asset, 'source').url : null;
 }
+
+const showsItself = ({ type, status, is_made_up, content_type }: AssetRow) =>
+  type === 'image' &&
+  status === 'ready' &&
+  is_made_up === 0 &&
+  shownByBrowsers.has(content_type ?? '');
+
+/** The same for a player, which always has something to show: without a picture, one of its type. */
+export const posterUrl = (service: Service, asset: AssetRow): string =>
+  thumbnailUrl(service, asset) ?? signedUrl(service, asset, 'placeholder.png').url;

@@ -5,8 +5,10 @@ import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
+import { placeholder } from '../pictures/placeholder.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
+import type { AssetRow } from '../store/assets.ts';
 import { isUnchanged, rangeIsOfIt, setValidators, validatorsOf } from './validators.ts';
 
 /** Signed media: source files, playlists and segments. A changed or expired URL gets 403. */
@@ -25,6 +27,8 @@ export function mediaRoutes(app: App, service: Service): void {
   );
   app.get('/media/:uid/source', (c) => {
     const asset = servable(c, service);
+    // An SVG that is opened by itself is a page, and must not be one that does anything here.
+    if (asset.content_type === 'image/svg+xml') c.header('Content-Security-Policy', still);
     return file(
       c,
       service.files.source(asset.uid),
@@ -46,7 +50,13 @@ export function mediaRoutes(app: App, service: Service): void {
         .replace(/^(?!#)\S.*$/gm, (name) => sign(name)),
     );
   });
-  // These are ffmpeg's.
+  // Of assets in any state: it is for those that have no picture of their own.
+  app.get('/media/:uid/placeholder.png', (c) => {
+    const { type } = signedFor(c, service);
+    c.header('Content-Type', 'image/png');
+    return c.body(new Uint8Array(placeholder(type)));
+  });
+  // What was made of the source.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {
     const asset = servable(c, service);
     const cues = await text(c, join(service.files.extras(asset.uid), 'sprites.vtt'));
@@ -55,7 +65,7 @@ export function mediaRoutes(app: App, service: Service): void {
     c.header('Content-Type', 'text/vtt; charset=utf-8');
     return c.body(cues.replace(/^sprites-\d+\.jpg/gm, (name) => sign(name)));
   });
-  app.get('/media/:uid/extras/:file{[a-z]+(?:-[0-9]+)?\\.(?:jpg|png|json)}', (c) => {
+  app.get('/media/:uid/extras/:file{[a-z]+(?:-[0-9]+)?\\.(?:jpg|png|json|vtt|m4a)}', (c) => {
     const asset = servable(c, service);
     const name = c.req.param('file');
     const type = contentTypes[extname(name) as keyof typeof contentTypes];
@@ -63,14 +73,23 @@ export function mediaRoutes(app: App, service: Service): void {
   });
 }
 
-function servable(c: Context, { signer, assets, now }: Service) {
+const still =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
+
+function servable(c: Context, service: Service): AssetRow {
+  const asset = signedFor(c, service);
+  if (asset.status !== 'ready') throw new ServiceError(404, 'no such media');
+  c.header('Cache-Control', 'private, max-age=3600');
+  return asset;
+}
+
+function signedFor(c: Context, { signer, assets, now }: Service): AssetRow {
   c.header('X-Content-Type-Options', 'nosniff');
   const { expires = '', signature = '' } = c.req.query();
   if (!signer.pathIsValid(c.req.path, expires, signature, now()))
     throw new ServiceError(403, 'this URL is changed or expired');
   const asset = assets.find(c.req.param('uid') ?? '');
-  if (asset?.status !== 'ready') throw new ServiceError(404, 'no such media');
-  c.header('Cache-Control', 'private, max-age=3600');
+  if (!asset) throw new ServiceError(404, 'no such media');
   return asset;
 }
 
@@ -85,6 +104,8 @@ const contentTypes = {
   '.jpg': 'image/jpeg',
   '.png': 'image/png',
   '.json': 'application/json',
+  '.vtt': 'text/vtt; charset=utf-8',
+  '.m4a': 'audio/mp4',
 } as const;
 
 const missing = () => {

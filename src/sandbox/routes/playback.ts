@@ -1,11 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { mayCall } from '../embedding.ts';
 import { type App, jsonRequired, playbackPath } from '../http.ts';
+import { shownByBrowsers } from '../media/images.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { parseExtras } from '../store/extras.ts';
-import { signedUrl } from './media-urls.ts';
+import { type Extras, parseExtras } from '../store/extras.ts';
+import { type SignedUrl, signedUrl } from './media-urls.ts';
+import { embedUrl } from './provider.ts';
 import { json, playbackInfo, playbackTypes } from './schemas.ts';
 
 /** §4 Playback info: no API key, "authenticated by the playback token". */
@@ -54,43 +56,63 @@ export function playableAsset(service: Service, assetUid: string, token: string)
 /** "one of video, audio, image, document, third_party" (§2): any other file is a document to link. */
 const playbackType = (type: string) => playbackTypes.find((each) => each === type) ?? 'document';
 
-export function infoOf(asset: AssetRow, service: Service): z.infer<typeof playbackInfo> {
-  const signed = (file: string) => signedUrl(service, asset, file);
-  const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
+type Info = z.infer<typeof playbackInfo>;
+
+export function infoOf(asset: AssetRow, service: Service): Info {
   const type = playbackType(asset.type);
   // "the asset may be played … only when status is ready" (§3)
-  // What a seed made up has no media.
-  const blocked = asset.status !== 'ready' || asset.is_made_up === 1;
-  if (blocked) return { type, blocked };
+  const isReady = asset.status === 'ready';
+  if (isReady && type === 'third_party')
+    return { type, blocked: false, embed_url: embedUrl(service, asset) };
+  // What else a seed made up has no media.
+  const blocked = !isReady || asset.is_made_up === 1;
+  return blocked ? { type, blocked } : mediaOf(asset, service);
+}
+
+function mediaOf(asset: AssetRow, service: Service): Info {
+  const signed = (file: string) => signedUrl(service, asset, file);
+  const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
+  const made = parseExtras(asset.extras);
+  const { resume_position_seconds } = asset;
+  const blocked = false;
   const chapters = JSON.parse(asset.chapters);
-  const { sprites, waveform, variants } = parseExtras(asset.extras);
-  if (type === 'video')
-    return {
-      type,
-      blocked,
-      hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
-      source_url: signed('source'),
-      preview_sprites_url: extra(sprites),
-      chapters,
-      resume_position_seconds: asset.resume_position_seconds,
-    };
-  if (type === 'audio')
-    return {
-      type,
-      blocked,
-      source: signed('source'),
-      chapters,
-      resume_position_seconds: asset.resume_position_seconds,
-      subtitle_tracks: [],
-      waveform_url: extra(waveform),
-    };
-  if (type === 'image') {
-    const { width, height } = asset;
-    const smaller = variants.map(({ file, ...size }) => ({
-      url: signed(`extras/${file}`),
-      ...size,
-    }));
-    return { type, blocked, variants: [{ url: signed('source'), width, height }, ...smaller] };
+  const subtitle_tracks = made.subtitles.map(({ file, ...track }) => ({
+    ...track,
+    ...signed(`extras/${file}`),
+  }));
+  switch (asset.type) {
+    case 'video':
+      return {
+        ...{ type: 'video', blocked, chapters, resume_position_seconds },
+        hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
+        source_url: signed('source'),
+        preview_sprites_url: extra(made.sprites),
+        // Of audio alone as §2 has it; a video that has some tells so, unless it keeps to that.
+        ...(subtitle_tracks.length > 0 && !service.isStrict && { subtitle_tracks }),
+      };
+    case 'audio':
+      return {
+        ...{ type: 'audio', blocked, chapters, resume_position_seconds, subtitle_tracks },
+        source: extra(made.audio) ?? signed('source'),
+        waveform_url: extra(made.waveform),
+      };
+    case 'image':
+      return { type: 'image', blocked, variants: variantsOf(asset, made, signed) };
+    default:
+      return {
+        ...{ type: 'document', blocked, url: signed('source').url },
+        thumbnails: made.pages.map((file, at) => ({ page: at + 1, ...signed(`extras/${file}`) })),
+      };
   }
-  return { type, blocked, url: signed('source').url, thumbnails: [] };
+}
+
+/** The original first, unless browsers do not show it and there is something that they do. */
+function variantsOf(
+  { width, height, content_type }: AssetRow,
+  { variants }: Extras,
+  signed: (file: string) => SignedUrl,
+) {
+  const made = variants.map(({ file, ...size }) => ({ url: signed(`extras/${file}`), ...size }));
+  const isHidden = made.length > 0 && !shownByBrowsers.has(content_type ?? '');
+  return isHidden ? made : [{ url: signed('source'), width, height }, ...made];
 }

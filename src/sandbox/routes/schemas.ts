@@ -151,9 +151,7 @@ export const player = z
     uid: z.guid(),
     playback_token: z.string(),
     player_config: z.object({ auto_play: z.boolean(), theme: z.string() }),
-    items: z.array(
-      z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url().nullable() }) }),
-    ),
+    items: z.array(z.object({ asset: z.object({ uid: z.guid(), thumbnail_url: z.url() }) })),
   })
   .openapi('PlayerData');
 
@@ -166,6 +164,8 @@ const along = {
   chapters: z.array(z.object({ title: z.string(), start_time: z.number() })),
   resume_position_seconds: z.number().nullable(),
 };
+
+const subtitles = signed.extend({ label: z.string(), language: z.string() });
 
 const variant = z.object({
   url: signed,
@@ -190,17 +190,18 @@ export const playbackInfo = z
       source_url: signed.nullable(),
       preview_sprites_url: signed.nullable(),
       ...along,
+      subtitle_tracks: z.array(subtitles),
     }).openapi('VideoPlaybackInfo'),
     infoOf('audio', {
       source: signed.nullable(),
       ...along,
-      subtitle_tracks: z.array(z.unknown()),
+      subtitle_tracks: z.array(subtitles),
       waveform_url: signed.nullable(),
     }).openapi('AudioPlaybackInfo'),
     infoOf('image', { variants: z.array(variant) }).openapi('ImagePlaybackInfo'),
     infoOf('document', {
       url: z.url(),
-      thumbnails: z.array(z.unknown()),
+      thumbnails: z.array(signed.extend({ page: z.number().int() })),
     }).openapi('DocumentPlaybackInfo'),
     infoOf('third_party', { embed_url: z.url() }).openapi('ThirdPartyPlaybackInfo'),
   ])

@@ -7,6 +7,7 @@ import { type App, jsonRequired } from '../http.ts';
 import { resumeFrom } from '../media/resume.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
+import { thumbnailUrl } from './media-urls.ts';
 import { infoOf, playableAsset, playerConfig } from './playback.ts';
 import { uidParameter } from './schemas.ts';
 
@@ -69,6 +70,7 @@ function watched(c: Context, service: Service): Response {
     title: asset.name,
     info: infoOf(asset, service),
     config: playerConfig(service),
+    poster: thumbnailUrl(service, asset),
     contentType: asset.content_type,
     script: service.playerScript,
     position: { url: `/watch/${asset.uid}/position`, playbackToken: token },

@@ -30,10 +30,12 @@ const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footag
 
 /** Extension, content type, and whether it has a length and a frame, by type. */
 const kinds = [
-  { type: 'video', share: 0.62, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
+  { type: 'video', share: 0.58, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
   { type: 'audio', share: 0.14, ext: 'mp3', mime: 'audio/mpeg', timed: true, framed: false },
   { type: 'image', share: 0.16, ext: 'jpg', mime: 'image/jpeg', timed: false, framed: true },
-  { type: 'document', share: 0.08, ext: 'pdf', mime: 'application/pdf', timed: false },
+  { type: 'document', share: 0.07, ext: 'pdf', mime: 'application/pdf', timed: false },
+  { type: 'third_party', share: 0.03, ext: 'url', mime: null, timed: false },
+  { type: 'generic', share: 0.02, ext: 'zip', mime: 'application/zip', timed: false },
 ] as const;
 
 const dayMs = 86_400_000;
@@ -41,8 +43,8 @@ const dayMs = 86_400_000;
 /**
  * Fills a store that has no assets with `count` that are made up, and folders for some of them, in
  * one transaction. The same count and day make the same records. They have no bytes: `is_made_up`
- * keeps them out of playback and of what is stored. None is queued or processing, since nothing
- * would ever end that.
+ * keeps them out of playback, but for those of third parties, and of what is stored. None is queued or
+ * processing, since nothing would ever end that.
  *
  * @throws Error where there are assets already, those in the trash included
  */
@@ -76,11 +78,14 @@ function madeUp(chance: Chance, workspace: string, folders: string[], today: num
   const kind = chance.weighted(kinds);
   const place = chance.of(places);
   const name = `${chance.of(subjects)} ${chance.of(treatments)}, ${place}`;
-  const status = chance.weighted([
+  const { status: own } = chance.weighted([
     { status: 'ready', share: 0.93 },
     { status: 'failed', share: 0.04 },
     { status: 'uploading', share: 0.03 },
-  ]).status;
+  ]);
+  // Nobody uploads what a third party has.
+  const isElsewhere = kind.type === 'third_party';
+  const status = isElsewhere ? 'ready' : own;
   const isReady = status === 'ready';
   const created = new Date(today - Math.floor(chance.next() * 730 * dayMs)).toISOString();
   // Most are short, some are long.
@@ -99,7 +104,7 @@ function madeUp(chance: Chance, workspace: string, folders: string[], today: num
       .normalize('NFKD')
       .replace(/[^a-z0-9]+/g, '-')}.${kind.ext}`,
     content_type: kind.mime,
-    size: kind.timed ? seconds * 350_000 : 50_000 + Math.floor(chance.next() * 9_000_000),
+    size: sizeOf(kind, seconds, chance),
     duration: kind.timed && isReady ? seconds : null,
     width: frame ? 1920 : null,
     height: frame ? 1080 : null,
@@ -109,6 +114,11 @@ function madeUp(chance: Chance, workspace: string, folders: string[], today: num
     created_at: created,
     updated_at: created,
   };
+}
+
+function sizeOf({ type, timed }: (typeof kinds)[number], seconds: number, chance: Chance): number {
+  if (type === 'third_party') return 0;
+  return timed ? seconds * 350_000 : 50_000 + Math.floor(chance.next() * 9_000_000);
 }
 
 function insert(store: Store, asset: Made): void {

@@ -1,0 +1,55 @@
+import type { Setup } from '../setup.ts';
+import { note } from './telling.ts';
+
+type Subtitles = NonNullable<Setup['subtitles']>;
+
+/**
+ * Subtitles of a video are in its own menu; those of sound, which has no picture to stand on, in a
+ * line below it. They are fetched here: a track of another origin would have to be asked for together
+ * with the media, and fail them too.
+ */
+export function offerSubtitles(media: HTMLMediaElement, subtitles: Subtitles): void {
+  const captions = document.getElementById('captions');
+  for (const { url, label, language } of subtitles)
+    textOf(url).then(
+      (text) => {
+        const track = document.createElement('track');
+        track.kind = 'subtitles';
+        track.label = label;
+        track.srclang = language;
+        track.src = URL.createObjectURL(new Blob([text], { type: 'text/vtt' }));
+        media.append(track);
+        if (captions) showBelow(track, captions);
+      },
+      () => note(`The subtitles "${label}" cannot be loaded.`),
+    );
+}
+
+async function textOf(url: string): Promise<string> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  return response.text();
+}
+
+/** A button that turns them on and off; of several, one is shown. */
+function showBelow({ track, label }: HTMLTrackElement, captions: HTMLElement): void {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = label;
+  button.setAttribute('aria-pressed', 'false');
+  track.mode = 'disabled';
+  button.addEventListener('click', () => {
+    const isOn = button.getAttribute('aria-pressed') === 'true';
+    for (const other of captions.parentElement?.querySelectorAll('button[aria-pressed=true]') ?? [])
+      if (other !== button) (other as HTMLButtonElement).click();
+    button.setAttribute('aria-pressed', String(!isOn));
+    track.mode = isOn ? 'disabled' : 'hidden';
+    captions.textContent = '';
+  });
+  track.addEventListener('cuechange', () => {
+    captions.textContent = [...(track.activeCues ?? [])]
+      .map((cue) => (cue as VTTCue).getCueAsHTML().textContent)
+      .join('\n');
+  });
+  captions.before(button);
+}

@@ -1,0 +1,44 @@
+import type { Package, Rendition, Sound } from './rendition.ts';
+
+/**
+ * RFC 8216 §4.3.4: the steps of a ladder, the best first. Sounds that have playlists of their own are
+ * shared by all of them.
+ */
+export function masterPlaylist(top: Package, lower: readonly Package[]): string {
+  const group = top.sounds.length > 0 ? 'audio-1' : undefined;
+  const steps = [top, ...lower].map(({ main }) => stepOf(main, top.sounds, group));
+  const sounds = top.sounds.map((sound, at) => soundOf(sound, at, group as string));
+  return `${['#EXTM3U', ...sounds, ...steps].join('\n')}\n`;
+}
+
+const highest = (values: readonly number[]) => Math.max(0, ...values);
+
+function stepOf(main: Rendition, sounds: readonly Sound[], group: string | undefined): string {
+  const attributes = [
+    `BANDWIDTH=${main.peak + highest(sounds.map(({ peak }) => peak))}`,
+    `AVERAGE-BANDWIDTH=${main.average + highest(sounds.map(({ average }) => average))}`,
+    `CODECS="${[...new Set([...main.codecs, ...sounds.flatMap(({ codecs }) => codecs)])]}"`,
+    ...(main.size ? [`RESOLUTION=${main.size.width}x${main.size.height}`] : []),
+    ...(group ? [`AUDIO="${group}"`] : []),
+  ];
+  return `#EXT-X-STREAM-INF:${attributes.join(',')}\n${main.playlist}`;
+}
+
+function soundOf(sound: Sound, at: number, group: string): string {
+  const { language, name, channels, playlist } = sound;
+  const isTold = language !== 'und';
+  const attributes = [
+    'TYPE=AUDIO',
+    `GROUP-ID="${group}"`,
+    `NAME="${quotable(name) || `${isTold ? language : group}-${at + 1}`}"`,
+    ...(isTold ? [`LANGUAGE="${language}"`] : []),
+    ...(at === 0 ? ['DEFAULT=YES'] : []),
+    'AUTOSELECT=YES',
+    `CHANNELS="${channels}"`,
+    `URI="${playlist}"`,
+  ];
+  return `#EXT-X-MEDIA:${attributes.join(',')}`;
+}
+
+/** A quoted string has no way to say these (§4.2). */
+const quotable = (text: string | null) => text?.replace(/["\r\n]+/g, ' ').trim();

@@ -1,0 +1,32 @@
+/** A segment as a playlist names it. */
+export type Entry = { file: string; seconds: number; bytes: number };
+
+/** RFC 8216 §4.3.3: a media playlist of CMAF segments that is complete. */
+export function mediaPlaylist(header: string, entries: readonly Entry[]): string {
+  const longest = Math.max(...entries.map(({ seconds }) => seconds));
+  return [
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    `#EXT-X-TARGETDURATION:${Math.max(1, Math.ceil(longest))}`,
+    '#EXT-X-PLAYLIST-TYPE:VOD',
+    '#EXT-X-INDEPENDENT-SEGMENTS',
+    `#EXT-X-MAP:URI="${header}"`,
+    ...entries.flatMap(({ file, seconds }) => [`#EXTINF:${seconds.toFixed(6)},`, file]),
+    '#EXT-X-ENDLIST',
+    '',
+  ].join('\n');
+}
+
+/** Bits a second: of the largest segment, and of all of them (§4.3.4.2). */
+export function bitRatesOf(entries: readonly Entry[]): { peak: number; average: number } {
+  const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
+  const sum = (value: (entry: Entry) => number) =>
+    entries.reduce((all, one) => all + value(one), 0);
+  return {
+    peak: Math.max(...entries.map(({ bytes, seconds }) => rate(bytes, seconds))),
+    average: rate(
+      sum(({ bytes }) => bytes),
+      sum(({ seconds }) => seconds),
+    ),
+  };
+}

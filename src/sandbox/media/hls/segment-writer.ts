@@ -1,0 +1,144 @@
+import { type FileHandle, open, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  CmafOutputFormat,
+  EncodedAudioPacketSource,
+  type EncodedPacket,
+  EncodedVideoPacketSource,
+  FilePathTarget,
+  type InputAudioTrack,
+  type InputVideoTrack,
+  NullTarget,
+  Output,
+} from 'mediabunny';
+import { delay, lagOf, withEditLists } from './composition.ts';
+import { bitRatesOf, type Entry, mediaPlaylist } from './playlist.ts';
+
+/** A track as it goes into the segments. */
+export type Part = {
+  track: InputVideoTrack | InputAudioTrack;
+  config: VideoDecoderConfig | AudioDecoderConfig;
+  /** Its first packet tells the muxer what the configuration lacks. */
+  first: EncodedPacket;
+  /** Seconds at its beginning that decoders need, and nobody sees or hears. */
+  priming: number;
+};
+
+/**
+ * Writes the header, the segments and the playlist of one rendition. Each segment is a file that
+ * mediabunny makes on its own, so that what is in it, and when, is said here alone.
+ */
+export class SegmentWriter {
+  readonly #folder: string;
+  readonly #id: number;
+  readonly #parts: readonly Part[];
+  readonly #entries: Entry[] = [];
+  /** The largest of each part so far, in units of its track. */
+  readonly #lags: number[];
+
+  /** Files are named for the id; parts are tracks 1, 2 … */
+  constructor(folder: string, id: number, parts: readonly Part[]) {
+    this.#folder = folder;
+    this.#id = id;
+    this.#parts = parts;
+    this.#lags = parts.map(() => 0);
+  }
+
+  get #header(): string {
+    return `init-${this.#id}.m4s`;
+  }
+
+  /** The next segment: packets by part, in decode order, their times those of the whole rendition. */
+  async write(packets: readonly (readonly EncodedPacket[])[], seconds: number): Promise<void> {
+    const file = `segment-${this.#id}-${this.#entries.length + 1}.m4s`;
+    const output = new Output({
+      format: new CmafOutputFormat(),
+      target: new FilePathTarget(join(this.#folder, file)),
+      initTarget:
+        this.#entries.length > 0
+          ? new NullTarget()
+          : new FilePathTarget(join(this.#folder, this.#header)),
+    });
+    try {
+      const adds = this.#parts.map((part) => addTrack(output, part));
+      await output.start();
+      for (const [at, add] of adds.entries()) for (const each of packets[at] ?? []) await add(each);
+      await output.finalize();
+    } catch (error) {
+      await output.cancel();
+      throw error;
+    }
+    const path = join(this.#folder, file);
+    this.#entries.push({ file, seconds, bytes: (await stat(path)).size });
+    await withHead(path, (head) => {
+      for (const [at, lag] of this.#lags.entries())
+        this.#lags[at] = Math.max(lag, lagOf(head, at + 1));
+      return false;
+    });
+  }
+
+  /** Writes what is known after the last segment. @returns the playlist's name, and its rates */
+  async finish() {
+    if (this.#lags.some((lag) => lag > 0))
+      for (const { file } of this.#entries)
+        await withHead(join(this.#folder, file), (head) => {
+          for (const [at, lag] of this.#lags.entries()) delay(head, at + 1, lag);
+          return true;
+        });
+    const starts = this.#parts.map(({ priming, config }, at) => {
+      const rate = 'sampleRate' in config ? config.sampleRate : 0; // the timescale of sound
+      return [at + 1, Math.round(priming * rate) + (this.#lags[at] as number)] as const;
+    });
+    const header = join(this.#folder, this.#header);
+    const edited = withEditLists(await readFile(header), new Map(starts));
+    await writeFile(`${header}.new`, edited, { mode: 0o600 });
+    await rename(`${header}.new`, header);
+    const playlist = `playlist-${this.#id}.m3u8`;
+    const text = mediaPlaylist(this.#header, this.#entries);
+    await writeFile(join(this.#folder, playlist), text, { mode: 0o600 });
+    return { playlist, ...bitRatesOf(this.#entries) };
+  }
+}
+
+/** @returns what takes its packets */
+function addTrack(output: Output, { track, config, first }: Part) {
+  if (track.isVideoTrack()) {
+    const source = new EncodedVideoPacketSource(track.codec as NonNullable<typeof track.codec>);
+    output.addVideoTrack(source, {
+      rotation: track.rotation,
+      decoderConfig: config as VideoDecoderConfig,
+      primingPacket: first,
+    });
+    return (packet: EncodedPacket) => source.add(packet);
+  }
+  const source = new EncodedAudioPacketSource(
+    (track as InputAudioTrack).codec as NonNullable<InputAudioTrack['codec']>,
+  );
+  output.addAudioTrack(source, {
+    decoderConfig: config as AudioDecoderConfig,
+    primingPacket: first,
+  });
+  return (packet: EncodedPacket) => source.add(packet);
+}
+
+/** What stands before the media of a segment; written back where it was changed. */
+async function withHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
+  const handle = await open(path, 'r+');
+  try {
+    const head = Buffer.alloc(await headLength(handle));
+    await handle.read(head, 0, head.length, 0);
+    if (change(head)) await handle.write(head, 0, head.length, 0);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function headLength(handle: FileHandle): Promise<number> {
+  const box = Buffer.alloc(8);
+  for (let at = 0; ; at += box.readUInt32BE()) {
+    const { bytesRead } = await handle.read(box, 0, box.length, at);
+    if (bytesRead < box.length || box.readUInt32BE() < box.length)
+      throw new Error('a segment without media was written');
+    if (box.toString('latin1', 4) === 'mdat') return at;
+  }
+}

@@ -1,0 +1,61 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { wavePicture } from '../pictures/wave.ts';
+import { within } from './attempts.ts';
+import { makeAudio, playsAsItIs } from './audio.ts';
+import type { Found } from './inspection.ts';
+import { type Job, type Outcome, ready } from './job.ts';
+import type { Streams } from './streams.ts';
+import { subtitlesOf } from './subtitles.ts';
+import { makeWaveform } from './waveform.ts';
+
+/** Sound that browsers do not play as it is gets some in its place. */
+export async function processAudio(
+  job: Job,
+  found: Found,
+  streams: Streams | undefined,
+): Promise<Outcome> {
+  const { demuxer, cover } = found;
+  if (demuxer === null) return ready(found);
+  const source = { path: job.sourcePath, demuxer };
+  const audio = playsAsItIs(found)
+    ? undefined
+    : await job.attempt('sound that browsers play', 3600, source, makeAudio);
+  const measured = { ...found, ...(audio && (await measure(job, found, audio))) };
+  const waveform = await waveformOf(job, measured, audio);
+  const subtitles = await subtitlesOf(job, source, streams);
+  const thumbnail = cover ?? (waveform && (await pictureOf(job, waveform))) ?? null;
+  return ready(measured, {
+    audio: audio ?? null,
+    waveform: waveform ?? null,
+    subtitles,
+    thumbnail,
+  });
+}
+
+/** What a container did not tell, of the sound that was made. */
+async function measure(job: Job, { duration, sampleRate }: Found, audio: string) {
+  if (duration !== null && sampleRate !== null) return {};
+  const task = { sourcePath: join(job.extras, audio), hlsDir: job.hls, firstId: 1 };
+  const report = await within(job, 'length', 60, () => job.inspect(task));
+  if (!report || report.found.type === 'broken') return {};
+  const { found } = report;
+  return { duration: found.duration, sampleRate: found.sampleRate };
+}
+
+async function waveformOf(job: Job, { duration, sampleRate, demuxer }: Found, audio?: string) {
+  if (!duration || !sampleRate || demuxer === null) return undefined;
+  const source = audio
+    ? { path: join(job.extras, audio), demuxer: 'mov' }
+    : { path: job.sourcePath, demuxer };
+  const sound = { duration, sampleRate: audio ? 48_000 : sampleRate };
+  return job.attempt('waveform', 300, source, (shop) => makeWaveform(shop, sound));
+}
+
+/** Sound has no frame: its waveform is its picture. */
+async function pictureOf({ extras }: Job, waveform: string): Promise<string> {
+  const file = 'wave.png';
+  const { peaks } = JSON.parse(await readFile(join(extras, waveform), 'utf8'));
+  await writeFile(join(extras, file), wavePicture(peaks), { mode: 0o600 });
+  return file;
+}

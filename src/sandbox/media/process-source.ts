@@ -1,0 +1,101 @@
+import { within } from './attempts.ts';
+import type { Found, Reading } from './inspection.ts';
+import { failed, type Job, type JobOptions, jobOf, type Outcome, ready } from './job.ts';
+import { makePages } from './pages.ts';
+import { processAudio } from './process-audio.ts';
+import { processImage } from './process-image.ts';
+import { processVideo } from './process-video.ts';
+import { assertRoom } from './storage.ts';
+import { readStreams, type Streams } from './streams.ts';
+import { ToolRefused } from './tool.ts';
+
+/** Makes of a source what is served of it: into `hls` and `extras` of its work folder. */
+export async function processSource(options: JobOptions): Promise<Outcome> {
+  const job = jobOf(options);
+  const { found, reading, complaints } = await job.inspect({
+    sourcePath: job.sourcePath,
+    hlsDir: job.hls,
+    firstId: 1,
+  });
+  if (complaints !== '') job.log(`while it was inspected: ${complaints}`);
+  switch (found.type) {
+    case 'broken':
+      return failed(found.reason);
+    case 'generic':
+      return ready(found);
+    case 'document':
+      return ready(found, { pages: await pagesOf(job, found) });
+    case 'image':
+      return processImage(job, found);
+    default:
+      return processMedia(job, found, reading);
+  }
+}
+
+/** Of a PDF; other documents have none to show. */
+async function pagesOf(job: Job, { contentType }: Found): Promise<string[]> {
+  const { sourcePath: path, extras: folder, tools } = job;
+  const { pdftoppm } = tools;
+  if (contentType !== 'application/pdf' || !pdftoppm) return [];
+  const pages = await within(job, 'pages', 60, (signal) =>
+    makePages(pdftoppm, { path, folder, signal }),
+  );
+  return pages ?? [];
+}
+
+/** Seconds of media that a file may lack of what its header promises. */
+const toleratedLossSeconds = 1.5;
+
+/** What mediabunny does not read, ffmpeg may; without it, what is whole plays as it is. */
+async function processMedia(
+  job: Job,
+  found: Found,
+  reading: Reading | undefined,
+): Promise<Outcome> {
+  const { duration } = found;
+  assertRoom(`${found.unread?.reason} ${reading?.problem}`);
+  if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
+  if (isTruncated(duration, reading))
+    return failed(
+      `the file is truncated: it promises ${duration?.toFixed(1)} s and holds ${reading?.seconds?.toFixed(1)} s`,
+    );
+  const streams = await streamsOf(job, found);
+  const { reason, why } = found.unread ?? {};
+  if (streams instanceof ToolRefused && (why === 'broken' || why === 'foreign'))
+    return failed(`${reason}; ffmpeg: ${streams.message}`);
+  if (why === 'broken' && !streams) return failed(reason as string);
+  if (reason) job.log(reason);
+  const known = streams instanceof ToolRefused ? undefined : streams;
+  const told = {
+    ...found,
+    type: typeOf(found, known),
+    chapters: found.chapters.length > 0 ? found.chapters : (known?.chapters ?? []),
+  };
+  return told.type === 'video'
+    ? processVideo(job, told, known, reading?.package ?? undefined)
+    : processAudio(job, told, known);
+}
+
+const isTruncated = (duration: number | null, reading: Reading | undefined) =>
+  duration !== null &&
+  typeof reading?.seconds === 'number' &&
+  reading.seconds < duration - toleratedLossSeconds;
+
+/** ffmpeg's own view; its word where it will have nothing to do with the file. */
+async function streamsOf(job: Job, { demuxer }: Found): Promise<Streams | ToolRefused | undefined> {
+  if (demuxer === null) return undefined;
+  const source = { path: job.sourcePath, demuxer };
+  return job.attemptAside<Streams | ToolRefused>('list of streams', 60, source, (shop) =>
+    readStreams(shop).catch((error) => {
+      if (!(error instanceof ToolRefused)) throw error;
+      job.log(`no list of streams: ${error.message}`);
+      return error;
+    }),
+  );
+}
+
+/** A picture that one of them sees is there. */
+function typeOf({ type, codecs }: Found, streams: Streams | undefined): 'video' | 'audio' {
+  if (streams) return streams.pictures.length > 0 || codecs?.picture ? 'video' : 'audio';
+  return type === 'video' ? 'video' : 'audio';
+}

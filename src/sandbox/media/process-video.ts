@@ -1,0 +1,83 @@
+import { rm } from 'node:fs/promises';
+import { lengthOf } from './audio.ts';
+import type { Size } from './dimensions.ts';
+import type { Package } from './hls/rendition.ts';
+import type { Found } from './inspection.ts';
+import { type Job, type Outcome, ready } from './job.ts';
+import { makeSprites } from './sprites.ts';
+import { makeHls } from './steps.ts';
+import type { Streams } from './streams.ts';
+import { subtitlesOf } from './subtitles.ts';
+import { makeThumbnail } from './thumbnail.ts';
+import type { Video } from './workshop.ts';
+
+/** `top` is the source as HLS, where it could be packaged as it is. */
+export async function processVideo(
+  job: Job,
+  found: Found,
+  streams: Streams | undefined,
+  top: Package | undefined,
+): Promise<Outcome> {
+  const { demuxer } = found;
+  if (!top) await rm(job.hls, { recursive: true, force: true }); // what was begun of it
+  if (demuxer === null) return ready(found);
+  const source = { path: job.sourcePath, demuxer };
+  const video = await videoOf(job, found, streams);
+  const { width, height, duration } = { ...found, ...video };
+  const thumbnail =
+    video && (await job.attempt('thumbnail', 60, source, (shop) => makeThumbnail(shop, video)));
+  const sprites =
+    video &&
+    (await job.attempt('preview sprites', 300, source, (shop) => makeSprites(shop, video)));
+  const subtitles = await subtitlesOf(job, source, streams);
+  const sized = top && video ? withSize(top, video) : top;
+  const hasHls = await makeHls(job, source, video, sized);
+  return ready(
+    { ...found, width, height, duration },
+    { thumbnail: thumbnail ?? null, sprites: sprites ?? null, subtitles },
+    hasHls,
+  );
+}
+
+const withSize = (made: Package, { width, height }: Size): Package => ({
+  ...made,
+  main: { ...made.main, size: { width, height } },
+});
+
+/** Less is how broadcasts begin: time begins with the picture there. */
+const lateSeconds = 0.5;
+
+/** What encoding it needs to know; undefined where nobody knows it. */
+async function videoOf(
+  job: Job,
+  { codecs, demuxer, width, height, duration, pictureLateSeconds }: Found,
+  streams: Streams | undefined,
+): Promise<Video | undefined> {
+  const size = sizeOf(width && height ? { width, height } : undefined, streams?.pictures[0]);
+  if (!size) return undefined;
+  // Of a picture that mediabunny does not see, it does not know when it ends.
+  const source = { path: job.sourcePath, demuxer: demuxer as string };
+  const measured = codecs?.picture
+    ? undefined
+    : await job.attemptAside('length', 600, source, lengthOf);
+  const seconds = measured ?? duration;
+  const hasAudio = (streams?.sounds ?? codecs?.sounds ?? []).length > 0;
+  const isLate = pictureLateSeconds > lateSeconds;
+  return seconds
+    ? { ...size, duration: Math.round(seconds * 1000) / 1000, hasAudio, isLate }
+    : undefined;
+}
+
+/** Rounding apart. */
+const isAbout = (a: number, b: number) => Math.abs(a - b) <= 2;
+
+/**
+ * mediabunny knows which way up a picture is, and takes interlaced H.264 for half as high as it is;
+ * ffmpeg tells the size before it is turned.
+ */
+function sizeOf(told: Size | undefined, seen: Size | undefined): Size | undefined {
+  if (!told || !seen) return told ?? (seen && { width: seen.width, height: seen.height });
+  const isSame = isAbout(told.width, seen.width) && isAbout(told.height, seen.height);
+  const isTurned = isAbout(told.width, seen.height) && isAbout(told.height, seen.width);
+  return isSame || isTurned ? told : { width: seen.width, height: seen.height };
+}

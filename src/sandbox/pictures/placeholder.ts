@@ -1,0 +1,106 @@
+import { type Colour, indexedPng } from './png.ts';
+
+/** What stands for an asset that has no picture, by its type: drawn in squares. */
+const drawings: Record<string, string> = {
+  video: `
+    ##################
+    ##....#.........##
+    #.....###........#
+    ##....#####.....##
+    #.....#######....#
+    ##....########..##
+    #.....#######....#
+    ##....#####.....##
+    #.....###........#
+    ##....#.........##
+    ##################`,
+  audio: `
+    ........#.........
+    .....#..#.........
+    .....#..#..#......
+    ..#..#..#..#......
+    ..#..#..#..#..#...
+    ..#..#..#..#..#..#
+    ..#..#..#..#..#...
+    ..#..#..#..#......
+    .....#..#..#......
+    .....#..#.........
+    ........#.........`,
+  image: `
+    ##################
+    #................#
+    #..##............#
+    #..##............#
+    #..........#.....#
+    #.........###....#
+    #...#....#####...#
+    #..###..#######..#
+    #.##############.#
+    #................#
+    ##################`,
+  document: `
+    ....#########.....
+    ....#.......##....
+    ....#.......###...
+    ....#.........#...
+    ....#..######.#...
+    ....#.........#...
+    ....#..######.#...
+    ....#.........#...
+    ....#..####...#...
+    ....#.........#...
+    ....###########...`,
+  third_party: `
+    ..........########
+    .............#####
+    ..............####
+    ..#######....#####
+    ..#.........##..##
+    ..#........##....#
+    ..#.......##......
+    ..#............#..
+    ..#............#..
+    ..#............#..
+    ..##############..`,
+  generic: `
+    ....##########....
+    ....#........#....
+    ....#........#....
+    ....#........#....
+    ....#........#....
+    ..####......####..
+    ..#..#......#..#..
+    ..#..########..#..
+    ..#............#..
+    ..#............#..
+    ..##############..`,
+};
+
+const [width, height] = [640, 360];
+const square = 14;
+const palette: Colour[] = [
+  [28, 30, 34],
+  [92, 95, 102],
+];
+
+const made = new Map<string, Buffer>();
+
+/** A picture for assets of a type, as PNG; one that is not known looks like any file. */
+export function placeholder(type: string): Buffer {
+  const drawn = Object.hasOwn(drawings, type) ? type : 'generic';
+  const known = made.get(drawn) ?? draw(drawings[drawn] as string);
+  made.set(drawn, known);
+  return known;
+}
+
+function draw(drawing: string): Buffer {
+  const rows = drawing
+    .trim()
+    .split('\n')
+    .map((row) => row.trim());
+  const across = Math.max(...rows.map(({ length }) => length));
+  const [left, top] = [(width - across * square) / 2, (height - rows.length * square) / 2];
+  return indexedPng(width, height, palette, (x, y) =>
+    rows[Math.floor((y - top) / square)]?.[Math.floor((x - left) / square)] === '#' ? 1 : 0,
+  );
+}

@@ -1,0 +1,39 @@
+import { crc32, deflateSync } from 'node:zlib';
+
+/** Red, green, blue; each 0 to 255. */
+export type Colour = readonly [number, number, number];
+
+const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+
+/**
+ * A PNG of few colours (ISO/IEC 15948): `colourAt` says which of the palette a pixel has.
+ */
+export function indexedPng(
+  width: number,
+  height: number,
+  palette: readonly Colour[],
+  colourAt: (x: number, y: number) => number,
+): Buffer {
+  const rows = Buffer.alloc((width + 1) * height); // each begins with its filter: none
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = colourAt(x, y);
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 3], 8); // eight bits a pixel, which name a colour of the palette
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', header),
+    chunk('PLTE', Buffer.from(palette.flat())),
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(type: string, content: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+  const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(content.length);
+  check.writeUInt32BE(crc32(named));
+  return Buffer.concat([length, named, check]);
+}

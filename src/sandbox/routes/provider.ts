@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { App } from '../http.ts';
+import type { Service } from '../service.ts';
+import { ServiceError } from '../service-error.ts';
+import type { AssetRow } from '../store/assets.ts';
+
+/**
+ * The page of a provider whose player an asset of type `third_party` is: "provider iframe, not an HLS
+ * stream" (§2). It stands in for those of the world, and so it is of another origin than the service.
+ */
+export function providerRoutes(app: App, service: Service): void {
+  app.get('/provider/:uid', (c) => {
+    const asset = service.assets.find(c.req.param('uid'));
+    if (asset?.type !== 'third_party') throw new ServiceError(404, 'no such video');
+    c.header('Content-Security-Policy', `default-src 'none'; style-src 'sha256-${styleHash}'`);
+    c.header('X-Content-Type-Options', 'nosniff');
+    return c.html(page);
+  });
+}
+
+/** Its own name for this machine makes it another origin, to browsers. */
+export function embedUrl({ publicUrl }: Service, { uid }: AssetRow): string {
+  const url = new URL(`/provider/${uid}`, publicUrl());
+  url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost';
+  return url.href;
+}
+
+const style =
+  'body{margin:0;min-height:100vh;display:grid;place-content:center;background:#23351f;color:#dcebd6;font:1.1rem/1.5 system-ui,sans-serif;text-align:center}';
+const styleHash = createHash('sha256').update(style).digest('base64');
+const page = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>A third party</title><style>${style}</style></head>
+<body><p>Here plays the video of a third party,<br>in its own player.</p></body>
+</html>
+`;

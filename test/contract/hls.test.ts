@@ -1,0 +1,247 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ffmpeg, film, onsets, picture, probe, sound } from '../support/ffmpeg.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+// What becomes of a video: with ffmpeg, and without.
+let plain: TestSandbox;
+let helped: TestSandbox;
+const log: string[] = [];
+beforeAll(async () => {
+  plain = await startSandbox({ log: (line) => log.push(line) });
+  helped = await startSandbox({ ffmpeg });
+});
+afterAll(async () => {
+  await plain.end();
+  await helped.end();
+});
+
+/** Uploaded and processed, with its playback info. */
+async function processed(sandbox: TestSandbox, path: string) {
+  const { call, upload } = rawHttp(() => sandbox);
+  const asset = await upload(path);
+  const { playback_token } = await (await call('GET', `/assets/${asset.uid}/player/`)).json();
+  const info = await call('POST', '/playback/info/', {
+    key: '',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ asset_id: asset.uid, playback_token }),
+  });
+  return { asset, info: await info.json() };
+}
+
+type Segment = { seconds: number; bytes: Buffer };
+type Step = { attributes: string; url: string; header: Buffer; segments: Segment[] };
+
+const bytesOf = async (url: string) => Buffer.from(await (await fetch(url)).arrayBuffer());
+
+/** The steps of a master playlist, each with all that it names. */
+async function stepsOf(masterUrl: string): Promise<Step[]> {
+  const master = await (await fetch(masterUrl)).text();
+  const entries = [...master.matchAll(/^#EXT-X-STREAM-INF:(.*)\n(\S+)/gm)];
+  return Promise.all(
+    entries.map(async ([, attributes = '', uri = '']) => {
+      const url = new URL(uri, masterUrl).href;
+      const playlist = await (await fetch(url)).text();
+      const at = (name = '') => bytesOf(new URL(name, url).href);
+      const named = [...playlist.matchAll(/^#EXTINF:([\d.]+),\n(\S+)/gm)];
+      return {
+        ...{ attributes, url },
+        header: await at(/URI="([^"]+)"/.exec(playlist)?.[1]),
+        segments: await Promise.all(
+          named.map(async ([, seconds, name]) => ({
+            seconds: Number(seconds),
+            bytes: await at(name),
+          })),
+        ),
+      };
+    }),
+  );
+}
+
+const lengthOf = ({ segments }: Step) => segments.reduce((sum, { seconds }) => sum + seconds, 0);
+
+/** What ffprobe finds in a segment behind its header: packets by type. */
+async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<string, number>> {
+  const path = join(temporaryFolder(), 'segment.mp4');
+  writeFileSync(path, header);
+  appendFileSync(path, bytes);
+  const { streams } = await probe(path);
+  return Object.fromEntries(
+    streams.map(({ codec_type, nb_read_packets }) => [codec_type, Number(nb_read_packets ?? 0)]),
+  );
+}
+
+const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
+const aac = ['-c:a', 'aac'];
+
+describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
+  // Without B-frames, as screen recorders write it, and large: at these lengths picture and sound
+  // close while a muxer is still writing.
+  it.each([7, 9])('of %d s of noise is ready, whole', async (seconds) => {
+    const noise = ['-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=25,noise=alls=30:allf=t'];
+    const clip = [...noise, '-f', 'lavfi', '-i', 'sine', '-t', String(seconds), '-bf', '0'];
+    const path = await film('noise.mp4', ...clip, ...h264, ...aac);
+    const { asset, info } = await processed(plain, path);
+    expect(asset).toMatchObject({ status: 'ready', failure_reason: null, duration: seconds });
+    const [step, ...others] = await stepsOf(info.hls_url.url);
+    expect(others).toEqual([]);
+    expect(lengthOf(step as Step)).toBeCloseTo(seconds, 1);
+    const { streams } = await probe((step as Step).url);
+    expect(streams.map(({ nb_read_packets }) => Number(nb_read_packets))[0]).toBe(25 * seconds);
+  });
+
+  const when = "'between(t,1,1.03)+between(t,2.2,2.23)'";
+  const flash = [
+    ...['-f', 'lavfi', '-i'],
+    `color=black:size=320x180:rate=25:duration=3,drawbox=color=white:t=fill:enable=${when}`,
+  ];
+  const beep = [
+    ...['-f', 'lavfi', '-i'],
+    "aevalsrc='if(between(t,1,1.02)+between(t,2.2,2.22),sin(6283*t),0)':s=44100:d=3",
+  ];
+
+  it('with B-frames shows and sounds together, in every step', async () => {
+    const path = await film(
+      'flash.mp4',
+      ...[...flash, ...beep],
+      ...['-c:v', 'libx264', '-pix_fmt', 'yuv420p', ...aac], // x264's defaults
+    );
+    const source = await onsets(path);
+    expect([source.flashes.length, source.beeps.length]).toEqual([2, 2]);
+    for (const sandbox of [plain, helped]) {
+      const { info } = await processed(sandbox, path);
+      const steps = await stepsOf(info.hls_url.url);
+      expect(steps).toHaveLength(sandbox === plain ? 1 : 2);
+      const heard = await Promise.all(steps.map(({ url }) => onsets(url)));
+      for (const { flashes, beeps } of heard) {
+        expect(flashes).toHaveLength(2);
+        flashes.forEach((flashAt, at) => {
+          expect(Math.abs(flashAt - (beeps[at] as number))).toBeLessThan(0.02);
+          expect(Math.abs(flashAt - (heard[0]?.flashes[at] as number))).toBeLessThan(0.02);
+        });
+      }
+    }
+  });
+
+  it.each([
+    ['picture', ['-itsoffset', '1', ...flash, ...beep], 1, 0],
+    ['sound', [...flash, '-itsoffset', '1', ...beep], 0, 1],
+  ])(
+    'of which the %s begins late keeps all of both',
+    async (_which, inputs, flashLate, beepLate) => {
+      const path = await film('late.mkv', ...inputs, ...h264, ...aac);
+      expect((await processed(plain, path)).info.hls_url).toBeNull();
+      const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
+      expect(steps).toHaveLength(2);
+      for (const { url } of steps) {
+        const { flashes, beeps } = await onsets(url);
+        expect(beeps).toHaveLength(2);
+        const apart = (flashes[0] as number) - (beeps[0] as number);
+        expect(Math.abs(apart - flashLate + beepLate)).toBeLessThan(0.02);
+        expect(Math.abs((beeps[0] as number) - 1 - beepLate)).toBeLessThan(0.05);
+      }
+    },
+  );
+
+  it('of a broadcast that was cut anywhere begins where it can be shown, and is whole', async () => {
+    const path = await film(
+      'a.ts',
+      ...picture('320x180', 6),
+      ...sound(6),
+      '-g',
+      '75',
+      ...h264,
+      ...aac,
+    );
+    const bytes = readFileSync(path);
+    const packets = Math.floor(bytes.length / 188 / 8);
+    const cut = join(temporaryFolder(), 'cut.ts');
+    writeFileSync(cut, bytes.subarray(188 * packets)); // within the first three seconds
+    const { asset, info } = await processed(plain, cut);
+    expect(asset).toMatchObject({ status: 'ready', failure_reason: null, type: 'video' });
+    const [step] = await stepsOf(info.hls_url.url);
+    expect(lengthOf(step as Step)).toBeCloseTo(3, 0);
+    const { streams } = await probe((step as Step).url);
+    expect(streams.map(({ codec_type }) => codec_type)).toEqual(['video', 'audio']);
+  });
+
+  it('of which the sound goes on: it ends in the last segment, in every step', async () => {
+    const lengths = [...picture('320x180', 5), ...sound(7.5), '-g', '50'];
+    const path = await film('goes-on.mp4', ...lengths, ...h264, ...aac);
+    for (const sandbox of [plain, helped]) {
+      const { info } = await processed(sandbox, path);
+      for (const step of await stepsOf(info.hls_url.url)) {
+        expect(lengthOf(step)).toBeCloseTo(7.5, 1);
+        for (const segment of step.segments)
+          expect(await packetsIn(step.header, segment)).toEqual({
+            video: expect.toSatisfy((count) => count > 0),
+            audio: expect.toSatisfy((count) => count > 0),
+          });
+      }
+    }
+  });
+
+  it('whose sound ends long before it: with ffmpeg silence goes on, without it there is no HLS', async () => {
+    const lengths = [...picture('320x180', 9), ...sound(1), '-g', '50'];
+    const path = await film('ends.mp4', ...lengths, ...h264, ...aac);
+    const { asset, info } = await processed(plain, path);
+    expect(asset.status).toBe('ready');
+    expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
+    expect(log.find((line) => line.includes(asset.uid) && /no sound from 4/.test(line))).toMatch(
+      /\n\s+at /, // where
+    );
+    const steps = await stepsOf((await processed(helped, path)).info.hls_url.url);
+    expect(steps).toHaveLength(2);
+    for (const step of steps) expect(lengthOf(step)).toBeCloseTo(9, 1);
+  });
+
+  it('tells a bandwidth that its largest segment does not pass', async () => {
+    // The last one is short, and begins with a whole picture as every one does.
+    const path = await film('a.mp4', ...picture('320x180', 9), ...sound(9), '-g', '200', ...h264);
+    for (const step of await stepsOf((await processed(helped, path)).info.hls_url.url)) {
+      const bandwidth = Number(/BANDWIDTH=(\d+)/.exec(step.attributes)?.[1]);
+      const rates = step.segments.map(({ bytes, seconds }) => (8 * bytes.length) / seconds);
+      expect(bandwidth).toBeGreaterThanOrEqual(Math.max(...rates));
+    }
+  });
+});
+
+describe.skipIf(!ffmpeg).concurrent('codecs', () => {
+  it('HEVC goes by hvc1, which Apple asks for; other browsers get H.264 of its size', async () => {
+    const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
+    const path = await film('a.mp4', ...picture('320x180', 1), ...sound(1), ...hevc, ...aac);
+    const [top, upper, lower] = await stepsOf((await processed(helped, path)).info.hls_url.url);
+    expect(top?.attributes).toMatch(/CODECS="hvc1\.[^"]*,mp4a\.40\.2"/);
+    expect(top?.header.includes('hvc1')).toBe(true);
+    expect(upper?.attributes).toMatch(/CODECS="avc1\..*RESOLUTION=320x180/);
+    expect(lower?.attributes).toMatch(/CODECS="avc1\..*RESOLUTION=160x90/);
+  });
+
+  it.each([
+    ['VP8 and Vorbis', 'a.webm', ['-c:v', 'libvpx', '-c:a', 'libvorbis']],
+    ['ProRes', 'a.mov', ['-c:v', 'prores_ks', ...aac]],
+    ['MJPEG and PCM', 'b.mov', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p', '-c:a', 'pcm_s16le']],
+  ])(
+    '%s, which no player of HLS plays: without ffmpeg it is offered as it is',
+    async (_what, name, codecs) => {
+      const path = await film(name, ...picture('320x180', 1), ...sound(1), ...codecs);
+      const { asset, info } = await processed(plain, path);
+      expect(asset).toMatchObject({ status: 'ready', type: 'video' });
+      expect(info).toMatchObject({ hls_url: null, source_url: { url: expect.any(String) } });
+    },
+  );
+
+  it('what the library refuses to package is no failure of the asset', async () => {
+    // A frame that is shown a second late, far behind the next key frame.
+    const late = ['-bsf:v', 'setts=pts=if(eq(N\\,2)\\,PTS+1000\\,PTS)'];
+    const path = await film('a.mkv', ...picture('320x180', 2), ...h264, '-g', '5', ...late);
+    const { asset, info } = await processed(plain, path);
+    expect(asset.status).toBe('ready');
+    expect(info.hls_url).toBeNull();
+    const { info: better } = await processed(helped, path);
+    expect(better.hls_url).not.toBeNull();
+  });
+});

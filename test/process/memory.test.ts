@@ -1,0 +1,220 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ffmpeg, film, picture, sound } from '../support/ffmpeg.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+// Media whose metadata are larger than what a process may take. They are sparse on disk; what is
+// looked at is the memory of the processes, not their heaps.
+
+const program = fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url));
+const MiB = 1024 * 1024;
+const GiB = 1024 * MiB;
+
+/** Parts of a file, and holes: numbers of bytes that are nothing. */
+type Parts = (Uint8Array | number)[];
+
+const lengthOf = (part: Parts[number]) => (typeof part === 'number' ? part : part.length);
+
+function writeSparse(path: string, parts: Parts): void {
+  let size = 0;
+  writeFileSync(path, '');
+  for (const part of parts) {
+    truncateSync(path, size);
+    if (typeof part !== 'number') writeFileSync(path, part, { flag: 'a' });
+    size += lengthOf(part);
+  }
+  truncateSync(path, size);
+}
+
+const box = (type: string, size: number) => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(size);
+  head.write(type, 4, 'latin1');
+  return head;
+};
+
+/** An MP4 whose `moov` is last, with a cover of so many bytes put into it. */
+function coverInMp4(path: string, bytes: number): Parts {
+  const file = readFileSync(path);
+  const moov = file.lastIndexOf('moov') - 4;
+  const data = [box('data', 16 + bytes), Buffer.from('0000000d00000000', 'hex')];
+  const covr = 8 + 16 + bytes;
+  const ilst = 8 + covr;
+  const meta = 12 + ilst; // it has a version and flags
+  const udta = 8 + meta;
+  return [
+    file.subarray(0, moov),
+    ...[box('moov', file.length - moov + udta), file.subarray(moov + 8)],
+    ...[box('udta', udta), box('meta', meta), Buffer.alloc(4)],
+    ...[box('ilst', ilst), box('covr', covr), ...data, bytes],
+  ];
+}
+
+/** Of so many bytes with its own head: EBML says a size in eight bytes. */
+const element = (id: string, bytes: number) => {
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64BE(BigInt(bytes) | (1n << 56n));
+  return Buffer.concat([Buffer.from(id, 'hex'), size]);
+};
+
+/** A Matroska without an end, with an attachment in front of its clusters. */
+function attachmentInMatroska(path: string, bytes: number): Parts {
+  const file = readFileSync(path);
+  const cluster = file.indexOf(Buffer.from('1f43b675', 'hex'));
+  const name = Buffer.concat([element('466e', 5), Buffer.from('a.jpg')]);
+  const mime = Buffer.concat([element('4660', 10), Buffer.from('image/jpeg')]);
+  const uid = Buffer.concat([element('46ae', 1), Buffer.from([1])]);
+  const content = [name, mime, uid, element('465c', bytes)];
+  const length = content.reduce((sum, part) => sum + part.length, bytes);
+  return [
+    file.subarray(0, cluster),
+    ...[element('1941a469', length + 10), element('61a7', length), ...content, bytes],
+    file.subarray(cluster),
+  ];
+}
+
+/** An ID3 tag (v2.3) with a picture, before the frames of an MP3; its size has 28 bits. */
+function pictureInMp3(path: string, bytes: number): Parts {
+  const tag = Buffer.from('49443303000000000000', 'hex');
+  const size = bytes + 10;
+  for (const at of [0, 1, 2, 3]) tag[9 - at] = (size >> (7 * at)) & 0x7f;
+  const frame = Buffer.alloc(10);
+  frame.write('APIC');
+  frame.writeUInt32BE(bytes, 4);
+  return [tag, frame, bytes, readFileSync(path)];
+}
+
+/** FLAC says the size of a block in 24 bits, and has as many blocks as it likes. */
+function picturesInFlac(path: string, count: number): Parts {
+  const file = readFileSync(path);
+  const first = 4 + 4 + 34; // the marker, and the stream's own block
+  const bytes = 0xffffff;
+  const head = Buffer.from([6, 0xff, 0xff, 0xff]);
+  const described = Buffer.alloc(32);
+  described.writeUInt32BE(bytes - 32, 28);
+  const pictures = Array.from({ length: count }, () => [head, described, bytes - 32]).flat();
+  return [file.subarray(0, first), ...pictures, file.subarray(first)];
+}
+
+type Status = { pid: number; parent: number; peakMiB: number };
+
+function statusOf(pid: string): Status | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const number = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1]);
+    const peakMiB = number('VmHWM') / 1024 || 0; // a zombie has none any more
+    return { pid: Number(pid), parent: number('PPid'), peakMiB };
+  } catch {
+    return undefined; // gone meanwhile
+  }
+}
+
+/** The process and all that it started, and theirs. */
+function familyOf(pid: number): Status[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statusOf(name) ?? []);
+  const family = all.filter((each) => each.pid === pid);
+  for (const member of family) family.push(...all.filter(({ parent }) => parent === member.pid));
+  return family;
+}
+
+describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () => {
+  const dataDir = join(temporaryFolder(), 'data');
+  let child: ChildProcess;
+  let url: string;
+  let key: string;
+  const peaks = new Map<number, number>();
+  let watching: NodeJS.Timeout;
+
+  const start = async (environment: Record<string, string>) => {
+    child = spawn(process.execPath, [program, '--data', dataDir, '--port', '0'], {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const stdout = child.stdout as NodeJS.ReadableStream;
+    await new Promise<void>((resolve) =>
+      stdout.on('data', (text) => String(text).includes('listening on') && resolve()),
+    );
+    url = JSON.parse(readFileSync(join(dataDir, 'server.json'), 'utf8')).url;
+    key = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')).keys.all;
+  };
+  const stop = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await once(child, 'exit');
+  };
+  const ask = async (path: string, init: RequestInit = {}) =>
+    fetch(`${url}/api/external/v1${path}`, {
+      ...init,
+      headers: { ...init.headers, authorization: `Bearer ${key}` },
+    });
+
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what the JSON is by what it asserts
+  const asked = async (path: string) => (await ask(path)).json() as Promise<any>;
+
+  /** Its upload session, opened, with the asset that it is for. */
+  const session = async (filename: string, size: number) => {
+    const { items } = await asked('/workspaces/');
+    const metadata = Object.entries({ filename, workspace_uid: items[0].uid });
+    const response = await ask('/upload/', {
+      method: 'POST',
+      headers: {
+        'Tus-Resumable': '1.0.0',
+        'Upload-Length': String(size),
+        'Upload-Metadata': metadata
+          .map(([name, value]) => `${name} ${Buffer.from(value).toString('base64')}`)
+          .join(','),
+      },
+    });
+    return (await response.json()) as { uid: string; asset_uid: string };
+  };
+
+  const assets = new Map<string, string>();
+  beforeAll(async () => {
+    const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
+    const both = [...picture('320x180', 1), ...sound(1), ...h264];
+    const mp3 = await film('a.mp3', ...sound(1), '-write_xing', '0', '-id3v2_version', '0');
+    const table: [string, Parts][] = [
+      ['cover.mp4', coverInMp4(await film('a.mp4', ...both), GiB)],
+      ['cover.mkv', attachmentInMatroska(await film('a.mkv', ...both, '-live', '1'), GiB)],
+      ['cover.mp3', pictureInMp3(mp3, 250 * MiB)],
+      ['covers.flac', picturesInFlac(await film('a.flac', ...sound(1)), 64)],
+    ];
+    await start({ MEDIACTL_FFMPEG: 'none' });
+    for (const [name, parts] of table) {
+      const size = parts.reduce<number>((sum, part) => sum + lengthOf(part), 0);
+      const { uid, asset_uid } = await session(name, size);
+      assets.set(name, asset_uid);
+      // As a kill leaves it before the last answer: every byte is here, and the next start goes on.
+      writeSparse(join(dataDir, 'uploads', uid), parts);
+    }
+  }, 60_000);
+  afterAll(() => {
+    clearInterval(watching);
+    child.kill('SIGKILL');
+  });
+
+  it('of which a gigabyte is never held: the media are served as they are', async () => {
+    await stop('SIGTERM');
+    await start({ MEDIACTL_FFMPEG: 'none' });
+    watching = setInterval(() => {
+      for (const { pid, peakMiB } of familyOf(child.pid as number))
+        peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakMiB));
+    }, 20);
+    for (const [name, uid] of assets) {
+      let asset = { status: '', type: '' };
+      while (asset.status !== 'ready' && asset.status !== 'failed') {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        asset = await asked(`/assets/${uid}/`);
+      }
+      const type = /mp3|flac/.test(name) ? 'audio' : 'video';
+      expect([name, asset.status, asset.type]).toEqual([name, 'ready', type]);
+    }
+    expect(Math.max(...peaks.values())).toBeLessThan(512);
+    expect(peaks.size).toBeGreaterThan(2); // the service, and a worker of each
+  }, 90_000);
+});

@@ -46,7 +46,7 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><scr
 const emptyZip = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
 const noise = Buffer.alloc(1000, '\u0007noise');
 
-describe.concurrent('without a tool', () => {
+describe.concurrent('without a tool', { timeout: 60_000 }, () => {
   it.each([
     ['a.zip', emptyZip, 'generic', 'application/zip'],
     ['a.bin', noise, 'generic', 'application/octet-stream'],
@@ -126,7 +126,7 @@ describe.concurrent('without a tool', () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
+describe.skipIf(!ffmpeg).concurrent('with ffmpeg', { timeout: 60_000 }, () => {
   it.each([
     ['MPEG-2 in a broadcast', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
@@ -239,7 +239,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   type Variant = { url: { url: string }; width: number };
 });
 
-describe.skipIf(!pdftoppm).concurrent('with pdftoppm', () => {
+describe.skipIf(!pdftoppm).concurrent('with pdftoppm', { timeout: 60_000 }, () => {
   it('a PDF has a picture of each page, the first of which shows it', async () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
     const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));

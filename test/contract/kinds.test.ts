@@ -229,6 +229,35 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', { timeout: 60_000 }, () => {
     expect((await fetch(url.replace('subtitles-0', 'subtitles-1'))).status).toBe(403);
   });
 
+  it('--strict tells them of sound alone, as §2 has it', async () => {
+    const strict = await startSandbox({ ffmpeg, strict: true });
+    try {
+      const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
+      const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
+      const { info } = await processed(
+        strict,
+        await film('a.mkv', ...picture('320x180', 1), ...tracks),
+      );
+      expect(info.type).toBe('video');
+      expect(info).not.toHaveProperty('subtitle_tracks');
+    } finally {
+      await strict.end();
+    }
+  });
+
+  it('chapters are those of the container, whichever it is', async () => {
+    const tags = ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On; = off\n';
+    const chapters = [
+      '-i',
+      written('tags.txt', tags.replace('; =', '\\; \\=')),
+      '-map_metadata',
+      '1',
+    ];
+    const path = await film('a.mkv', ...picture('320x180', 1), ...chapters, '-c:v', 'libx264');
+    const { info } = await processed(helped, path);
+    expect(info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
+  });
+
   it('those of a sound are told with it', async () => {
     const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
     const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];

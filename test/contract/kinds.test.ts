@@ -46,7 +46,7 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><scr
 const emptyZip = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
 const noise = Buffer.alloc(1000, '\u0007noise');
 
-describe.concurrent('without a tool', () => {
+describe.concurrent('without a tool', { timeout: 60_000 }, () => {
   it.each([
     ['a.zip', emptyZip, 'generic', 'application/zip'],
     ['a.bin', noise, 'generic', 'application/octet-stream'],
@@ -126,7 +126,7 @@ describe.concurrent('without a tool', () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
+describe.skipIf(!ffmpeg).concurrent('with ffmpeg', { timeout: 60_000 }, () => {
   it.each([
     ['MPEG-2 in a broadcast', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
@@ -229,6 +229,35 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
     expect((await fetch(url.replace('subtitles-0', 'subtitles-1'))).status).toBe(403);
   });
 
+  it('--strict tells them of sound alone, as §2 has it', async () => {
+    const strict = await startSandbox({ ffmpeg, strict: true });
+    try {
+      const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
+      const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:v', 'libx264', '-c:s', 'srt'];
+      const { info } = await processed(
+        strict,
+        await film('a.mkv', ...picture('320x180', 1), ...tracks),
+      );
+      expect(info.type).toBe('video');
+      expect(info).not.toHaveProperty('subtitle_tracks');
+    } finally {
+      await strict.end();
+    }
+  });
+
+  it('chapters are those of the container, whichever it is', async () => {
+    const tags = ';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=On; = off\n';
+    const chapters = [
+      '-i',
+      written('tags.txt', tags.replace('; =', '\\; \\=')),
+      '-map_metadata',
+      '1',
+    ];
+    const path = await film('a.mkv', ...picture('320x180', 1), ...chapters, '-c:v', 'libx264');
+    const { info } = await processed(helped, path);
+    expect(info.chapters).toEqual([{ title: 'On; = off', start_time: 0.5 }]);
+  });
+
   it('those of a sound are told with it', async () => {
     const srt = written('a.srt', '1\n00:00:00,200 --> 00:00:00,900\nHello\n');
     const tracks = ['-i', srt, '-map', '0', '-map', '1', '-c:a', 'flac', '-c:s', 'srt'];
@@ -239,7 +268,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   type Variant = { url: { url: string }; width: number };
 });
 
-describe.skipIf(!pdftoppm).concurrent('with pdftoppm', () => {
+describe.skipIf(!pdftoppm).concurrent('with pdftoppm', { timeout: 60_000 }, () => {
   it('a PDF has a picture of each page, the first of which shows it', async () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
     const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));

@@ -81,7 +81,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
   };
 
   const processed = async (uid: string) => {
-    const until = Date.now() + 28_000;
+    const until = Date.now() + 55_000;
     for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs + 10)) {
       if (Date.now() > until) throw new Error(`asset ${uid} is not processed`);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'libsql';
@@ -197,6 +197,24 @@ describe.skipIf(!canMount)('a disk that is full', () => {
     expect(isAlive()).toBe(true);
     disk.empty();
     for (const { asset_uid } of sessions) expect(await ended(asset_uid)).toBe('ready');
+  }, 60_000);
+
+  it('what is processed waits for room, and goes on', async () => {
+    const disk = await onSmallDisk(16);
+    const { session, patch, ended, isAlive, started } = disk;
+    const clip = readFileSync(fixture('clip.mp4'));
+    const { location, asset_uid } = await session(clip.length, 'clip.mp4');
+    // The last byte is acknowledged, and before a segment is written there is no room any more.
+    expect((await patch(location, 0, clip)).status).toBe(204);
+    disk.fill();
+    while (!/waits .* for storage: /.test(started.output())) await sleep(20);
+    expect(isAlive()).toBe(true);
+    disk.empty();
+    expect(await ended(asset_uid)).toBe('ready');
+    const served = join(disk.dataDir, 'media', asset_uid);
+    expect(readFileSync(join(served, 'source')).equals(clip)).toBe(true);
+    expect(existsSync(join(served, 'hls/master.m3u8'))).toBe(true);
+    expect(started.output()).not.toContain(`asset ${asset_uid} failed`);
   }, 60_000);
 
   it('a start says so in one line, and ends', async () => {

@@ -25,6 +25,8 @@ const interrupted = () => new MediactlError('interrupted', { code: 'interrupted'
 
 describe('after an upload', () => {
   it('one that could not be processed may be sent again by the same command', async () => {
+    world.path = world.path.replace(/bin$/, 'pdf');
+    writeFileSync(world.path, world.bytes);
     const first = await world.upload(['--wait']);
     expect(first.code).toBe(12);
     expect(first.record).toMatchObject({ verified: true, bytes_sent: world.bytes.length });

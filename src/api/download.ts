@@ -12,11 +12,13 @@ export type Sink = {
   onProgress?: (received: number, total: number | undefined) => void;
 };
 
-/** What the record says of the file: an answer that differs is another file. */
+/** What the record says of the file: an answer that differs is another file, or a rendition. */
 export type Expected = {
   sizeBytes?: number | undefined;
   /** Media type. */
   contentType?: string | undefined;
+  /** The service may offer something made from the file, of the same type and another length. */
+  mayBeRendition?: boolean;
   /** A web page may be what is meant. */
   mayBeHtml?: boolean;
 };
@@ -26,6 +28,8 @@ export type Downloaded = {
   contentType: string | undefined;
   /** False where nothing told how many bytes there should be. */
   isMeasured: boolean;
+  /** Whole, and not the file of the record. */
+  isRendition: boolean;
 };
 
 const triesWithoutProgress = 4;
@@ -165,18 +169,20 @@ class Fetching {
 
   conclude(): Downloaded {
     const contentType = this.#first?.['content-type'];
-    const { sizeBytes, contentType: recorded } = this.#expected;
-    // A rendition of another type is as long as it likes.
-    const isRecorded = sizeBytes !== undefined && isSameType(contentType, recorded);
+    const { sizeBytes, contentType: recorded, mayBeRendition = false } = this.#expected;
+    const hasType = isSameType(contentType, recorded);
+    const hasSize = sizeBytes === undefined || this.received === sizeBytes;
     if (this.#total !== undefined && this.received > this.#total)
       throw changed(this.#url, `it sent ${this.received} bytes of a file of ${this.#total}`);
-    if (isRecorded && this.received !== sizeBytes)
+    if (!hasSize && hasType && !mayBeRendition)
       throw changed(this.#url, `it sent ${this.received} bytes, and the record says ${sizeBytes}`);
     if (this.received === 0) throw changed(this.#url, 'it sent nothing');
+    const isRecorded = sizeBytes !== undefined && hasSize && hasType;
     return {
       bytes: this.received,
       contentType,
       isMeasured: isRecorded || this.#total !== undefined || this.#endsItself,
+      isRendition: !hasSize || !hasType,
     };
   }
 }

@@ -10,11 +10,12 @@ import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../play/resolv
 import { assetUid, idHelp } from './resolve.ts';
 import { fileNameFor, save } from './save.ts';
 
-/** What the record says of the file; an image or a document may be a rendition. */
-function expectedOf({ size, content_type }: Asset, { kind }: Playable): Expected {
+/** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */
+function expectedOf({ size, content_type }: Asset, { kind }: Playable, type: unknown): Expected {
   return {
-    sizeBytes: kind === 'file' ? numberIn(size) : undefined,
+    sizeBytes: numberIn(size),
     contentType: textIn(content_type),
+    mayBeRendition: kind !== 'file' || type === 'audio',
     mayBeHtml: kind === 'document' && /html/i.test(textIn(content_type) ?? 'html'),
   };
 }
@@ -51,7 +52,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
           return nothing;
         return save(
           context,
-          { assetUid: uid, url: source.url, expected: expectedOf(asset, source) },
+          { assetUid: uid, url: source.url, expected: expectedOf(asset, source, info.type) },
           path,
         );
       }),

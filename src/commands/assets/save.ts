@@ -164,11 +164,19 @@ async function downloaded(context: Context, { url, expected }: Media, path: stri
     const saved = await playback.download(url, { ...sink, onProgress }, expected);
     if (!saved.isMeasured)
       terminal.warn(`nothing tells how long the file should be: ${bytes(saved.bytes)} came`);
+    if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
     return saved;
   } finally {
     spinner?.stop();
   }
 }
+
+function renditionNote(saved: Downloaded, recorded: Expected): string {
+  const words = (size: number | undefined, type: string | undefined) =>
+    [size !== undefined && bytes(size), type && printable(type)].filter(Boolean).join(', ');
+  return `this is a rendition, not the original file: ${words(saved.bytes, saved.contentType)}; the record says ${words(recorded.sizeBytes, recorded.contentType)}`;
+}
+
 /** What is there, if anything is, once it may be replaced. */
 async function mayReplace({ terminal, settings }: Context, path: string) {
   const there = await stat(path).catch(() => undefined);

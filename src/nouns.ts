@@ -27,7 +27,7 @@ export const nouns: Noun[] = [
   {
     name: 'uploads',
     summary: 'see, finish or forget the uploads begun on this machine',
-    load: async () => (await import('./commands/uploads/uploads.ts')).uploads,
+    load: async () => (await import('./commands/upload/uploads.ts')).uploads,
   },
   {
     name: 'workspaces',

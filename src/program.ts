@@ -9,7 +9,7 @@ import {
   usageError,
 } from './errors.ts';
 import { type Noun, nouns } from './nouns.ts';
-import type { GlobalOptions, Settings } from './profiles/settings.ts';
+import type { GlobalOptions, Settings } from './settings/settings.ts';
 import { showError } from './terminal/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
@@ -137,7 +137,7 @@ const runner =
     // Loaded by the command that runs: --version and --help pay for none of it.
     const [{ Context, profilesOf }, { resolveSettings }, { present }] = await Promise.all([
       import('./context.ts'),
-      import('./profiles/settings.ts'),
+      import('./settings/settings.ts'),
       import('./terminal/output.ts'),
     ]);
     const profiles = profilesOf(host);

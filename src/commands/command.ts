@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Context } from '../context.ts';
 import { type MediactlError, usageError } from '../errors.ts';
-import type { GlobalOptions } from '../profiles/settings.ts';
+import type { GlobalOptions } from '../settings/settings.ts';
 import type { Result } from '../terminal/result.ts';
 
 /** What a command's function gives back: its result, and what is to come after that is written. */

@@ -1,5 +1,5 @@
 import { exitCodeMeanings } from '../errors.ts';
-import { sources } from '../profiles/sources.ts';
+import { sources } from '../settings/sources.ts';
 
 /** Variables that are no setting of a command. */
 const others: [string, string][] = [

@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
-import type { Format, Shape } from '../profiles/format.ts';
 import { fieldsIn, toJson } from '../wire/reading.ts';
+import type { Format, Shape } from './format.ts';
 import { printableJson, printableLines } from './printable.ts';
 import type { Dress, ListResult, RecordResult, Shown } from './result.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,6 +1,6 @@
-import type { Shape } from '../profiles/format.ts';
 import { fieldsIn, isFields, textIn, toJson } from '../wire/reading.ts';
 import { withFields } from './fields.ts';
+import type { Shape } from './format.ts';
 import { filtered, json, line, writeArray, writeRows } from './machine.ts';
 import { cell, printable, printableLines } from './printable.ts';
 import type { Dress, ListResult, RecordResult, Result, Row, Shown } from './result.ts';

@@ -1,4 +1,5 @@
 import { asMediactlError, endsTheRun, exitCodes, MediactlError, notTried } from '../errors.ts';
+import { waitForAssets } from '../library/waiting.ts';
 import { textIn } from '../wire/reading.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Journal } from './journal.ts';
@@ -7,7 +8,6 @@ import { asksForNewAsset } from './session-gone.ts';
 import type { Spool } from './spool.ts';
 import { openUpload } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
-import { waitForAssets } from './wait.ts';
 
 /** One file of many. `-` is stdin, whose name is the asset's or `stdin`. */
 export type BatchJob = UploadJob;

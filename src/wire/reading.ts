@@ -64,3 +64,12 @@ export function timeIn(value: unknown): number | undefined {
   // No later date can be written.
   return Number.isNaN(at) || Math.abs(at) > 8.64e15 ? undefined : at;
 }
+
+/** What a text is as JSON; undefined where it is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { globalOptions } from '../../src/commands/command.ts';
-import { sources } from '../../src/profiles/sources.ts';
+import { sources } from '../../src/settings/sources.ts';
 import { Cli } from '../support/cli.ts';
 import { record } from '../support/recording-server.ts';
 

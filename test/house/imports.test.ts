@@ -14,28 +14,37 @@ const directions: Record<string, readonly string[]> = {
   folders: ['errors'],
   lock: ['folders', 'errors'],
   api: ['wire', 'errors', 'clock'],
-  upload: ['api', 'wire', 'errors', 'clock', 'lock', 'folders'],
-  profiles: ['wire', 'errors', 'lock', 'folders'],
-  // Of the uploader, only the events that a progress display shows.
-  terminal: ['wire/reading', 'errors', 'clock', 'upload/events', 'profiles/format'],
-  context: [
+  // Waiting is the library's; the uploader, too, waits for what it sent.
+  upload: [
     'api',
-    'upload',
-    'profiles',
-    'terminal',
     'wire',
     'errors',
     'clock',
-    'processes',
+    'lock',
+    'folders',
+    'terminal/printable',
+    'library/waiting',
+  ],
+  settings: ['terminal/format', 'account', 'errors'],
+  account: ['wire', 'errors', 'lock', 'folders'],
+  // Of the uploader, only the events that a progress display shows.
+  terminal: ['wire/reading', 'errors', 'clock', 'upload/events'],
+  context: [
+    ...['api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors', 'clock', 'processes'],
     'lock',
   ],
+  // What a person's words mean, for every command and for completion.
+  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock'],
   commands: [
-    ...['context', 'api', 'upload', 'profiles', 'terminal', 'wire', 'errors', 'clock', 'processes'],
-    ...['lock', 'folders', 'player'],
+    ...['library', 'context', 'api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors'],
+    ...['clock', 'processes', 'lock', 'folders', 'player'],
   ],
-  reference: ['commands', 'folders', 'context', 'upload', 'profiles', 'terminal', 'wire', 'errors'],
+  reference: [
+    ...['commands', 'library', 'folders', 'context', 'upload', 'settings', 'terminal', 'wire'],
+    'errors',
+  ],
   nouns: ['commands', 'reference'],
-  program: ['nouns', 'commands', 'reference', 'context', 'profiles', 'terminal', 'errors'],
+  program: ['nouns', 'commands', 'reference', 'context', 'settings', 'terminal', 'errors'],
   generated: ['program', 'reference'],
   main: ['program', 'terminal', 'clock', 'errors'],
   sandbox: ['wire', 'player'],
@@ -68,6 +77,18 @@ it('imports run one way', () => {
     }
   }
   expect(wrong).toEqual([]);
+});
+
+it('no command imports the insides of another', () => {
+  const noun = (where: string) => /^commands\/([^/]+)\//.exec(where)?.[1];
+  const sideways = files.flatMap((file) => {
+    const here = place(file);
+    if (here === 'nouns') return [];
+    return importsOf(file)
+      .filter((target) => noun(target) !== undefined && noun(target) !== noun(here))
+      .map((target) => `${here} -> ${target}`);
+  });
+  expect(sideways).toEqual([]);
 });
 
 it('this test sees imports: every command reaches its context', () => {

@@ -2,13 +2,13 @@ import type { ApiRequest } from '../../api/messages.ts';
 import { pages } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
-import { parseCount } from '../../profiles/units.ts';
+import { parseCount } from '../../settings/units.ts';
+import { readInput } from '../../terminal/input.ts';
 import { apiPrefix } from '../../wire/paths.ts';
 import { type Fields, textIn } from '../../wire/reading.ts';
 import type { Page } from '../../wire/types.ts';
 import { collect, type Define, example, jsonPair, pair } from '../command.ts';
-import { readInput } from '../input.ts';
-import { planned } from '../planned.ts';
+import { planned } from '../dry-run.ts';
 
 export const api: Define = (command, run) => {
   example(
@@ -111,7 +111,7 @@ const headersOf = (headers: readonly string[]) =>
   );
 
 async function inputBody(context: Context, input: string): Promise<ApiRequest['body']> {
-  const bytes = await readInput(context, input);
+  const bytes = await readInput(context.terminal, input);
   return { lengthBytes: bytes.length, open: () => bytes };
 }
 

@@ -1,13 +1,23 @@
+import type { Command } from '@commander-js/extra-typings';
+import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
+import { assetUid, assetUids, idHelp } from '../../library/assets.ts';
+import { waitForAssets } from '../../library/waiting.ts';
+import { parseDuration } from '../../settings/units.ts';
+import { cell } from '../../terminal/printable.ts';
+import { masked } from '../../terminal/redaction.ts';
+import { nothing, type Row, record } from '../../terminal/result.ts';
+import { openSpinner } from '../../terminal/spinner.ts';
+import { httpUrl } from '../../wire/http-url.ts';
 import type { Collection } from '../../wire/paths.ts';
-import type { Define } from '../command.ts';
+import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
+import type { Asset, PlayerData } from '../../wire/types.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';
-import { get } from './get.ts';
 import { list } from './list.ts';
-import { player } from './player.ts';
 import { remove } from './remove.ts';
-import { thumb } from './thumb.ts';
+import { fileNameFor, save } from './save.ts';
 import { update } from './update.ts';
-import { wait } from './wait.ts';
 
 /** Assets and videos share their verbs truly (§4), so both nouns come from this one definition. */
 const collection =
@@ -25,3 +35,139 @@ const collection =
 
 export const assets = collection('assets');
 export const videos = collection('videos');
+
+function get(command: Command, run: Run, collection: Collection): void {
+  example(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
+  command
+    .alias('show')
+    .summary('show one or more')
+    .description('Shows everything the service says of an asset.')
+    .argument('<id...>', `${idHelp}; - for stdin`)
+    .action(
+      run(async (context, ids) => {
+        const api = await context.api();
+        const uids = await assetUids(context, collection, ids);
+        const found: Asset[] = [];
+        const failures: MediactlError[] = [];
+        for (const uid of uids)
+          try {
+            found.push(await api[collection].get(uid));
+          } catch (error) {
+            if (uids.length === 1 || !isOfOne(error)) throw error;
+            failures.push(error.of(uid));
+          }
+        const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
+        return {
+          result: oneOrMany(found, uids.length),
+          failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
+        };
+      }),
+    );
+}
+
+/** One that is not there says nothing of the others; a key that is refused does. */
+const isOfOne = (error: unknown): error is MediactlError =>
+  error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+
+function wait(command: Command, run: Run, collection: Collection): void {
+  example(command, `mediactl ${collection} wait @last --timeout 10m`);
+  command
+    .summary('wait until ready')
+    .description(
+      'Waits until an asset is ready. Exit code 12: its processing failed; 8: the time is over.',
+    )
+    .argument('<id...>', `${idHelp}; - for stdin`)
+    .option('--for <status>', 'status to wait for', 'ready')
+    .option('--timeout <duration>', 'how long at most', '30m')
+    .action(
+      run(async (context, ids, options) => {
+        const timeoutMs = parseDuration('--timeout', options.timeout);
+        const uids = await assetUids(context, collection, ids);
+        const { [collection]: assets } = await context.api();
+        const spinner = await openSpinner(context.terminal);
+        try {
+          const settled = await waitForAssets(assets, uids, {
+            clock: context.clock,
+            signal: context.signal,
+            timeoutMs,
+            status: options.for,
+            onStatus: (uid, status) => spinner.say(`${uid} is ${status}`),
+          });
+          return waitResult(settled);
+        } finally {
+          spinner.stop();
+        }
+      }),
+    );
+}
+
+function waitResult(settled: Map<string, Asset | MediactlError>) {
+  const outcomes = [...settled.values()];
+  const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
+  const ready = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
+  const failure =
+    failures.length > 0 && outcomes.length > 1
+      ? someFailed(`${failures.length} of ${outcomes.length} assets did not get there`, failures)
+      : failures[0];
+  return { result: oneOrMany(ready, settled.size), failure };
+}
+
+function player(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} player @last`,
+    `mediactl ${collection} player @last --reveal --json`,
+  );
+  command
+    .summary('show what a player page needs')
+    .description(
+      'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
+    )
+    .argument('<id>', idHelp)
+    .option('--reveal', 'print the playback token')
+    .action(
+      run(async (context, id, { reveal }) => {
+        const uid = await assetUid(context, collection, id);
+        const found = await (await context.api())[collection].player(uid);
+        const shown = reveal ? found : { ...found, playback_token: masked(found.playback_token) };
+        return record(shown, found.uid, playerRows);
+      }),
+    );
+}
+
+const playerRows = ({ player_config, items, ...rest }: PlayerData): Row[] => [
+  ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
+  ['auto play', cell(fieldsIn(player_config).auto_play)],
+  ['theme', cell(fieldsIn(player_config).theme)],
+  ['items', cell(listIn(items).map((item) => textIn(fieldsIn(fieldsIn(item).asset).uid) ?? '?'))],
+];
+
+function thumb(command: Command, run: Run, collection: Collection): void {
+  example(command, `mediactl ${collection} thumb @last -o poster.jpg`);
+  command
+    .summary('save the thumbnail of an asset')
+    .description('Saves the thumbnail of an asset as a file. Exit code 3 where it has none.')
+    .argument('<id>', idHelp)
+    .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
+    .action(
+      run(async (context, id, { output }) => {
+        const api = await context.api();
+        const uid = await assetUid(context, collection, id);
+        const { name, thumbnail_url } = await api[collection].get(uid);
+        const url = httpUrl(thumbnail_url);
+        if (!url) throw noThumbnail(uid);
+        const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
+        const path = output ?? fileNameFor(name, uid, extension);
+        if (context.onlyPretends(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
+        return save(context, { assetUid: uid, url, expected: {} }, path);
+      }),
+    );
+}
+
+const noThumbnail = (uid: string) =>
+  new MediactlError(`asset ${uid} has no thumbnail`, {
+    code: 'no_thumbnail',
+    exitCode: exitCodes.notFound,
+    reason: 'its record names no thumbnail_url that can be fetched',
+    hint: `mediactl assets get ${uid}`,
+  });

@@ -1,13 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Expected } from '../../api/download.ts';
+import { assetUid, idHelp } from '../../library/assets.ts';
+import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
+import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
 import { nothing } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { numberIn, textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
-import { type Playable, playables, sizesUnknown } from '../play/playables.ts';
-import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../play/resolve.ts';
-import { assetUid, idHelp } from './resolve.ts';
 import { fileNameFor, save } from './save.ts';
 
 /** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */

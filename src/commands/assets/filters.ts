@@ -2,10 +2,10 @@ import type { Command, OptionValues } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { parseDay } from '../../profiles/units.ts';
+import { folderParent } from '../../library/folders.ts';
+import { parseDay } from '../../settings/units.ts';
 import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
-import { folderParent } from '../folders/resolve.ts';
 
 /** §4 Filters and ordering, as options. */
 export type FilterOptions = {

@@ -3,7 +3,7 @@ import type { AssetFilters } from '../../api/assets.ts';
 import { itemsOf, totalOf } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { parseCount } from '../../profiles/units.ts';
+import { parseCount } from '../../settings/units.ts';
 import { list as listOf } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';

@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
+import { idHelp } from '../../library/assets.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
-import { planned } from '../planned.ts';
+import { planned } from '../dry-run.ts';
 import { eachOf, outcomeOf } from './each.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
-import { idHelp } from './resolve.ts';
 import { agree, mostOf, targetsOf } from './targets.ts';
 
 export function remove(command: Command, run: Run, collection: Collection): void {

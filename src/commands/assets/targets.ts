@@ -1,7 +1,8 @@
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { parseCount } from '../../profiles/units.ts';
+import { assetUids } from '../../library/assets.ts';
+import { parseCount } from '../../settings/units.ts';
 import { cell } from '../../terminal/printable.ts';
 import { askLine, confirm } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
@@ -9,7 +10,6 @@ import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { assertHeeded } from './doubts.ts';
 import { refuseWorkspace } from './filters.ts';
-import { assetUids } from './resolve.ts';
 
 /** An asset to write to; `asset` is its record, where that was read. */
 export type Target = { uid: string; name: string | null; asset?: Asset };

@@ -2,17 +2,17 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Fields } from '../../api/writes.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { idHelp } from '../../library/assets.ts';
+import { readInputText } from '../../terminal/input.ts';
 import { printable } from '../../terminal/printable.ts';
 import { record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
-import { isFields } from '../../wire/reading.ts';
+import { isFields, jsonIn } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
-import { parsedJson, readInputText } from '../input.ts';
-import { planned } from '../planned.ts';
+import { planned } from '../dry-run.ts';
 import { assetRows } from './columns.ts';
 import { eachOf, outcomeOf } from './each.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
-import { idHelp } from './resolve.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
 import { agree, mostOf, type Target, targetsOf } from './targets.ts';
 
@@ -137,7 +137,7 @@ async function changesOf(context: Context, options: FieldOptions): Promise<Chang
 }
 
 async function bodyIn(context: Context, path: string): Promise<Fields> {
-  const body = parsedJson(await readInputText(context, path));
+  const body = jsonIn(await readInputText(context.terminal, path));
   if (isFields(body)) return body;
   throw usageError(`--body: ${path === '-' ? 'stdin' : path} is no JSON object`);
 }

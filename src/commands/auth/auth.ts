@@ -1,11 +1,15 @@
-import type { Define } from '../command.ts';
-import { list } from './list.ts';
+import type { Command } from '@commander-js/extra-typings';
+import { noSuchProfile } from '../../account/account-errors.ts';
+import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
+import { assertProfileName } from '../../account/profile-file.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { masked } from '../../terminal/redaction.ts';
+import { listBy, nothing, record, text } from '../../terminal/result.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { profileColumns, profileRecords, profileRows } from './columns.ts';
 import { login } from './login.ts';
-import { logout } from './logout.ts';
-import { rename } from './rename.ts';
 import { status } from './status.ts';
-import { switchProfile } from './switch.ts';
-import { token } from './token.ts';
 
 export const auth: Define = (noun, run) => {
   login(noun.command('login'), run);
@@ -16,3 +20,140 @@ export const auth: Define = (noun, run) => {
   logout(noun.command('logout'), run);
   token(noun.command('token'), run);
 };
+
+function list(command: Command, run: Run): void {
+  example(command, 'mediactl auth ls');
+  command
+    .alias('list')
+    .summary('list the profiles')
+    .description('Lists the profiles of this machine; the current one has a star.')
+    .action(
+      run(async ({ profiles }) =>
+        listBy(
+          ({ name }) => name,
+          profileRecords(await profiles.read()),
+          profileColumns,
+          'no profiles yet: mediactl auth login, or mediactl sandbox start',
+        ),
+      ),
+    );
+}
+
+function switchProfile(command: Command, run: Run): void {
+  example(command, 'mediactl auth switch production');
+  command
+    .summary('make another profile current')
+    .description('Makes another profile the current one.')
+    .argument('<name>', 'profile to act as from now on')
+    .action(
+      run(async (context, name) => {
+        const { profiles } = await context.profiles.read();
+        if (!profiles[name]) throw noSuchProfile(name, profiles);
+        if (context.onlyPretends(`make profile ${name} current`)) return nothing;
+        const config = await context.profiles.update((current) => {
+          current.current = name;
+        });
+        const [chosen] = profileRecords(config).filter(({ current }) => current);
+        return record(chosen as NonNullable<typeof chosen>, name, profileRows);
+      }),
+    );
+}
+
+function rename(command: Command, run: Run): void {
+  example(command, 'mediactl auth rename default production');
+  command
+    .summary('rename a profile')
+    .description('Renames a profile; its key moves with it.')
+    .argument('<old>', 'profile')
+    .argument('<new>', 'its new name')
+    .action(
+      run(async (context, from, to) => {
+        const { profiles, configDir } = context;
+        assertProfileName(to);
+        const before = await profiles.read();
+        const profile = before.profiles[from];
+        if (!profile) throw noSuchProfile(from, before.profiles);
+        if (before.profiles[to])
+          throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+        if (context.onlyPretends(`rename profile ${from} to ${to}`)) return nothing;
+        const inKeychain = profile.keyStore === 'keychain';
+        const key = await keyOf(profile, { configDir, profile: from });
+        const moved = inKeychain && (await storeInKeychain({ configDir, profile: to }, key));
+        const config = await profiles.update((current) => {
+          delete current.profiles[from];
+          current.profiles[to] =
+            moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
+          if (current.current === from) current.current = to;
+        });
+        if (inKeychain) await forgetInKeychain({ configDir, profile: from });
+        const renamed = profileRecords(config).find(({ name }) => name === to);
+        return record(renamed as NonNullable<typeof renamed>, to, profileRows);
+      }),
+    );
+}
+
+function logout(command: Command, run: Run): void {
+  example(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
+  command
+    .summary('forget a profile and its key')
+    .description(
+      'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
+    )
+    .argument('[name]', 'profile; the current one if left out')
+    .option('--all', 'forget every profile')
+    .action(
+      run(async (context, name, { all }) => {
+        const { profiles, configDir, settings, terminal } = context;
+        const before = await profiles.read();
+        const one = name ?? settings.profile ?? before.current;
+        const leaving = all ? Object.keys(before.profiles) : one ? [one] : [];
+        if (leaving.length === 0)
+          throw new MediactlError('no profile to log out from', {
+            code: 'no_profile',
+            exitCode: exitCodes.unauthenticated,
+            hint: 'mediactl auth ls',
+          });
+        for (const each of leaving)
+          if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
+        if (context.onlyPretends(`forget ${leaving.join(', ')}`)) return nothing;
+        if (all)
+          await confirm(terminal, `Forget ${leaving.length} profiles and their keys?`, {
+            yes: settings.yes,
+            instead: 'mediactl auth logout --all --yes',
+          });
+        for (const each of leaving)
+          if (before.profiles[each]?.keyStore === 'keychain')
+            await forgetInKeychain({ configDir, profile: each });
+        const config = await profiles.update((current) => {
+          for (const each of leaving) delete current.profiles[each];
+          if (current.current && !current.profiles[current.current]) delete current.current;
+        });
+        terminal.say(`forgotten: ${leaving.join(', ')}`);
+        return listBy(
+          ({ name: id }) => id,
+          profileRecords(config),
+          profileColumns,
+          'no profiles left',
+        );
+      }),
+    );
+}
+
+function token(command: Command, run: Run): void {
+  example(command, 'mediactl auth token --reveal');
+  command
+    .summary('print the API key in use')
+    .description('Prints the API key of the account in use; only --reveal prints all of it.')
+    .option('--reveal', 'print the whole key')
+    .action(
+      run(async (context, { reveal }) => {
+        const { apiKey } = await context.account();
+        if (!reveal)
+          throw usageError(
+            `the key is ${masked(apiKey)}; it is not printed by accident`,
+            'mediactl auth token --reveal',
+          );
+        return text(apiKey);
+      }),
+    );
+}

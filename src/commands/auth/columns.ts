@@ -1,4 +1,4 @@
-import type { ProfileConfig } from '../../profiles/profile-file.ts';
+import type { ProfileConfig } from '../../account/profile-file.ts';
 import { printable } from '../../terminal/printable.ts';
 import type { Column, Row } from '../../terminal/result.ts';
 

@@ -1,19 +1,19 @@
 import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
+import { isPlaintextElsewhere, parseBaseUrl } from '../../account/base-url.ts';
+import { assertKey, storeInKeychain } from '../../account/key-stores.ts';
+import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { isPlaintextElsewhere, parseBaseUrl } from '../../profiles/base-url.ts';
-import { assertKey, storeInKeychain } from '../../profiles/key-stores.ts';
-import { assertProfileName, type Profile } from '../../profiles/profile-file.ts';
-import type { Settings } from '../../profiles/settings.ts';
-import { ranks } from '../../profiles/sources.ts';
+import { primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { ranks } from '../../settings/sources.ts';
 import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
 import { isUid } from '../../wire/uid.ts';
 import { example, type Run } from '../command.ts';
-import { primaryOf, resolveWorkspace } from '../workspaces/resolve.ts';
 import { profileRecords, profileRows } from './columns.ts';
 
 export function login(command: Command, run: Run): void {

@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
+import { parseBaseUrl } from '../../account/base-url.ts';
+import { keyOf } from '../../account/key-stores.ts';
+import type { Profile } from '../../account/profile-file.ts';
 import type { RateLimit } from '../../api/rate-limit.ts';
 import type { Account, Context } from '../../context.ts';
 import { asMediactlError, exitCodes, type MediactlError } from '../../errors.ts';
-import { parseBaseUrl } from '../../profiles/base-url.ts';
-import { keyOf } from '../../profiles/key-stores.ts';
-import type { Profile } from '../../profiles/profile-file.ts';
 import { printable, when } from '../../terminal/printable.ts';
 import { type Column, listBy, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';

@@ -1,6 +1,17 @@
-import type { Define } from '../command.ts';
-import { get, list, path } from './read.ts';
-import { set, unset } from './write.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { Profile } from '../../account/profile-file.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { resolveWorkspace } from '../../library/workspaces.ts';
+import { oneOf } from '../../settings/settings.ts';
+import { profileSettings, type SettingName } from '../../settings/sources.ts';
+import { parseDuration } from '../../settings/units.ts';
+import { formats } from '../../terminal/format.ts';
+import { cell, printable } from '../../terminal/printable.ts';
+import { type Column, listBy, nothing, text } from '../../terminal/result.ts';
+import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { everySetting, type Setting, settingOf } from './settings.ts';
 
 export const config: Define = (noun, run) => {
   list(noun.command('ls'), run);
@@ -9,3 +20,152 @@ export const config: Define = (noun, run) => {
   unset(noun.command('unset'), run);
   path(noun.command('path'), run);
 };
+
+function list(command: Command, run: Run): void {
+  example(command, 'mediactl config ls', 'mediactl config ls --show-origin');
+  command
+    .alias('list')
+    .summary('list the settings in effect')
+    .description(
+      'Lists every setting and its value. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
+    )
+    .option('--show-origin', 'tell which flag, variable or file each came from')
+    .action(
+      run(async (context, { showOrigin }) => {
+        const columns: Column<Setting>[] = [
+          { header: 'KEY', value: ({ key }) => key },
+          { header: 'VALUE', value: ({ value }) => cell(value) },
+        ];
+        if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => cell(origin) });
+        return listBy(({ key }) => key, await everySetting(context), columns, 'no settings');
+      }),
+    );
+}
+
+function get(command: Command, run: Run): void {
+  example(command, 'mediactl config get workspace');
+  command
+    .summary('print one setting')
+    .description('Prints the value of one setting as it is in effect; nothing where it is not set.')
+    .argument('<key>', 'as config ls names it')
+    .action(run(async (context, key) => text((await settingOf(context, key)).value ?? '')));
+}
+
+function path(command: Command, run: Run): void {
+  example(command, 'mediactl config path');
+  command
+    .summary('print where the config file is')
+    .description('Prints the path of the config file, which holds the profiles.')
+    .action(run(async ({ profiles }) => text(profiles.path)));
+}
+
+function set(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl config set output json',
+    'mediactl config set names.folder_parent parent_id',
+  );
+  command
+    .summary('keep a setting in the profile')
+    .description(
+      'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; docs/assumptions.md lists the keys.',
+    )
+    .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
+    .argument('<value>', 'its value')
+    .action(
+      run(async (context, key, value) => {
+        const change = await changeFor(context, key, value);
+        if (context.onlyPretends(`set ${key} to ${printable(value)}`)) return nothing;
+        await inProfile(context, change);
+        return nothing;
+      }),
+    );
+}
+
+function unset(command: Command, run: Run): void {
+  example(command, 'mediactl config unset output');
+  command
+    .summary('take a setting out of the profile')
+    .description('Takes a setting out of the profile in use, so that the default is in effect.')
+    .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
+    .action(
+      run(async (context, key) => {
+        const change = removalOf(key);
+        if (context.onlyPretends(`unset ${key}`)) return nothing;
+        await inProfile(context, change);
+        return nothing;
+      }),
+    );
+}
+
+type Change = (profile: Profile) => void;
+
+/** Values are looked at before they are kept: a wrong one would end every later command. */
+async function changeFor(context: Context, key: string, value: string): Promise<Change> {
+  const name = nameKey(key);
+  if (name !== undefined) {
+    if (!/^[A-Za-z_][\w-]*$/.test(value)) throw usageError(`'${value}' is not the name of a field`);
+    return (profile) => {
+      profile.names = { ...profile.names, [name]: value };
+    };
+  }
+  const setting = profileSetting(key);
+  if (setting === 'workspace') {
+    const { uid } = await resolveWorkspace(await context.api(), value);
+    return (profile) => {
+      profile.workspace = uid;
+    };
+  }
+  if (setting === 'output') oneOf(key, formats, value);
+  if (setting === 'color') oneOf(key, ['auto', 'always', 'never'], value);
+  if (setting === 'max_wait' || setting === 'request_timeout') parseDuration(key, value);
+  return (profile) => {
+    profile.settings = { ...profile.settings, [setting]: value };
+  };
+}
+
+function removalOf(key: string): Change {
+  const name = nameKey(key);
+  if (name !== undefined) return (profile) => delete profile.names?.[name];
+  const setting = profileSetting(key);
+  return (profile) =>
+    setting === 'workspace' ? delete profile.workspace : delete profile.settings?.[setting];
+}
+
+function nameKey(key: string): NameKey | undefined {
+  if (!key.startsWith('names.')) return undefined;
+  const name = nameKeys.find((each) => key === `names.${each}`);
+  if (name) return name;
+  throw usageError(
+    `no setting is called ${key}`,
+    nameKeys.map((each) => `names.${each}`).join(', '),
+  );
+}
+
+function profileSetting(key: string): SettingName {
+  const setting = profileSettings.find((each) => each === key);
+  if (setting) return setting;
+  if (key === 'base_url' || key === 'api_key')
+    throw usageError(
+      `${key} is not set by itself`,
+      'mediactl auth login --profile NAME --base-url URL',
+      'a key goes to the service that it was given for, and nowhere else',
+    );
+  throw usageError(
+    `no setting of a profile is called ${key}`,
+    [...profileSettings, 'names.KEY'].join(', '),
+  );
+}
+
+async function inProfile(context: Context, change: Change): Promise<void> {
+  const { name } = await context.profileInUse();
+  await context.profiles.update(({ profiles }) => {
+    const profile = name === undefined ? undefined : profiles[name];
+    if (!profile)
+      throw usageError(
+        'there is no profile to keep it in',
+        'mediactl auth login, or set a variable',
+      );
+    change(profile);
+  });
+}

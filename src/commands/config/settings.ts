@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { type SettingName, sources } from '../../profiles/sources.ts';
+import { type SettingName, sources } from '../../settings/sources.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nameKeys, namesFor } from '../../wire/assumptions.ts';
 

@@ -3,11 +3,11 @@ import { access, stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { makeStateFolder } from '../../folders.ts';
+import { resolveWorkspace } from '../../library/workspaces.ts';
 import { when } from '../../terminal/printable.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { paths } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
-import { resolveWorkspace } from '../workspaces/resolve.ts';
 
 /** A check tells what it found, or throws what is wrong. */
 type Check = (context: Context) => Promise<string>;

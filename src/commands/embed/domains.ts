@@ -1,11 +1,20 @@
 import type { Command } from '@commander-js/extra-typings';
-import { usageError } from '../../errors.ts';
+import type { DomainMethod } from '../../api/embeds.ts';
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  type ErrorRecord,
+  exitCodes,
+  MediactlError,
+  someFailed,
+  usageError,
+} from '../../errors.ts';
+import { readInputText } from '../../terminal/input.ts';
 import { printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { listBy } from '../../terminal/result.ts';
+import { type Column, listBy } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { readInputText } from '../input.ts';
-import { changeDomains } from './change-domains.ts';
+import { planned } from '../dry-run.ts';
 import { domainsIn, parseDomain } from './domain.ts';
 import { readSettings } from './settings.ts';
 
@@ -73,7 +82,7 @@ export function sync(command: Command, run: Run): void {
     .option('--prune', 'remove domains that the file does not name')
     .action(
       run(async (context, { file, prune }) => {
-        const text = await readInputText(context, file);
+        const text = await readInputText(context.terminal, file);
         const read = await readSettings(context);
         const wanted = domainsIn(text, file === '-' ? 'stdin' : file, read.settings);
         if (prune && wanted.length === 0)
@@ -97,3 +106,84 @@ export function sync(command: Command, run: Run): void {
       }),
     );
 }
+
+/** What is to be added and what removed, given what is there. */
+type Difference = { add: string[]; remove: string[] };
+
+/**
+ * Adds, then removes: at no moment is a domain missing that is to stay. Each is said; those that
+ * failed are named at the end; what came of it is read again.
+ */
+async function changeDomains(
+  context: Context,
+  { workspace, embeds, settings }: Awaited<ReturnType<typeof readSettings>>,
+  { add, remove }: Difference,
+) {
+  const steps: { method: DomainMethod; domain: string }[] = [
+    ...add.map((domain) => ({ method: 'POST' as const, domain })),
+    ...remove.map((domain) => ({ method: 'DELETE' as const, domain })),
+  ];
+  if (context.settings.dryRun)
+    return planned(
+      context,
+      steps.map(({ method, domain }) => embeds.changingDomain(method, workspace, settings, domain)),
+    );
+  const records: DomainRecord[] = [];
+  const failures: MediactlError[] = [];
+  const failed = (domain: string, error: MediactlError) => {
+    failures.push(error.of(domain));
+    records.push({ domain, change: null, error: error.toJSON() });
+  };
+  for (const { method, domain } of steps) {
+    // Nothing is removed where something could not be added: that could shut somebody out.
+    if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
+      failed(domain, notTried());
+      continue;
+    }
+    await embeds.changeDomain(method, workspace, settings, domain).then(
+      () => records.push({ domain, change: method === 'POST' ? 'added' : 'removed', error: null }),
+      (thrown) => failed(domain, asMediactlError(thrown)),
+    );
+  }
+  const done = (change: DomainRecord['change']) =>
+    records.filter((each) => each.change === change).map(({ domain }) => domain);
+  const unseen = await embeds
+    .check(workspace, done('added'), done('removed'))
+    .then(() => undefined, asMediactlError);
+  const result = domainResult(records, 'nothing to change');
+  if (steps.length <= 1) return { result, failure: failures[0] ?? unseen };
+  const all = unseen ? [...failures, unseen] : failures;
+  const problem =
+    failures.length > 0
+      ? `${failures.length} of ${steps.length} changes failed`
+      : 'the changes could not be confirmed';
+  return { result, failure: all.length > 0 ? someFailed(problem, all) : undefined };
+}
+
+const notTried = () =>
+  new MediactlError('not removed', {
+    code: 'not_tried',
+    exitCode: exitCodes.partial,
+    reason: 'what was to be added before it could not be',
+  });
+
+/** One domain of `add`, `rm` and `sync`; `change` is null where it failed. */
+type DomainRecord = {
+  domain: string;
+  change: 'added' | 'removed' | null;
+  error: ErrorRecord | null;
+};
+
+const sign = { added: '+', removed: '-' };
+
+const columns: Column<DomainRecord>[] = [
+  { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
+  { header: 'DOMAIN', value: ({ domain }) => printable(domain), whole: true },
+  {
+    header: 'RESULT',
+    value: ({ change, error }) => (error ? `failed: ${printable(error.message)}` : (change ?? '')),
+  },
+];
+
+const domainResult = (records: readonly DomainRecord[], empty: string) =>
+  listBy(({ domain }) => domain, records, columns, empty);

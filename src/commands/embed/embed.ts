@@ -1,7 +1,8 @@
-import type { Define } from '../command.ts';
+import type { Command } from '@commander-js/extra-typings';
+import { type Define, example, type Run } from '../command.ts';
+import { planned } from '../dry-run.ts';
 import { add, list, remove, sync } from './domains.ts';
-import { restrict } from './restrict.ts';
-import { show } from './show.ts';
+import { readSettings, settingsRecord } from './settings.ts';
 
 export const embed: Define = (noun, run) => {
   show(noun.command('show'), run);
@@ -17,3 +18,41 @@ export const embed: Define = (noun, run) => {
   remove(domains.command('rm'), run);
   sync(domains.command('sync'), run);
 };
+
+function show(command: Command, run: Run): void {
+  example(command, 'mediactl embed show', 'mediactl embed show --json');
+  command
+    .alias('get')
+    .summary('show whether embedding is restricted, and to which domains')
+    .description('Shows the embed restriction of the workspace and its allow-list of domains.')
+    .action(
+      run(async (context) => {
+        const { workspace, settings } = await readSettings(context);
+        return settingsRecord(workspace, settings);
+      }),
+    );
+}
+
+/** `enable` and `disable` are one request with the other value. */
+function restrict(command: Command, run: Run, enabled: boolean): void {
+  const verb = enabled ? 'enable' : 'disable';
+  example(command, `mediactl embed ${verb}`);
+  command
+    .summary(enabled ? 'let only the allow-list embed' : 'let every domain embed')
+    .description(
+      enabled
+        ? 'Restricts embedding in the workspace to the domains of its allow-list.'
+        : 'Lifts the restriction: every domain may embed. The allow-list stays as it is.',
+    )
+    .action(
+      run(async (context) => {
+        const { workspace, embeds, settings } = await readSettings(context);
+        if (context.settings.dryRun)
+          return planned(context, [embeds.restricting(workspace, settings, enabled)]);
+        const after = await embeds.restrict(workspace, settings, enabled);
+        if (enabled && after.domains.length === 0)
+          context.terminal.warn('the allow-list is empty: nobody may embed');
+        return settingsRecord(workspace, after);
+      }),
+    );
+}

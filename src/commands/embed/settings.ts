@@ -1,8 +1,8 @@
 import type { EmbedSettings } from '../../api/embed-settings.ts';
 import type { Context } from '../../context.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Result, type Row, record } from '../../terminal/result.ts';
-import { workspaceUid } from '../workspaces/resolve.ts';
 
 /** The workspace and its embed settings, as they are now. */
 export async function readSettings(context: Context) {

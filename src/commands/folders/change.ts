@@ -1,13 +1,130 @@
+import type { Command } from '@commander-js/extra-typings';
 import type { FolderTree, Placed } from '../../api/folder-tree.ts';
 import type { FolderChange } from '../../api/folders.ts';
 import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
+import { below, folderHelp, isRoot, placedAt, readTree } from '../../library/folders.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { type Result, record } from '../../terminal/result.ts';
-import { planned } from '../planned.ts';
+import { example, type Run } from '../command.ts';
+import { planned } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';
-import { placedAt, readTree } from './resolve.ts';
+
+export function create(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl folders create /Campaigns',
+    'mediactl folders create -p /Campaigns/2026/Spring',
+  );
+  command
+    .summary('create a folder')
+    .description(
+      'Creates a folder by its path. With -p those above it too, and one that is there already is fine.',
+    )
+    .argument('<path>', 'path such as /Campaigns/2026')
+    .option('-p, --parents', 'create what is missing above it; no error where it exists')
+    .action(
+      run(async (context, path, { parents }) => {
+        const names = namesInPath(path);
+        if (context.settings.dryRun) return plannedCreation(context, names, parents ?? false);
+        const made = await createPath(context, names, parents ?? false);
+        return record(folderRecord(made), made.folder.uid, folderRows);
+      }),
+    );
+}
+
+async function plannedCreation(context: Context, names: readonly string[], withParents: boolean) {
+  const { folders } = await context.api();
+  const { tree, workspace } = await readTree(context);
+  const { missing, above } = missingFolders(tree, names, withParents);
+  return planned(
+    context,
+    missing.map((name, n) =>
+      folders.creating(workspace, tree, {
+        name,
+        parent: n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`,
+      }),
+    ),
+  );
+}
+
+export function rename(command: Command, run: Run): void {
+  example(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"');
+  command
+    .summary('give a folder another name')
+    .description('Gives a folder another name; it stays where it is.')
+    .argument('<folder>', folderHelp)
+    .argument('<name>', 'new name')
+    .action(
+      run(async (context, folder, name) => {
+        if (name.includes('/'))
+          throw usageError('a folder name has no slash', 'mediactl folders mv moves it');
+        return changed(context, folder, () => ({ name }));
+      }),
+    );
+}
+
+export function move(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl folders mv /Campaigns/2026 /Archive',
+    'mediactl folders mv /Archive/2026 /',
+  );
+  command
+    .summary('move a folder into another one')
+    .description('Moves a folder, with all that is in it, into another one; / is the top level.')
+    .argument('<folder>', folderHelp)
+    .argument('<parent>', 'where to, by uid or path; / for the top level')
+    .action(
+      run((context, folder, parent) =>
+        changed(context, folder, (tree, moving) => {
+          if (isRoot(parent)) return { parent: null };
+          const target = placedAt(tree, parent);
+          for (let at: typeof target | undefined = target; at; at = at.parent)
+            if (at === moving)
+              throw usageError(
+                `${moving.path} cannot move below itself`,
+                'move it elsewhere, or move its folders out of it first',
+                `${target.path} is ${target === moving ? 'the folder itself' : 'in it'}`,
+              );
+          return { parent: target.folder.uid };
+        }),
+      ),
+    );
+}
+
+export function remove(command: Command, run: Run): void {
+  example(command, 'mediactl folders rm /Campaigns/2026 --yes');
+  command
+    .alias('delete')
+    .summary('delete a folder')
+    .description(
+      'Deletes a folder. Whether one that is not empty may be deleted is up to the service; the sandbox refuses.',
+    )
+    .argument('<folder>', folderHelp)
+    .action(
+      run(async (context, folder) => {
+        const { folders } = await context.api();
+        const { tree, workspace } = await readTree(context);
+        const placed = placedAt(tree, folder);
+        const { uid } = placed.folder;
+        if (context.settings.dryRun) return planned(context, [folders.deleting(workspace, uid)]);
+        const inside = below(placed).length;
+        const holding = inside === 0 ? '' : ` and the ${inside} below it`;
+        await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
+          yes: context.settings.yes,
+          instead: `mediactl folders rm ${folder} --yes`,
+        });
+        await folders.delete(workspace, uid);
+        context.terminal.say(`deleted ${placed.path}`);
+        return record(folderRecord(placed), uid, folderRows);
+      }),
+    );
+}
 
 /** Reads the tree, changes a folder in it, and shows where it is then. */
-export async function changed(
+async function changed(
   context: Context,
   uidOrPath: string,
   changeOf: (tree: FolderTree, moving: Placed) => FolderChange,

@@ -1,10 +1,11 @@
-import type { Define } from '../command.ts';
-import { create } from './create.ts';
-import { list } from './list.ts';
-import { move } from './move.ts';
-import { remove } from './remove.ts';
-import { rename } from './rename.ts';
-import { tree } from './tree.ts';
+import type { Command } from '@commander-js/extra-typings';
+import type { Placed } from '../../api/folder-tree.ts';
+import { below, folderHelp, isRoot, placedAt, readTree } from '../../library/folders.ts';
+import { printable } from '../../terminal/printable.ts';
+import { type Dress, list as listPages, record } from '../../terminal/result.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { create, move, remove, rename } from './change.ts';
+import { folderColumns, folderRecord } from './columns.ts';
 
 export const folders: Define = (noun, run) => {
   tree(noun.command('tree'), run);
@@ -14,3 +15,62 @@ export const folders: Define = (noun, run) => {
   move(noun.command('mv'), run);
   remove(noun.command('rm'), run);
 };
+
+function tree(command: Command, run: Run): void {
+  example(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'");
+  command
+    .summary('draw the folders of the workspace')
+    .description(
+      'Draws the folders of the workspace as a tree. With --json, the tree as the service sent it.',
+    )
+    .action(
+      run(async (context) => {
+        const { tree: folders, workspace } = await readTree(context);
+        if (folders.all.length === 0 && context.terminal.stdout.isTTY)
+          context.terminal.say('no folders');
+        return record(
+          folders.roots.map(({ folder }) => folder),
+          workspace,
+          (_record, dress) => drawn(folders.roots, '', dress),
+        );
+      }),
+    );
+}
+
+/** Lines as `tree` draws them. */
+function drawn(level: readonly Placed[], indent: string, dress: Dress): string {
+  return level
+    .map((placed, at) => {
+      const isLast = at === level.length - 1;
+      const name = `${printable(placed.name)}  ${dress.colors.dim(printable(placed.folder.uid))}`;
+      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), dress);
+      return `${dress.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
+    })
+    .join('');
+}
+
+function list(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl folders ls',
+    'mediactl folders ls /Campaigns',
+    'mediactl folders ls -r',
+  );
+  command
+    .alias('list')
+    .summary('list the folders in a folder')
+    .description(
+      'Lists the folders in a folder, or at the top level; with -r those below them too.',
+    )
+    .argument('[folder]', folderHelp)
+    .option('-r, --recursive', 'all below it')
+    .action(
+      run(async (context, folder, { recursive }) => {
+        const { tree } = await readTree(context);
+        const top = folder === undefined || isRoot(folder) ? undefined : placedAt(tree, folder);
+        const level = top ? top.children : tree.roots;
+        const inside = recursive ? level.flatMap((each) => [each, ...below(each)]) : level;
+        return listPages([inside.map(folderRecord)], folderColumns, 'no folders');
+      }),
+    );
+}

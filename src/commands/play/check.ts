@@ -1,8 +1,8 @@
 import type { ApiResponse } from '../../api/messages.ts';
 import type { PlaybackApi } from '../../api/playback.ts';
 import { asMediactlError } from '../../errors.ts';
+import type { Playable } from '../../library/playables.ts';
 import { httpUrl } from '../../wire/http-url.ts';
-import type { Playable } from './playables.ts';
 
 /** One link of the chain from the playback info to bytes of media. */
 export type Link = {

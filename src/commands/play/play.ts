@@ -1,16 +1,27 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { assetUid, idHelp } from '../../library/assets.ts';
+import {
+  nearest,
+  type Playable,
+  parseDimensions,
+  playables,
+  sizesUnknown,
+} from '../../library/playables.ts';
+import {
+  assertNotBlocked,
+  nothingToPlay,
+  type Playback,
+  playWithToken,
+  resolvePlayback,
+} from '../../library/playback.ts';
 import { printableJson } from '../../terminal/printable.ts';
 import { nothing, record, text } from '../../terminal/result.ts';
 import { numberIn, toJson } from '../../wire/reading.ts';
-import { assetUid, idHelp } from '../assets/resolve.ts';
 import { type Define, example } from '../command.ts';
+import { openWithDefault, openWithPlayer } from '../open.ts';
 import { checkPlayback } from './check.ts';
-import { openWithDefault, openWithPlayer } from './open.ts';
-import { nearest, type Playable, parseDimensions, playables, sizesUnknown } from './playables.ts';
-import { assertNotBlocked, nothingToPlay, type Playback, resolvePlayback } from './resolve.ts';
-import { playWithToken } from './token.ts';
 import { checkRows, playbackRows } from './views.ts';
 import { openAsPage } from './web.ts';
 

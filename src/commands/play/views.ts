@@ -1,9 +1,9 @@
+import { isSize, type Playable } from '../../library/playables.ts';
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
 import type { Dress, Row } from '../../terminal/result.ts';
 import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../wire/reading.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';
 import type { CheckReport, Link } from './check.ts';
-import { isSize, type Playable } from './playables.ts';
 
 function expiry({ expiresAt }: Playable, { isTerminal, now }: Dress): string {
   if (!cell(expiresAt)) return '';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Context } from '../../context.ts';
 import { makeStateFolder } from '../../folders.ts';
+import type { Playback } from '../../library/playback.ts';
 import { watchPage } from '../../player/page.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
-import { openWithDefault } from './open.ts';
-import type { Playback } from './resolve.ts';
+import { openWithDefault } from '../open.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import { noSuchProfile } from '../../account/account-errors.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { noSuchProfile } from '../../profiles/account-errors.ts';
-import { ranks } from '../../profiles/sources.ts';
+import { ranks } from '../../settings/sources.ts';
 
 /** A sandbox of this user: where it keeps everything, and the profile that it has. */
 export type Place = { dataDir: string; profile: string };

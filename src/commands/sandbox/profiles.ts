@@ -1,7 +1,7 @@
+import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
+import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import { isLoopback, parseBaseUrl } from '../../profiles/base-url.ts';
-import { assertProfileName, type Profile } from '../../profiles/profile-file.ts';
 import type { Place } from './place.ts';
 import { type Running, readKeys } from './server.ts';
 

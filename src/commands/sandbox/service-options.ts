@@ -1,6 +1,6 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { parseCount, parseDuration, parseSize } from '../../profiles/units.ts';
+import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 
 /** How the service itself is to behave. */
 type ServiceOptions = {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { parseCount } from '../../profiles/units.ts';
+import { parseCount } from '../../settings/units.ts';
 import { printable } from '../../terminal/printable.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';

@@ -1,6 +1,7 @@
 import type { TransportNotice } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
 import { type MediactlError, someFailed, usageError } from '../../errors.ts';
+import { keepLastUpload } from '../../library/assets.ts';
 import { openProgress, type ProgressMode } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy } from '../../terminal/result.ts';
@@ -15,7 +16,6 @@ import {
 import type { OnUploadEvent, UploadEvent } from '../../upload/events.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { Spool } from '../../upload/spool.ts';
-import { keepLastUpload } from '../assets/resolve.ts';
 import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
 
 type Following = {

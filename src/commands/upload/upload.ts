@@ -1,17 +1,17 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { parseDuration, parseSize } from '../../profiles/units.ts';
+import { targetFolders } from '../../library/folder-creation.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
+import { parseDuration, parseSize } from '../../settings/units.ts';
+import { readInputText } from '../../terminal/input.ts';
 import { type ProgressMode, progressModes } from '../../terminal/progress.ts';
 import type { BatchJob } from '../../upload/batch.ts';
+import { filesIn } from '../../upload/files.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { collect, type Define, example } from '../command.ts';
-import { readInputText } from '../input.ts';
-import { workspaceUid } from '../workspaces/resolve.ts';
-import { filesIn } from './files.ts';
 import { plan } from './plan.ts';
-import { targetFolders } from './target-folders.ts';
 import { uploadAll } from './upload-all.ts';
 
 const idleTimeoutMs = 120_000;
@@ -108,7 +108,7 @@ export const progressFor = ({ settings }: Context, asked: ProgressMode): Progres
 /** The lines of --from-list. */
 async function listed(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
-  const lines = (await readInputText(context, path)).split('\n');
+  const lines = (await readInputText(context.terminal, path)).split('\n');
   return lines.map((line) => line.replace(/\r$/, '')).filter((line) => line !== '');
 }
 

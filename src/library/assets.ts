@@ -1,15 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Api } from '../../api/api.ts';
-import type { AssetsApi } from '../../api/assets.ts';
-import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import type { Collection } from '../../wire/paths.ts';
-import { textIn } from '../../wire/reading.ts';
-import type { Asset } from '../../wire/types.ts';
-import { isUid } from '../../wire/uid.ts';
-import { parsedJson, readInputText } from '../input.ts';
-import { onlyOne } from '../names.ts';
+import type { Api } from '../api/api.ts';
+import type { AssetsApi } from '../api/assets.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { readInputText } from '../terminal/input.ts';
+import type { Collection } from '../wire/paths.ts';
+import { jsonIn, textIn } from '../wire/reading.ts';
+import type { Asset } from '../wire/types.ts';
+import { isUid } from '../wire/uid.ts';
+import { onlyOne } from './names.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
@@ -68,7 +68,7 @@ export async function assetUids(
     if (id !== '-') uids.push(await assetUid(context, collection, id));
     // What a listing names is a name, also where somebody called an asset `@last`.
     else
-      for (const each of idsIn(await readInputText(context, '-')))
+      for (const each of idsIn(await readInputText(context.terminal, '-')))
         uids.push(await uidOrNamed(() => own(context), each, collection));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
@@ -131,4 +131,4 @@ async function lastUpload({ stateDir }: Context, { api, profile }: Library): Pro
   return last.uid;
 }
 
-const recordIn = (text: string) => (parsedJson(text) ?? {}) as Record<string, unknown>;
+const recordIn = (text: string) => (jsonIn(text) ?? {}) as Record<string, unknown>;

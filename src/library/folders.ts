@@ -1,8 +1,8 @@
-import type { FolderTree, Placed } from '../../api/folder-tree.ts';
-import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { isUid } from '../../wire/uid.ts';
-import { workspaceUid } from '../workspaces/resolve.ts';
+import type { FolderTree, Placed } from '../api/folder-tree.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { isUid } from '../wire/uid.ts';
+import { workspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
 

@@ -1,3 +1,5 @@
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
 import { bytes, printable, when } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
 import {
@@ -7,6 +9,7 @@ import {
   isCorrupt,
   type JournalEntry,
 } from '../../upload/journal-entry.ts';
+import { isSameUid } from '../../wire/uid.ts';
 
 /** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */
 export type PendingUpload = {
@@ -99,3 +102,23 @@ export const pendingColumns: Column<PendingUpload>[] = [
       expires_at ? (isTerminal ? when(expires_at, now) : printable(expires_at)) : '',
   },
 ];
+
+/** An upload of this machine by its id, its session's uid or its asset's uid. */
+export async function findUpload(
+  context: Context,
+  id: string,
+): Promise<JournalEntry | CorruptEntry> {
+  const found = (await (await context.journal()).list()).find(
+    (entry) =>
+      entry.id === id ||
+      (!isCorrupt(entry) &&
+        'session' in entry &&
+        [entry.session.uid, entry.session.assetUid].some((uid) => isSameUid(uid, id))),
+  );
+  if (found) return found;
+  throw new MediactlError(`no upload ${id} is kept on this machine`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    hint: 'mediactl uploads ls',
+  });
+}

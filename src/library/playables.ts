@@ -1,7 +1,7 @@
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { httpUrl } from '../../wire/http-url.ts';
-import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../wire/reading.ts';
-import type { PlaybackInfo } from '../../wire/types.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { httpUrl } from '../wire/http-url.ts';
+import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../wire/reading.ts';
+import type { PlaybackInfo } from '../wire/types.ts';
 
 /** One thing that can be fetched to play or show an asset. */
 export type Playable = {

@@ -1,15 +1,14 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { parseDuration } from '../../profiles/units.ts';
+import { parseDuration } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress.ts';
 import { nothing } from '../../terminal/result.ts';
 import type { BatchJob } from '../../upload/batch.ts';
 import { isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
 import { example, type Run } from '../command.ts';
-import { progressFor, transferOptions } from '../upload/upload.ts';
-import { uploadAll } from '../upload/upload-all.ts';
-import { unfinished } from './columns.ts';
-import { findUpload } from './find.ts';
+import { findUpload, unfinished } from './pending.ts';
+import { progressFor, transferOptions } from './upload.ts';
+import { uploadAll } from './upload-all.ts';
 
 export function resume(command: Command, run: Run): void {
   example(

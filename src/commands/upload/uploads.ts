@@ -5,15 +5,47 @@ import { listBy, nothing } from '../../terminal/result.ts';
 import type { Journal } from '../../upload/journal.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { Spool } from '../../upload/spool.ts';
-import { example, type Run } from '../command.ts';
-import { type PendingUpload, pendingColumns, pendingUpload } from './columns.ts';
-import { findUpload } from './find.ts';
+import { type Define, example, type Run } from '../command.ts';
+import {
+  findUpload,
+  type PendingUpload,
+  pendingColumns,
+  pendingUpload,
+  unfinished,
+} from './pending.ts';
+import { resume } from './resume.ts';
+
+export const uploads: Define = (noun, run) => {
+  list(noun.command('ls'), run);
+  resume(noun.command('resume'), run);
+  forget(noun.command('forget'), run);
+};
+
+function list(command: Command, run: Run): void {
+  example(command, 'mediactl uploads ls');
+  command
+    .alias('list')
+    .summary('list the uploads under way')
+    .description('Lists the uploads that were begun on this machine and are not finished.')
+    .action(
+      run(async (context) =>
+        listBy(
+          ({ id }) => id,
+          unfinished(await (await context.journal()).list()).map((entry) =>
+            pendingUpload(entry, context.clock.now()),
+          ),
+          pendingColumns,
+          'no uploads under way',
+        ),
+      ),
+    );
+}
 
 /** What forgetting takes away: a way to go on, or the only copy of what came on stdin. */
 const isLoss = ({ state }: PendingUpload) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state);
 
-export function forget(command: Command, run: Run): void {
+function forget(command: Command, run: Run): void {
   example(
     command,
     'mediactl uploads forget 3f2a9c1d5e6b7a80',

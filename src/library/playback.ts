@@ -1,7 +1,8 @@
-import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
-import { textIn } from '../../wire/reading.ts';
-import type { PlaybackInfo, PlayerData } from '../../wire/types.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { readInputText } from '../terminal/input.ts';
+import { textIn } from '../wire/reading.ts';
+import type { PlaybackInfo, PlayerData } from '../wire/types.ts';
 
 /** An asset's playback info, and the player data it was got with where a key was used. */
 export type Playback = { info: PlaybackInfo; player?: PlayerData };
@@ -12,6 +13,19 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Pl
   const player = await assets.player(uid);
   context.terminal.redactor.add(player.playback_token);
   return { player, info: await playback.info(uid, player.playback_token) };
+}
+
+/** "no API key; authenticated by the playback token" (§4): what a player page can do, and no more. */
+export async function playWithToken(
+  context: Context,
+  assetUid: string,
+  tokenFile: string,
+): Promise<PlaybackInfo> {
+  const token = (await readInputText(context.terminal, tokenFile)).trim();
+  if (!/^\S+$/.test(token))
+    throw usageError(`no playback token in ${tokenFile}`, 'one line, as assets player --reveal');
+  context.terminal.redactor.add(token);
+  return (await context.mediaApi()).playback.info(assetUid, token);
 }
 
 /** @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */

@@ -1,10 +1,10 @@
-import type { Api } from '../../api/api.ts';
-import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { textIn } from '../../wire/reading.ts';
-import type { Workspace } from '../../wire/types.ts';
-import { isSameUid, isUid } from '../../wire/uid.ts';
-import { onlyOne } from '../names.ts';
+import type { Api } from '../api/api.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { textIn } from '../wire/reading.ts';
+import type { Workspace } from '../wire/types.ts';
+import { isSameUid, isUid } from '../wire/uid.ts';
+import { onlyOne } from './names.ts';
 
 /** A workspace by uid or exact name. Costs a request: there is no detail endpoint (§4). */
 export async function resolveWorkspace(api: Api, uidOrName: string): Promise<Workspace> {

@@ -1,6 +1,6 @@
+import type { Profile, ProfileConfig } from '../account/profile-file.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
-import { type Format, formats, type Shape } from './format.ts';
-import type { Profile, ProfileConfig } from './profile-file.ts';
+import { type Format, formats, type Shape } from '../terminal/format.ts';
 import { findProjectFile } from './project-file.ts';
 import { type Environment, Origins, ranks, type SettingName } from './sources.ts';
 import { parseDuration } from './units.ts';

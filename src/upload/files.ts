@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { printable } from '../../terminal/printable.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { printable } from '../terminal/printable.ts';
 
 type FileToUpload = {
   path: string;

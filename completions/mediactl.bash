@@ -151,7 +151,7 @@ _mediactl() {
     'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --wait --timeout --chunk-size --limit-rate --no-resume --on-expired --require-checksum --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('files') more=1 ;;
     'uploads') words='ls resume forget' flags='' values=() ;;
     'uploads ls') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
-    'uploads resume') words='' flags='--all --wait --timeout --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('uploads') ;;
+    'uploads resume') words='' flags='--all --again --wait --timeout --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads forget') words='' flags='--expired --all --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('uploads') ;;
     'workspaces') words='ls get use' flags='' values=() ;;
     'workspaces ls') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;

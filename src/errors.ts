@@ -141,7 +141,9 @@ const forAllAlike = new Set<number>([
   exitCodes.terminated,
 ]);
 
-export const endsTheRun = ({ exitCode }: MediactlError): boolean => forAllAlike.has(exitCode);
+/** A service that points elsewhere does so for every upload. */
+export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
+  forAllAlike.has(exitCode) || explanation.code === 'foreign_origin';
 
 /** Of the items after one that ends the run. */
 export const notTried = (cause: MediactlError) =>

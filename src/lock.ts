@@ -1,4 +1,4 @@
-import { open, readdir, rm } from 'node:fs/promises';
+import { access, open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from './errors.ts';
 import { makeFolder, makeStateFolder } from './folders.ts';
@@ -95,23 +95,33 @@ export class NamedLocks {
     const lock = await this.#whileGateIsHeld(() => tryLock(path));
     return (
       lock &&
-      (() =>
-        this.#whileGateIsHeld(async () => {
-          await rm(path, { force: true });
-          lock.release();
-        }))
+      (async () => {
+        // The work is done in any case: a file that stays is for whoever sweeps.
+        await this.#whileGateIsHeld(() => rm(path, { force: true })).catch(() => {});
+        lock.release();
+      })
     );
   }
 
-  /** Takes every lock that a killed process left, and lets go of it once its own leftovers are removed. */
+  /**
+   * Removes what killed processes left, and their locks. All under the gate: whoever takes one of these
+   * names meanwhile waits for a moment, and is not told that it is taken.
+   */
   async sweep(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []); // there is no such folder yet
     for (const file of names.filter((each) => each.endsWith(ending))) {
-      const name = file.slice(0, -ending.length);
-      const release = await this.take(name);
-      if (!release) continue;
-      await removeLeftovers(name);
-      await release();
+      const path = join(this.#folder, file);
+      await this.#whileGateIsHeld(async () => {
+        if (!(await isThere(path))) return; // swept by others
+        const lock = await tryLock(path);
+        if (!lock) return;
+        try {
+          await removeLeftovers(file.slice(0, -ending.length));
+          await rm(path, { force: true });
+        } finally {
+          lock.release();
+        }
+      });
     }
   }
 
@@ -120,6 +130,12 @@ export class NamedLocks {
     return whileLocked({ path, waitMs: gateWaitMs, busy: () => locked(path) }, work);
   }
 }
+
+const isThere = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Others hold a lock for longer than its work can take. */
 export const locked = (path: string) =>

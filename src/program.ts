@@ -149,10 +149,15 @@ const runner =
     const context = new Context(host, settings, profiles, () => wholeTree(version));
     try {
       const outcome = await perform(context, ...input);
-      const result = 'result' in outcome ? outcome.result : outcome;
-      await present(host.terminal, settings.shape, result, host.clock.now());
-      if ('written' in outcome) await outcome.written?.();
-      if ('failure' in outcome && outcome.failure) throw outcome.failure;
+      const { result, failure, written } = 'result' in outcome ? outcome : { result: outcome };
+      try {
+        await present(host.terminal, settings.shape, result, host.clock.now());
+        await written?.();
+      } catch (error) {
+        // A reader that left has not seen it: stderr and the exit code still tell.
+        if (!(error instanceof OutputClosed && failure)) throw error;
+      }
+      if (failure) throw failure;
     } finally {
       await context.close();
     }

@@ -16,6 +16,9 @@ export class AnswerLimit {
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #received = 0;
+  /** Milliseconds in which whoever takes the body was at work on it. */
+  #takenMs = 0;
+  #takenFrom: number | undefined;
 
   /** @param silenceMs milliseconds: the longest silence of the connection */
   constructor(silenceMs: number, origin: string) {
@@ -36,16 +39,31 @@ export class AnswerLimit {
   /** A body that may take as long as it likes, as long as it comes. */
   beginStream(): void {
     clearTimeout(this.#timer);
-    let before = this.#received;
+    let [before, takenBefore] = [this.#received, this.#takenMs];
     this.#timer = setInterval(() => {
-      if (this.#received - before < (leastRate * this.#limitMs) / 1000)
-        this.#end(`it sent ${this.#received - before} bytes`);
-      before = this.#received;
+      const takenMs = this.#takenMs + this.#takingMs() - takenBefore;
+      // While nobody takes it, nothing can come.
+      const owed = (leastRate * Math.max(0, this.#limitMs - takenMs)) / 1000;
+      if (this.#received - before < owed) this.#end(`it sent ${this.#received - before} bytes`);
+      [before, takenBefore] = [this.#received, takenBefore + takenMs];
     }, this.#limitMs);
   }
 
-  received(count: number): void {
+  /** A part of the body came; the time until it is taken is not the service's. */
+  async received(count: number, taken: Promise<void>): Promise<void> {
     this.#received += count;
+    this.#takenFrom = performance.now();
+    try {
+      await taken;
+    } finally {
+      this.#takenMs += this.#takingMs();
+      this.#takenFrom = undefined;
+    }
+  }
+
+  /** Of the part that is being taken now. */
+  #takingMs(): number {
+    return this.#takenFrom === undefined ? 0 : performance.now() - this.#takenFrom;
   }
 
   /** The answer is here, or given up. */

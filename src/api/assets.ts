@@ -4,7 +4,7 @@ import { fieldsIn } from '../wire/reading.ts';
 import type { Asset, Page, PlayerData } from '../wire/types.ts';
 import { identified, identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
-import { itemsOf, mostPagesInFlight, pages, type Window } from './pages.ts';
+import { identifiedPage, mostPagesInFlight, pages, type Window } from './pages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 import { assertTaken, type Fields, otherNameHint } from './writes.ts';
@@ -40,8 +40,7 @@ export class AssetsApi {
       query: { ...filters, limit, offset },
       purpose: this.#read,
     });
-    const items = itemsOf(page).map((item) => identified<Asset>(item));
-    return Array.isArray(page) ? (items as unknown as Page<Asset>) : { ...page, items };
+    return identifiedPage(page);
   }
 
   list(filters: AssetFilters, window: Window): AsyncGenerator<Asset[]> {
@@ -107,6 +106,7 @@ export class AssetsApi {
       this.#tagsField in fields
         ? `${otherNameHint('asset_tags')}; mediactl doctor --learn asks the service`
         : 'mediactl assets get ID shows the fields there are',
+      [this.#tagsField],
     );
     return { asset, unseen };
   }

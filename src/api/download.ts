@@ -19,6 +19,8 @@ export type Expected = {
   contentType?: string | undefined;
   /** The service may offer something made from the file, of the same type and another length. */
   mayBeRendition?: boolean;
+  /** The file may be text: JSON, XML, or words. A service's or a proxy's refusal is as well. */
+  mayBeText?: boolean;
   /** A web page may be what is meant. */
   mayBeHtml?: boolean;
 };
@@ -62,8 +64,9 @@ export async function download(
         headers: { 'accept-encoding': 'identity', ...fetching.range() },
         sink: (part, answer) => fetching.take(part, answer),
       });
-      if (response.status >= 300) throw errorFrom(response, purpose);
       const { status, headers } = response;
+      if (fetching.endsHere(status)) return fetching.conclude();
+      if (status >= 300) throw errorFrom(response, purpose);
       await fetching.begin({ status, headers }); // where no byte came, nothing has looked yet
       if (fetching.isWhole) return fetching.conclude();
       // Less than was asked for, though properly told: the rest is asked for next.
@@ -90,6 +93,10 @@ class Fetching {
   /** Of the first answer; the others must be of the same file. */
   #first: Headers | undefined;
   #total: number | undefined;
+  /** Whether the answer that came last says itself where the file ends. */
+  #isEnded = false;
+  /** The answer that came last is a part of the file. */
+  #isPart = false;
   #hasBegun = false;
 
   constructor(url: URL, sink: Sink, expected: Expected) {
@@ -122,13 +129,24 @@ class Fetching {
     const encoding = headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity')
       throw changed(this.#url, `it sent the file encoded as ${encoding}, which was not asked for`);
-    if (/^text\/html\b/i.test(headers['content-type'] ?? '') && !this.#expected.mayBeHtml)
-      throw changed(this.#url, 'it sent a web page');
+    this.#assertKind(headers['content-type'] ?? '');
+    // A body in chunks (RFC 9112 §7.1) says where it ends; one that ends with its line does not.
+    this.#isEnded = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
     if (status === 206 && this.received > 0) return this.#assertGoesOn(headers);
     if (status !== 200) throw changed(this.#url, `it answered ${status}`);
     if (this.received > 0) await this.#restart();
+    this.#isPart = false;
     this.#first = headers;
     this.#total = countIn(headers['content-length']);
+  }
+
+  /** What a service or a proxy says in words is no media. */
+  #assertKind(type: string): void {
+    const { mayBeHtml = false, mayBeText = false } = this.#expected;
+    if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml)
+      throw changed(this.#url, 'it sent a web page');
+    if (isTextType(type) && !mayBeText && !mayBeHtml)
+      throw changed(this.#url, `it sent text: ${type}`);
   }
 
   /** A partial answer must begin where we are, and be of the same file. */
@@ -144,6 +162,7 @@ class Fetching {
     if (this.#total !== undefined && whole !== undefined && whole !== this.#total)
       throw changed(this.#url, `the file went from ${this.#total} to ${whole} bytes`);
     this.#total ??= whole;
+    this.#isPart = true;
   }
 
   /** Before the next answer: without a validator nothing vouches for the two being one file. */
@@ -158,13 +177,16 @@ class Fetching {
     this.received = 0;
   }
 
+  /** Whether there is no more to ask for. A part of a file whose length is not told is asked on. */
   get isWhole(): boolean {
-    return this.#total === undefined || this.received >= this.#total;
+    return this.#total === undefined ? !this.#isPart : this.received >= this.#total;
   }
 
-  /** A body in chunks (RFC 9112 §7.1) says where it ends; one that ends with its line does not. */
-  get #endsItself(): boolean {
-    return /chunked/i.test(this.#first?.['transfer-encoding'] ?? '');
+  /** "416: none of the ranges-specifier's values overlap" (RFC 9110 §15.5.17): past the last byte. */
+  endsHere(status: number): boolean {
+    const isPast = status === 416 && this.#isPart && this.#total === undefined;
+    this.#isEnded ||= isPast;
+    return isPast;
   }
 
   conclude(): Downloaded {
@@ -181,7 +203,7 @@ class Fetching {
     return {
       bytes: this.received,
       contentType,
-      isMeasured: isRecorded || this.#total !== undefined || this.#endsItself,
+      isMeasured: isRecorded || this.#total !== undefined || this.#isEnded,
       isRendition: !hasSize || !hasType,
     };
   }
@@ -201,8 +223,13 @@ const countIn = (text: string | undefined) =>
 
 const isSameType = (one: string | undefined, other: string | undefined) => {
   const [a, b] = [one, other].map((type) => type?.split(';')[0]?.trim().toLowerCase());
-  return !a || !b || a === b || [a, b].includes('application/octet-stream');
+  const isAny = [a, b].some((type) => type && /^(application|binary)\/octet-stream$/.test(type));
+  return !a || !b || a === b || isAny;
 };
+
+/** Text, JSON and XML, whatever it is of. */
+export const isTextType = (type: string) =>
+  /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
   new MediactlError(`what ${url.host} sends is not the file that was asked for`, {

@@ -83,7 +83,9 @@ export class EmbedsApi {
     const after = await this.settings(workspace);
     const kept = after.domains.filter((domain) => !removed.includes(domain));
     const domains = [...new Set([...kept, ...added])];
-    assertTaken({ domains }, { domains: after.domains }, settings, otherNameHint('embed_domain'));
+    assertTaken({ domains }, { domains: after.domains }, settings, otherNameHint('embed_domain'), [
+      'domains',
+    ]);
     return after;
   }
 }

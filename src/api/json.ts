@@ -29,7 +29,7 @@ export async function jsonOf(response: ApiResponse): Promise<object> {
   if (isDeeperThan(text, deepest))
     throw unreadable(undefined, `it is nested past ${deepest} levels`);
   try {
-    const value: unknown = await parsed(text);
+    const value: unknown = await parseExact(text);
     if (typeof value === 'object' && value !== null) return value;
     throw new Error(`it is ${textIn(value) ?? 'null'}`); // caught below
   } catch (error) {
@@ -38,9 +38,10 @@ export async function jsonOf(response: ApiResponse): Promise<object> {
 }
 
 /** A number that a double may not hold: of many digits, or a large exponent. */
-const longNumber = /[-:[,\s](?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
+const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
 
-async function parsed(text: string): Promise<unknown> {
+/** JSON of any form, with `ExactNumber` where a double would not do. @throws SyntaxError */
+export async function parseExact(text: string): Promise<unknown> {
   if (!longNumber.test(text)) return JSON.parse(text);
   const { isSafeNumber, parse } = await import('./lossless-json.lazy.ts');
   return parse(text, undefined, (digits) =>

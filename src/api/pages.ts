@@ -1,6 +1,7 @@
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import { type Fields, fieldsIn, isFields, numberIn } from '../wire/reading.ts';
 import type { Page } from '../wire/types.ts';
+import { identified } from './identifier.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** §8: `limit` is 1 to 100; requests are the currency, so a full page is asked for. */
@@ -25,6 +26,12 @@ export function itemsOf<T extends Fields>(answer: unknown): T[] {
   throw unexpectedAnswer('the answer is not a page of the API', {
     reason: 'it has no `items` array of records',
   });
+}
+
+/** The same page, its items with uids that are one (identifier.ts); a plain array stays one. */
+export function identifiedPage<T extends Fields & { uid: string }>(answer: object): Page<T> {
+  const items = itemsOf(answer).map((item) => identified<T>(item));
+  return Array.isArray(answer) ? (items as unknown as Page<T>) : { ...answer, items };
 }
 
 export type Window = {
@@ -90,13 +97,15 @@ export async function* pages<T extends Fields>(
     }
     return { ...all, hasNext: more.hasNext };
   };
-  /** Those that nobody has seen; records without a uid cannot be told apart, and are all kept. */
-  const freshOf = (items: readonly T[]) => {
+  /** Those that nobody has seen; records without a uid cannot be told apart, and are all kept. Undefined at the end. */
+  const freshOf = ({ items, asked }: Fetched<T>, stride: number): T[] | undefined => {
     const fresh = items.filter(({ uid }) => uid === undefined || !seen.has(uid));
     for (const { uid } of fresh) seen.add(uid);
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     staleInARow = fresh.length > 0 ? 0 : staleInARow + 1;
+    // Less than was asked for, and as many as there are: a list that is not paged at all.
+    if (staleInARow > 0 && total === seen.size && stride < asked) return undefined;
     // With a total it may be new items at the head, until it is a service that does not page.
     if (staleInARow >= (total === undefined ? 1 : mostStalePages)) throw notPaging();
     return fresh;
@@ -112,7 +121,8 @@ export async function* pages<T extends Fields>(
   let at = offset + stride;
   for (; page && page.items.length > 0; page = await underway.shift()) {
     last = page;
-    const fresh = freshOf(page.items);
+    const fresh = freshOf(page, stride);
+    if (!fresh) return;
     end += page.items.length - fresh.length;
     if (fresh.length > 0) yield fresh.slice(0, wanted);
     wanted -= fresh.length;

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import { backoffMs, type Clock } from '../clock.ts';
 import { MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
+import { toJson } from '../wire/reading.ts';
 import { drain, flatten, readBody } from './answer.ts';
 import { AnswerLimit } from './answer-limit.ts';
 import type { Connections } from './dispatcher.lazy.ts';
@@ -173,7 +174,7 @@ export class Transport {
     let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
     if (call.json !== undefined) {
       headers['content-type'] ??= 'application/json';
-      body = JSON.stringify(call.json);
+      body = toJson(call.json);
     } else if (call.body) {
       headers['content-length'] = String(call.body.lengthBytes);
       body = call.body.open();
@@ -206,11 +207,11 @@ export class Transport {
       const bytes =
         sink && head.status < 300
           ? await drain(answer.body, (part) => {
-              limit.received(part.length);
-              return sink(part, head).catch((error) => {
+              const taken = sink(part, head).catch((error) => {
                 sinkFailed = true;
                 throw error;
               });
+              return limit.received(part.length, taken);
             })
           : await readBody(answer.body, call.maxBodyBytes);
       const response: ApiResponse = {

@@ -1,8 +1,7 @@
 import type { NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import type { Page, Workspace } from '../wire/types.ts';
-import { identified } from './identifier.ts';
-import { itemsOf, pages } from './pages.ts';
+import { identifiedPage, pages } from './pages.ts';
 import type { Transport } from './transport.ts';
 
 /** §4 Workspaces: the list. */
@@ -26,6 +25,6 @@ export class WorkspacesApi {
       query: { limit, offset },
       purpose: { action: 'read workspaces', scope: 'Read Assets' },
     });
-    return { ...page, items: itemsOf(page).map((item) => identified<Workspace>(item)) };
+    return identifiedPage(page);
   }
 }

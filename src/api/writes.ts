@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameKey } from '../wire/assumptions.ts';
+import { toJson } from '../wire/reading.ts';
 
 /** What a body asks for, by field. */
 export type Fields = Record<string, unknown>;
@@ -11,10 +12,21 @@ export type Fields = Record<string, unknown>;
  *
  * @param noun "a folder": what was written
  * @param hint how to find or set the right name
+ * @param sets fields whose values have no order: tags
  * @throws MediactlError `write_ignored` naming the fields that were passed over
  */
-export function assertTaken(asked: Fields, shown: Fields, noun: string, hint: string): void {
-  const ignored = Object.keys(asked).filter((field) => !isTaken(asked[field], shown[field]));
+export function assertTaken(
+  asked: Fields,
+  shown: Fields,
+  noun: string,
+  hint: string,
+  sets: readonly string[] = [],
+): void {
+  const ignored = Object.keys(asked).filter((field) =>
+    sets.includes(field) && Array.isArray(asked[field]) && Array.isArray(shown[field])
+      ? !areSameSet(asked[field], shown[field])
+      : !isTaken(asked[field], shown[field]),
+  );
   if (ignored.length === 0) return;
   throw new MediactlError(`the service passed over ${ignored.join(', ')} of ${noun}`, {
     code: 'write_ignored',
@@ -35,14 +47,15 @@ export function assertTaken(asked: Fields, shown: Fields, noun: string, hint: st
 export const otherNameHint = (key: NameKey) =>
   `if this service calls it otherwise: mediactl config set names.${key} NAME`;
 
-/** Whether a record shows a value, whatever form it gave it: trimmed, sorted, or as an object. */
+const areSameSet = (asked: readonly unknown[], shown: readonly unknown[]) =>
+  asked.every((each) => shown.some((other) => isTaken(each, other))) &&
+  shown.every((other) => asked.some((each) => isTaken(each, other)));
+
+/** Whether a record shows a value, whatever form it gave it: trimmed, or as an object. */
 function isTaken(asked: unknown, shown: unknown): boolean {
   if (asked === null || asked === '') return shown === null || shown === '';
   if (Array.isArray(asked) && Array.isArray(shown))
-    return (
-      asked.every((each) => shown.some((other) => isTaken(each, other))) &&
-      shown.every((other) => asked.some((each) => isTaken(each, other)))
-    );
+    return asked.length === shown.length && asked.every((each, at) => isTaken(each, shown[at]));
   if (typeof asked === 'string' && typeof shown === 'object' && shown !== null)
     return Object.values(shown).some((value) => value === asked); // a tag or parent as an object
   if (typeof asked === 'string' && typeof shown === 'string') return asked.trim() === shown.trim();
@@ -50,7 +63,7 @@ function isTaken(asked: unknown, shown: unknown): boolean {
 }
 
 function brief(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = value === undefined ? 'nothing' : toJson(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 

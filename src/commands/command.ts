@@ -1,4 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
+import { parseExact } from '../api/json.ts';
 import type { Context } from '../context.ts';
 import { type MediactlError, usageError } from '../errors.ts';
 import type { GlobalOptions } from '../settings/settings.ts';
@@ -10,7 +11,7 @@ type Outcome =
   | {
       result: Result;
       /** The error to end with. */
-      failure: MediactlError | undefined;
+      failure?: MediactlError | undefined;
       /** Called once the result is on stdout: not where its reader has left. */
       written?: () => Promise<void>;
     };
@@ -37,10 +38,14 @@ export function pair(flag: string, text: string, separator = '='): [string, stri
 }
 
 /** `KEY=JSON`; `stringFlag` is the flag that takes strings as they are. @throws MediactlError exit 2 */
-export function jsonPair(flag: string, stringFlag: string, text: string): [string, unknown] {
+export async function jsonPair(
+  flag: string,
+  stringFlag: string,
+  text: string,
+): Promise<[string, unknown]> {
   const [key, json] = pair(flag, text);
   try {
-    return [key, JSON.parse(json)];
+    return [key, await parseExact(json)];
   } catch {
     throw usageError(
       `${flag} ${key}: not JSON: ${json}`,

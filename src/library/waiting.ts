@@ -16,6 +16,8 @@ export type WaitOptions = {
   signal?: AbortSignal | undefined;
   /** Told of each look, by the uid that was asked for. */
   onStatus?: (uid: string, status: string) => void;
+  /** Told once of each, as soon as it is settled: the wait for the others may end otherwise. */
+  onSettled?: (uid: string, outcome: Asset | MediactlError) => void;
 };
 
 const firstPauseMs = 1_000;
@@ -39,9 +41,13 @@ type Settled = Map<string, Asset | MediactlError>;
 export async function waitForAssets(
   assets: AssetsApi,
   uids: readonly string[],
-  { clock, timeoutMs, status = 'ready', signal, onStatus }: WaitOptions,
+  { clock, timeoutMs, status = 'ready', signal, onStatus, onSettled }: WaitOptions,
 ): Promise<Settled> {
   const settled: Settled = new Map();
+  const settle = (uid: string, outcome: Asset | MediactlError) => {
+    settled.set(uid, outcome);
+    onSettled?.(uid, outcome);
+  };
   const latest = new Map<string, Asset>();
   const deadline = clock.now() + timeoutMs;
   let failures = 0;
@@ -51,7 +57,7 @@ export async function waitForAssets(
     try {
       for (const [uid, found] of await look(assets, pending)) {
         const outcome = found instanceof MediactlError ? found : judge(found, status);
-        if (outcome) settled.set(uid, outcome);
+        if (outcome) settle(uid, outcome);
         if (found instanceof MediactlError) continue;
         latest.set(uid, found);
         onStatus?.(uid, statusOf(found));
@@ -66,7 +72,7 @@ export async function waitForAssets(
     if (leftMs <= 0 && outage) throw outage; // nobody knows what became of them
     for (const uid of pending)
       if (leftMs <= 0 && !settled.has(uid))
-        settled.set(uid, stillProcessing(uid, latest.get(uid), timeoutMs));
+        settle(uid, stillProcessing(uid, latest.get(uid), timeoutMs));
     if (uids.every((uid) => settled.has(uid))) return settled;
     const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
     await clock.sleep(Math.min(jitteredMs, Math.max(0, leftMs)), signal);

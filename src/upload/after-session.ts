@@ -17,11 +17,12 @@ export async function afterSession(
   entry: Open,
   { underlying, wasThere, isAllSent }: SessionGone,
 ): Promise<Open | Whole> {
-  const { api, confirmNewAsset } = run.tools;
-  const held = await heldBy(api.assets, entry, isAllSent);
+  const { api, signal, confirmNewAsset } = run.tools;
+  // Of this run's own making, and not known the first time that it was used.
+  const isRefused = run.sessionsCreated > 0 && !wasThere;
+  const held = isRefused && !isAllSent ? 'unfinished' : await heldBy(api, entry, isAllSent, signal);
   if (held === 'whole') return wholeWithoutSession(run, entry);
-  const isOwn = run.sessionsCreated > 0;
-  if (isOwn && !wasThere) {
+  if (isRefused && held !== 'unknown') {
     await run.page.write({ ...entry, isRefused: true });
     throw refusedSession(entry, underlying);
   }

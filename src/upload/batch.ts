@@ -2,8 +2,7 @@ import { asMediactlError, endsTheRun, exitCodes, MediactlError, notTried } from 
 import { waitForAssets } from '../library/waiting.ts';
 import { textIn } from '../wire/reading.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
-import type { Journal } from './journal.ts';
-import { isCorrupt } from './journal-entry.ts';
+import { assetOf, isCorrupt } from './journal-entry.ts';
 import { asksForNewAsset } from './session-gone.ts';
 import type { Spool } from './spool.ts';
 import { openUpload } from './upload-file.ts';
@@ -50,14 +49,16 @@ export const labelOf = ({ path, label }: BatchJob) => label ?? (path === '-' ? '
  * would fail for all of them alike ends the run.
  *
  * @param timeoutMs how long to wait until the assets are ready; undefined does not wait
+ * @param unreadable what was meant too, and cannot even be begun: folders that cannot be read
  */
 export async function uploadBatch(
   jobs: readonly BatchJob[],
   options: UploadOptions,
   timeoutMs: number | undefined,
   tools: BatchTools,
+  unreadable: readonly FileOutcome[] = [],
 ): Promise<Batch> {
-  const { signal, journal, spool } = tools;
+  const { signal } = tools;
   await sweep(tools);
   const outcomes: FileOutcome[] = [];
   let stop: MediactlError | undefined;
@@ -73,12 +74,15 @@ export async function uploadBatch(
   for (const outcome of outcomes)
     if (outcome.error) outcome.error = await withNextStep(outcome, outcome.error, options, tools);
   // Until the whole job is done, the same command must find what is: it is not done twice.
-  const isDone = outcomes.length === jobs.length && outcomes.every(({ error }) => !error);
+  const isDone =
+    unreadable.length === 0 &&
+    outcomes.length === jobs.length &&
+    outcomes.every(({ error }) => !error);
   return {
-    outcomes,
+    outcomes: [...unreadable, ...outcomes],
     settle: async () => {
       for (const outcome of outcomes)
-        await settle(outcome, isDone, journal, spool).catch((error: Error) =>
+        await settle(outcome, isDone, tools).catch((error: Error) =>
           tools.onEvent({
             path: labelOf(outcome.job),
             event: 'notice',
@@ -152,7 +156,7 @@ async function waitForAll(
     outcomes.flatMap((each) => (each.uploaded ? [[each.uploaded.assetUid, each] as const] : [])),
   );
   try {
-    const settled = await waitForAssets(api.assets, [...waiting.keys()], {
+    await waitForAssets(api.assets, [...waiting.keys()], {
       clock: api.transport.clock,
       signal,
       timeoutMs,
@@ -160,14 +164,15 @@ async function waitForAll(
         const { job } = waiting.get(uid) as FileOutcome;
         onEvent({ path: labelOf(job), event: 'status', asset_uid: uid, status });
       },
+      onSettled: (uid, found) => {
+        const outcome = waiting.get(uid) as FileOutcome;
+        if (found instanceof MediactlError) outcome.error = found;
+        else outcome.status = textIn(found.status);
+      },
     });
-    for (const [uid, found] of settled) {
-      const outcome = waiting.get(uid) as FileOutcome;
-      if (found instanceof MediactlError) outcome.error = found;
-      else outcome.status = textIn(found.status);
-    }
   } catch (thrown) {
-    for (const outcome of waiting.values()) outcome.error = asMediactlError(thrown);
+    for (const outcome of waiting.values())
+      if (outcome.status === undefined) outcome.error ??= asMediactlError(thrown);
   }
 }
 
@@ -183,8 +188,12 @@ async function withNextStep(
 ): Promise<MediactlError> {
   if (isFinal(error) || error.exitCode === exitCodes.integrity || id === undefined) return error;
   const kept = await journal.read(id);
-  if (!kept || isCorrupt(kept)) return error;
   const isFromStdin = job.identity !== undefined || job.path === '-';
+  if (!kept && job.path === '-')
+    return error.with({
+      hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it`,
+    });
+  if (!kept || isCorrupt(kept)) return error;
   if (asksForNewAsset(error)) {
     if (!isFromStdin) return error;
     const anew = `mediactl uploads resume ${id} --yes`;
@@ -218,11 +227,27 @@ function joined({ exitCode, explanation: { hint } }: MediactlError, ours: string
 async function settle(
   { id, path, uploaded, error }: FileOutcome,
   jobIsDone: boolean,
-  journal: Journal,
-  spool: Spool,
+  { journal, spool }: BatchTools,
 ): Promise<void> {
   if (!uploaded || id === undefined || (error && !isFinal(error))) return;
-  if (jobIsDone || error) await journal.remove(id);
-  else await journal.settle(id);
-  await spool.remove(path);
+  const release = await unlessInHand(journal.lock(id));
+  if (!release) return;
+  try {
+    const kept = await journal.read(id);
+    // Another run of the same command may have begun anew meanwhile: its page is its own.
+    if (kept && (isCorrupt(kept) || assetOf(kept) !== uploaded.assetUid)) return;
+    if (jobIsDone || error) await journal.remove(id);
+    else await journal.settle(id);
+    await spool.remove(path);
+  } finally {
+    await release();
+  }
 }
+
+/** Undefined where another process has the upload in hand: what becomes of it is that one's to settle. */
+const unlessInHand = <T>(taken: Promise<T>): Promise<T | undefined> =>
+  taken.catch((error) => {
+    if (error instanceof MediactlError && error.explanation.code === 'already_uploading')
+      return undefined;
+    throw error;
+  });

@@ -1,10 +1,10 @@
 import type { Api } from '../api/api.ts';
 import type { CreatedSession } from '../api/upload-sessions.ts';
 import { MediactlError } from '../errors.ts';
-import { sessionLifetimeMs, type UploadMetadata } from '../wire/tus.ts';
+import { sessionLifetimeMs } from '../wire/tus.ts';
 import type { Intended, Open } from './journal-entry.ts';
+import { askAboutLost } from './lost-creation.ts';
 import { sentAhead } from './send-file.ts';
-import { isForeign } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
 const maxTries = 10;
@@ -16,12 +16,11 @@ const maxTries = 10;
  */
 export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open> {
   const { api, signal } = run.tools;
-  const { sizeBytes } = run.source;
   const intended: Intended = { ...run.planned(), state: 'intended' };
   await run.page.write(intended);
   signal?.throwIfAborted();
   try {
-    const created = await createSession(api, sizeBytes, run.metadata, signal);
+    const created = await createSession(run, intended);
     const entry: Open = {
       ...intended,
       state: 'open',
@@ -32,7 +31,7 @@ export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open
         expiresAt: created.expiresAt ?? dayFromNow(api),
       },
       offset: 0,
-      sentTo: sentAhead(0, sizeBytes),
+      sentTo: sentAhead(0, run.source.sizeBytes),
     };
     run.sessionsCreated++;
     run.resumedFrom = null;
@@ -40,8 +39,7 @@ export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open
     run.say({ event: 'created', asset_uid: created.assetUid, session_uid: created.uid });
     return entry;
   } catch (error) {
-    if (isForeign(error)) await run.page.forget();
-    else if (madeNothing(error)) await forgetIntent(run, earlier);
+    if (madeNothing(error)) await forgetIntent(run, earlier);
     throw error;
   }
 }
@@ -58,21 +56,20 @@ const dayFromNow = ({ transport }: Api) =>
   new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
 
 /**
- * Creates the session. Repeated only after the service's own 503, which says that nothing was made;
- * every other lost answer is left to the next run, which looks first.
+ * Creates the session. Repeated only after the service's own 503, which says that nothing was made,
+ * and looked for before, since some gateways say the same in the same form; every other lost answer is
+ * left to the next run, which looks first too.
  */
-async function createSession(
-  { transport, uploadSessions }: Api,
-  sizeBytes: number,
-  metadata: UploadMetadata,
-  signal?: AbortSignal,
-): Promise<CreatedSession> {
+async function createSession(run: UploadRun, intended: Intended): Promise<CreatedSession> {
+  const { api, signal } = run.tools;
+  const { sizeBytes } = run.source;
   for (let tries = 1; ; tries++) {
     try {
-      return await uploadSessions.create(sizeBytes, metadata, signal);
+      return await api.uploadSessions.create(sizeBytes, run.metadata, signal);
     } catch (error) {
       if (!isStorageUnavailable(error) || tries >= maxTries) throw error;
-      await transport.waitBeforeRetry(tries - 1, error, signal);
+      await api.transport.waitBeforeRetry(tries - 1, error, signal);
+      await askAboutLost(run, { ...intended, sizeBytes });
     }
   }
 }
@@ -94,8 +91,14 @@ function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status, code } = error.explanation;
   return (
-    ['refused', 'unreachable', 'tls', 'proxy'].includes(code) ||
-    isStorageUnavailable(error) ||
-    (status !== undefined && refusals.has(status))
+    code === 'proxy' || isBeforeSending(error) || (status !== undefined && refusals.has(status))
+  );
+}
+
+/** No line to the service came about: its name, its port or its certificate is not there. */
+function isBeforeSending({ cause }: MediactlError): boolean {
+  const { syscall = '', code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  return (
+    ['connect', 'getaddrinfo'].includes(syscall) || /CERT|SELF_SIGNED|ISSUER|ALTNAME/.test(code)
   );
 }

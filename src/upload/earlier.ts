@@ -11,7 +11,7 @@ import {
   type Open,
   type Whole,
 } from './journal-entry.ts';
-import { creationUnknown, findLost, type LostCreation } from './lost-creation.ts';
+import { askAboutLost } from './lost-creation.ts';
 import { PrefixDigest } from './prefix-digest.ts';
 import { isSessionGone } from './session-gone.ts';
 import { changed, isUntouched } from './source.ts';
@@ -57,15 +57,6 @@ function sayLeft(run: UploadRun, found: JournalEntry | CorruptEntry): void {
   run.notice(`${isWhole ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
 }
 
-async function askAboutLost(run: UploadRun, lost: LostCreation): Promise<void> {
-  const { api, journal, confirmNewAsset } = run.tools;
-  const found = await findLost(api, journal, lost);
-  if (found.assets.length === 0 && found.isAll) return;
-  await confirmNewAsset(creationUnknown(run.label, found, run.id));
-  if (found.assets.length > 0)
-    run.notice(`left alone: ${found.assets.map(({ uid }) => uid).join(', ')}`);
-}
-
 /** An earlier session of this same file. Whether its bytes are the same is seen when they are read. */
 function resumable(run: UploadRun, entry: Open): Open {
   const { source } = run;
@@ -82,7 +73,10 @@ function resumable(run: UploadRun, entry: Open): Open {
 async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | undefined> {
   const isSame =
     isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
-  if (!isSame) return undefined;
+  if (!isSame) {
+    sayLeft(run, entry);
+    return undefined;
+  }
   const { assetUid } = entry.session;
   try {
     const { status } = await run.tools.api.assets.get(assetUid);
@@ -97,6 +91,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
+  run.notice(`uploaded before: asset ${assetUid}; --no-resume makes a new one`);
   return entry;
 }
 

@@ -60,6 +60,8 @@ export async function filesIn(
       'check the paths',
       walk.passedOver.join(', ') || undefined,
     );
+  const isMeant = ({ path }: { path: string }) =>
+    !paths.some((top) => isUnwanted(relative(top, path).split(sep).join('/')));
   return {
     files: [...files].map(([path, below]) => ({
       path,
@@ -67,7 +69,7 @@ export async function filesIn(
       contentType: contentType ?? mime.getType(path) ?? undefined,
     })),
     passedOver: walk.passedOver,
-    failures: walk.failures,
+    failures: walk.failures.filter(isMeant),
   };
 }
 

@@ -46,6 +46,8 @@ export class SessionHttpStack implements HttpStack {
   #highest = 0;
   /** No byte from here on was handed to a socket in this run. */
   #sentHere = 0;
+  /** Up to here bytes were acknowledged, or sent without an answer of the service's own. */
+  #maybeTaken = 0;
   #stalled = 0;
   /** When the next piece may leave, under --limit-rate. */
   #dueAt = 0;
@@ -54,9 +56,9 @@ export class SessionHttpStack implements HttpStack {
     this.#state = state;
   }
 
-  /** Whether the file's last byte has been on its way. */
+  /** Whether the service may hold every byte: the last ones were sent, and it did not refuse them. */
   get isAllSent(): boolean {
-    return this.#sentHere >= this.#state.source.sizeBytes;
+    return this.#maybeTaken >= this.#state.source.sizeBytes;
   }
 
   getName(): string {
@@ -113,16 +115,24 @@ export class SessionHttpStack implements HttpStack {
     await digest.catchUp(chunk.start);
     await onSending(chunk.end);
     this.#state.fresh = false;
-    const response = await transport.exchange({
-      method: 'PATCH',
-      url,
-      headers,
-      body: { lengthBytes: chunk.size, open: () => this.#bytes(chunk, signal) },
-      retry: 'pacing',
-      purpose: transferPurpose,
-      idleTimeoutMs,
-      signal,
-    });
+    let response: ApiResponse;
+    try {
+      response = await transport.exchange({
+        method: 'PATCH',
+        url,
+        headers,
+        body: { lengthBytes: chunk.size, open: () => this.#bytes(chunk, signal) },
+        retry: 'pacing',
+        purpose: transferPurpose,
+        idleTimeoutMs,
+        signal,
+      });
+    } catch (error) {
+      this.#maybeTaken = this.#sentHere;
+      throw error;
+    }
+    // A gateway answers so where the service may have taken everything.
+    if (response.status >= 500) this.#maybeTaken = this.#sentHere;
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
     if (response.status !== 409 && response.status >= 300)
@@ -185,6 +195,7 @@ export class SessionHttpStack implements HttpStack {
     } else if (chunk && (response.status === 409 || offset <= chunk.start)) this.#stalled++;
     if (this.#stalled >= stallLimit)
       throw broken(`the upload does not get past byte ${this.#highest}`, response);
+    this.#maybeTaken = Math.max(this.#maybeTaken, offset);
     await digest.catchUp(offset);
     await onAcknowledged(offset, response.headers);
     return answer(204, { ...response.headers, 'upload-length': `${source.sizeBytes}` });

@@ -7,6 +7,8 @@ import type { Journal } from './journal.ts';
 
 export type UploadJob = {
   path: string;
+  /** The name that the journal knows it by; else one is made of service, file and metadata. */
+  id?: string | undefined;
   /** What to call it in events and errors, where the path says nothing to people (stdin). */
   label?: string | undefined;
   /** What makes it the same file another day, where that is not its path (stdin): its content. */

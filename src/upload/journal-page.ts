@@ -3,14 +3,14 @@ import type { Journal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
 /**
- * One upload's page in the journal. Where the journal cannot be used it says so once, and the
- * upload goes on: only its resuming is lost.
+ * One upload's page in the journal. Where it cannot be written that is said once, and the upload goes
+ * on: each later state is tried again, and meanwhile what the page says of bytes sent is not believed.
  */
 export class JournalPage {
   readonly #journal: Journal;
   readonly #id: string;
   readonly #notice: (message: string) => void;
-  #works = true;
+  #isSaid = false;
   /** What is to be written next; a newer state takes the place of one that nobody began to write. */
   #next: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
@@ -55,9 +55,12 @@ export class JournalPage {
   }
 
   async #writeAll(): Promise<void> {
-    for (let state = this.#next; state && this.#works; state = this.#next) {
+    for (let state = this.#next; state; state = this.#next) {
       this.#next = undefined;
-      await this.#journal.write(state).catch((error) => this.#failed(error));
+      await this.#journal.write(state).catch(async (error) => {
+        this.#failed(error);
+        await this.#journal.markBehind(this.#id).catch(() => {}); // there is none, or none to be marked
+      });
     }
     this.#writing = undefined;
   }
@@ -68,8 +71,8 @@ export class JournalPage {
   }
 
   #failed(error: unknown): void {
-    if (!this.#works) return;
-    this.#works = false;
+    if (this.#isSaid) return;
+    this.#isSaid = true;
     this.#notice(
       `cannot write to ${this.#journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
     );

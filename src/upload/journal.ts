@@ -1,5 +1,14 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  type FileHandle,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
@@ -8,6 +17,8 @@ import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './jour
 
 /** A page is a few hundred bytes. */
 const largestPage = 1024 * 1024;
+/** Of a page that is behind what was sent; every other one is 0600. */
+const behindMode = 0o400;
 
 /**
  * The uploads under way, a page each, in a folder of their own (0700, files 0600). Of an upload ID
@@ -28,8 +39,12 @@ export class Journal {
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
     const path = this.#path(id);
     try {
-      const text = await textOf(path);
-      return text === undefined ? undefined : entryIn(text, id, path);
+      const page = await pageAt(path);
+      if (page === undefined) return undefined;
+      const entry = entryIn(page.text, id, path);
+      if (page.isBehind && !isCorrupt(entry) && entry.state === 'open')
+        entry.sentTo = entry.file.sizeBytes;
+      return entry;
     } catch (error) {
       return { id, path, reason: (error as Error).message };
     }
@@ -66,6 +81,14 @@ export class Journal {
     await folder.sync().finally(() => folder.close());
   }
 
+  /**
+   * Marks a page that could not be written again, so that what it says of bytes sent is not believed.
+   * The mark is its mode, which a full disk takes too.
+   */
+  async markBehind(id: string): Promise<void> {
+    await chmod(this.#path(id), behindMode);
+  }
+
   async remove(id: string): Promise<void> {
     await rm(this.#path(id), { force: true }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTDIR') throw error; // there is no journal, and so no page
@@ -96,7 +119,10 @@ export class Journal {
     const pidPath = this.#pidPath(id);
     const release = await this.#locks.take(id);
     if (!release) throw alreadyUploading(await readFile(pidPath, 'utf8').catch(() => ''));
-    await writeFile(pidPath, String(this.#pid), { mode: 0o600 });
+    await writeFile(pidPath, String(this.#pid), { mode: 0o600 }).catch(async (error) => {
+      await release();
+      throw error;
+    });
     return async () => {
       await rm(pidPath, { force: true });
       await release();
@@ -130,8 +156,8 @@ export class Journal {
   }
 }
 
-/** The text of a page; undefined where there is none. @throws Error where it is none, or cannot be read */
-async function textOf(path: string): Promise<string | undefined> {
+/** A page; undefined where there is none. @throws Error where it is none, or cannot be read */
+async function pageAt(path: string): Promise<{ text: string; isBehind: boolean } | undefined> {
   let handle: FileHandle;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe may have no writer
@@ -144,7 +170,7 @@ async function textOf(path: string): Promise<string | undefined> {
     const found = await handle.stat();
     if (!found.isFile() || found.size > largestPage)
       throw new Error('it is no page of the journal');
-    return await handle.readFile('utf8');
+    return { text: await handle.readFile('utf8'), isBehind: (found.mode & 0o777) === behindMode };
   } finally {
     await handle.close();
   }

@@ -7,6 +7,7 @@ import type { Asset } from '../wire/types.ts';
 import type { Journal } from './journal.ts';
 import { assetOf, isCorrupt } from './journal-entry.ts';
 import { isSessionGone } from './session-gone.ts';
+import type { UploadRun } from './upload-run.ts';
 
 /** Clocks of this machine and the service may differ. */
 const clockSkewMs = 5 * 60_000;
@@ -25,15 +26,30 @@ export type LostCreation = {
   assetUid?: string | undefined;
 };
 
+/**
+ * Looks for what a creation may have made whose answer was lost, and asks whether a new asset may be
+ * made all the same.
+ *
+ * @throws MediactlError `creation_unknown` (2) where nobody can be asked, `declined`
+ */
+export async function askAboutLost(run: UploadRun, lost: LostCreation): Promise<void> {
+  const { api, journal, confirmNewAsset } = run.tools;
+  const found = await findLost(api, journal, lost);
+  if (found.assets.length === 0 && found.isAll) return;
+  await confirmNewAsset(creationUnknown(run.label, found, run.id));
+  if (found.assets.length > 0)
+    run.notice(`left alone: ${found.assets.map(({ uid }) => uid).join(', ')}`);
+}
+
 /** Assets that a lost creation may have made. `isAll` is false where there were too many to look at. */
-export type Found = { assets: Asset[]; isAll: boolean };
+type Found = { assets: Asset[]; isAll: boolean };
 
 /**
  * What a creation whose answer was lost may have made: among the newest assets, those of that name,
  * still without their bytes, and not those of other uploads under way here. Full-text search would
  * miss names without letters. The caller says what was found and asks.
  */
-export async function findLost(
+async function findLost(
   api: Api,
   journal: Journal,
   { metadata, sizeBytes, begunAt, assetUid }: LostCreation,
@@ -53,12 +69,21 @@ export async function findLost(
   if (named) found.set(named.uid, named);
   const most = since === undefined ? fewAssets : manyAssets;
   let count = 0;
+  let newestFirst = true;
+  let newest: number | undefined;
+  let oldest: number | undefined;
   for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: most })) {
     count += page.length;
     for (const asset of page.filter(isMeant)) found.set(asset.uid, asset);
+    newestFirst &&= isFalling(page, oldest);
+    newest ??= timeIn(page[0]?.created_at);
+    oldest = timeIn(page.at(-1)?.created_at) ?? oldest;
     const isPast =
       since !== undefined && !page.some(({ created_at }) => isSince(created_at, since));
-    if (isPast && count >= fewAssets) return { assets: [...found.values()], isAll: true };
+    // A service that passes over the order lists what is new anywhere: nothing is past then.
+    const isOrdered = newestFirst && (newest ?? 0) > (oldest ?? 0);
+    if (isPast && isOrdered && count >= fewAssets)
+      return { assets: [...found.values()], isAll: true };
   }
   return { assets: [...found.values()], isAll: since === undefined || count < most };
 }
@@ -73,6 +98,15 @@ function namesOf({ filename, asset_name }: UploadMetadata): Set<string> {
 /** Services trim names, and may compose their accents. */
 const comparable = (name: string) => name.trim().normalize('NFC');
 
+/** Whether no asset was made after the one before it. */
+function isFalling(page: readonly Asset[], before: number | undefined): boolean {
+  const times = [before, ...page.map(({ created_at }) => timeIn(created_at))];
+  return times.every((time, at) => {
+    const [earlier] = times.slice(Math.max(0, at - 1), at);
+    return time === undefined || earlier === undefined || time <= earlier;
+  });
+}
+
 /** An asset that does not tell when it was made may have been made since. */
 const isSince = (createdAt: unknown, since: number | undefined) =>
   since === undefined || (timeIn(createdAt) ?? since) >= since;
@@ -84,7 +118,7 @@ const there = (api: Api, uid: string): Promise<Asset | undefined> =>
   });
 
 /** Said when an earlier attempt may have made an asset and nobody can be asked. */
-export const creationUnknown = (path: string, { assets, isAll }: Found, id: string) =>
+const creationUnknown = (path: string, { assets, isAll }: Found, id: string) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',
     exitCode: exitCodes.usage,

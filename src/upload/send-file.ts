@@ -1,7 +1,8 @@
+import type { Headers } from '../api/rate-limit.ts';
 import { openChecksum } from './checksum.ts';
 import type { Open, Whole } from './journal-entry.ts';
 import { PrefixDigest } from './prefix-digest.ts';
-import { changed, isUntouched } from './source.ts';
+import { changed, differenceBetween } from './source.ts';
 import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { lookAgain, type Verdict, verify } from './verification.ts';
@@ -29,6 +30,13 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   let position = entry.offset;
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
+  /** As the page on the disk says it: in memory it runs ahead of that. */
+  let sentToOnDisk = entry.sentTo;
+  const keep = async () => {
+    const { sentTo } = entry;
+    await page.write(entry);
+    sentToOnDisk = Math.max(sentToOnDisk, sentTo);
+  };
   if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
   const progress = () =>
     run.say({
@@ -47,9 +55,9 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     rateLimit: options.rateLimit,
     signal: tools.signal,
     onSending: async (end) => {
-      if (end <= entry.sentTo) return;
-      entry.sentTo = end;
-      await page.write(entry);
+      if (end <= sentToOnDisk) return;
+      entry.sentTo = Math.max(entry.sentTo, end);
+      await keep();
     },
     onSent: (count, at) => {
       run.bytesSent += count;
@@ -72,20 +80,21 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       if (prefix.offset === offset) entry.prefix = prefix;
       // The next chunk need not wait for the disk: a resume asks the service in any case, and
       // reads what the journal lacks from the file.
-      if (offset < sizeBytes) page.write(entry);
+      if (offset < sizeBytes) keep();
       else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
       progress();
     },
   });
   await digest.assertUnchanged();
   await digest.catchUp(sizeBytes);
-  return wholeEntry(run, entry, digest.current().blake3, verdict);
+  return wholeEntry(run, entry, digest.current().blake3, verdict, lastChunkStart);
 }
 
 /** @throws MediactlError `file_changed` where the file is not as it was when its bytes were sent */
 export function assertUntouched({ source }: UploadRun, { file, session }: Open): void {
-  if (isUntouched(file, source.identity)) return;
-  throw changed(source.path, `it was written to since asset ${session.assetUid} got bytes of it`);
+  const difference = differenceBetween(file, source.identity);
+  if (difference)
+    throw changed(source.path, `${difference} since asset ${session.assetUid} got bytes of it`);
 }
 
 function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
@@ -104,13 +113,21 @@ export async function wholeEntry(
   entry: Open,
   blake3: string,
   first: Verdict,
+  lastChunkStart = 0,
 ): Promise<Whole> {
   const { api, signal } = run.tools;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
-    const { sizeBytes } = run.source;
-    verdict = await lookAgain(api, entry.session, { sizeBytes, blake3 }, signal);
-    if (verdict.verified === null && first.note) run.notice(first.note);
+    const compare = (headers: Headers) => verify(run.source, blake3, lastChunkStart, headers);
+    verdict = await lookAgain(
+      api,
+      entry.session,
+      { sizeBytes: run.source.sizeBytes, blake3 },
+      compare,
+      signal,
+    );
+    const note = verdict.verified === null ? (first.note ?? verdict.note) : undefined;
+    if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
   const whole: Whole = {

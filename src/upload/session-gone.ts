@@ -1,5 +1,6 @@
-import type { AssetsApi } from '../api/assets.ts';
+import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { waitForAssets } from '../library/waiting.ts';
 import { isUnfinished, statusMeans } from '../wire/assumptions.ts';
 import type { Open } from './journal-entry.ts';
 
@@ -31,15 +32,20 @@ export class SessionGone extends Error {
  */
 export type Held = 'whole' | 'unfinished' | 'gone' | 'unknown';
 
+/** How long an asset is waited for that may hold the whole file, and is being processed. */
+const patienceMs = 60_000;
+
 /** @param isAllSent whether every byte had been on its way when the session was last used */
 export async function heldBy(
-  assets: AssetsApi,
+  { assets, transport: { clock } }: Api,
   { session, offset, sentTo, file }: Open,
   isAllSent: boolean,
+  signal: AbortSignal | undefined,
 ): Promise<Held> {
+  const { assetUid } = session;
   let status: unknown;
   try {
-    status = (await assets.get(session.assetUid)).status;
+    status = (await assets.get(assetUid)).status;
   } catch (error) {
     if (isSessionGone(error)) return 'gone';
     // The key may write and not read: nothing is known of the asset.
@@ -47,15 +53,14 @@ export async function heldBy(
     throw error;
   }
   if (isUnfinished(status)) return 'unfinished';
-  if (statusMeans(status) === 'ready' || isAllSent || offset === file.sizeBytes) return 'whole';
-  // It is being processed, or has been called so from its creation on.
-  const isInProgress = statusMeans(status) === 'in progress';
-  return isInProgress && sentTo >= file.sizeBytes ? 'unknown' : 'unfinished';
+  if (offset === file.sizeBytes) return 'whole';
+  const isReady = statusMeans(status) === 'ready';
+  if (!isAllSent && sentTo < file.sizeBytes) return isReady ? 'unknown' : 'unfinished';
+  if (isReady) return 'whole';
+  // Some services call an asset queued before its first byte: only what becomes ready has them all.
+  const settled = await waitForAssets(assets, [assetUid], { clock, timeoutMs: patienceMs, signal });
+  return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'whole';
 }
-
-/** The creation was answered, with a location that is not gone to. */
-export const isForeign = (error: unknown) =>
-  error instanceof MediactlError && error.explanation.code === 'foreign_origin';
 
 const gone = (
   { session }: Open,

@@ -11,12 +11,23 @@ export type FileIdentity = {
   ctimeNs: string;
 };
 
-/** Nobody wrote to it meanwhile. Device numbers may change at a reboot, and are left out. */
-export const isUntouched = (a: FileIdentity, b: FileIdentity) =>
-  a.ino === b.ino &&
-  a.sizeBytes === b.sizeBytes &&
-  a.mtimeNs === b.mtimeNs &&
-  a.ctimeNs === b.ctimeNs;
+/**
+ * What tells that a file may hold something else than it did; undefined where nothing does. Device
+ * numbers may change at a reboot, and are left out.
+ */
+export function differenceBetween(before: FileIdentity, now: FileIdentity): string | undefined {
+  if (before.sizeBytes !== now.sizeBytes)
+    return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
+  if (before.ino !== now.ino) return 'another file took its place';
+  if (before.mtimeNs !== now.mtimeNs) return 'it was written to, or its time set';
+  return before.ctimeNs === now.ctimeNs
+    ? undefined
+    : 'its mode, owner or name changed, or it was written to and its time put back';
+}
+
+/** Nobody wrote to it meanwhile, nor changed its mode, owner or name. */
+export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
+  differenceBetween(before, now) === undefined;
 
 /** Read size matters more than the HTTP library: 64 KiB reads ran at half the speed. */
 const readBytes = 2 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
@@ -58,6 +58,24 @@ export class Spool {
   /** Whether a file is ours, to be removed once it is uploaded or forgotten. */
   async owns(path: string): Promise<boolean> {
     return dirname(path) === (await realpath(this.#directory).catch(() => undefined));
+  }
+
+  /** The names of what is kept, and since when (milliseconds since the epoch). */
+  async list(): Promise<{ name: string; path: string; since: number }[]> {
+    const names = await readdir(this.#directory).catch(() => []); // nothing was ever kept
+    const kept = names.filter((name) => !name.includes('.'));
+    return Promise.all(
+      kept.map(async (name) => {
+        const path = join(this.#directory, name);
+        const found = await stat(path).catch(() => undefined); // it went meanwhile
+        return { name, path, since: found?.mtimeMs ?? Number.POSITIVE_INFINITY };
+      }),
+    );
+  }
+
+  /** Removes what is kept under a name. */
+  async forget(name: string): Promise<void> {
+    await rm(join(this.#directory, name), { force: true });
   }
 
   /** Removes a file of ours; any other stays. */

@@ -54,8 +54,15 @@ async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
   }
 }
 
-function concluded(run: UploadRun, { session, blake3, verified, serviceBlake3 }: Whole): Uploaded {
-  if (verified === false) throw mismatch(run.label, session.assetUid, blake3, serviceBlake3);
+/** stdin cannot come twice: what was kept of it is sent. */
+const sendAgain = ({ id, label, job }: UploadRun) =>
+  job.identity === undefined
+    ? `mediactl upload --no-resume '${label}'`
+    : `mediactl uploads resume ${id} --again`;
+
+function concluded(run: UploadRun, entry: Whole): Uploaded {
+  const { session, blake3, verified } = entry;
+  if (verified === false) throw mismatch(run.label, sendAgain(run), entry);
   run.say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
   if (verified === null && run.options.requireChecksum) throw unverified(session.assetUid);
   return {

@@ -27,10 +27,8 @@ export class UploadRun {
     this.options = options;
     this.tools = tools;
     this.metadata = metadataOf(job);
-    this.id = idOf(
-      { ...job, identity: job.identity ?? source.realPath },
-      tools.api.transport.baseUrl,
-    );
+    const identity = job.identity ?? source.realPath;
+    this.id = job.id ?? idOf({ ...job, identity }, tools.api.transport.baseUrl);
     this.page = new JournalPage(tools.journal, this.id, (message) => this.notice(message));
   }
 

@@ -4,6 +4,7 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import { textIn } from '../wire/reading.ts';
 import { offsetIn } from '../wire/tus.ts';
 import { type Checksum, digestIn, openChecksum } from './checksum.ts';
+import type { Whole } from './journal-entry.ts';
 import type { FileSource } from './source.ts';
 
 /** What the service's checksum says of the file; `note` is why it says nothing. */
@@ -41,26 +42,30 @@ export async function verify(
 
 /**
  * A second look, where the last answer was lost or told no checksum: the session and the asset's
- * record may tell it too, though the specification promises neither.
+ * record may tell it too, though the specification promises neither. A header that differs is told; a
+ * field of a record may be of anything.
  *
+ * @param compare the session's headers with the file
  * @throws MediactlError `bytes_lost` (10) where the session holds less by now
  */
 export async function lookAgain(
   { uploadSessions, assets }: Api,
   { url, assetUid }: { url: string; assetUid: string },
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
+  compare: (headers: Headers) => Promise<Verdict>,
   signal: AbortSignal | undefined,
 ): Promise<Verdict> {
   const session = await unlessRefused(uploadSessions.look(url, signal));
   const offset = offsetIn(session?.['upload-offset']);
   if (offset !== undefined && offset < sizeBytes) throw bytesLost(assetUid, offset, sizeBytes);
-  const told = [session?.['x-checksum-blake3']];
-  if (!told.some((each) => digestIn(each) === blake3)) {
-    const record = await unlessRefused(assets.get(assetUid));
-    for (const [field, value] of Object.entries(record ?? {}))
-      if (/blake3|checksum|digest|hash/i.test(field)) told.push(textIn(value));
-  }
-  return { verified: told.some((each) => digestIn(each) === blake3) ? true : null };
+  const verdict = await compare(session ?? {});
+  if (verdict.verified !== null) return verdict;
+  const record = await unlessRefused(assets.get(assetUid));
+  const isTold = Object.entries(record ?? {}).some(
+    ([field, value]) =>
+      /blake3|checksum|digest|hash/i.test(field) && digestIn(textIn(value)) === blake3,
+  );
+  return isTold ? { verified: true } : verdict;
 }
 
 /** It was only a look: what cannot be had leaves the file unverified. */
@@ -80,17 +85,17 @@ const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
     details: { asset_uid: assetUid },
   });
 
+/** @param again the command that sends the file once more */
 export const mismatch = (
   path: string,
-  assetUid: string,
-  blake3: string,
-  serviceBlake3: string | undefined,
+  again: string,
+  { session: { assetUid }, blake3, serviceBlake3 }: Whole,
 ) =>
   new MediactlError(`asset ${assetUid} is not what ${path} holds`, {
     code: 'checksum_mismatch',
     exitCode: exitCodes.integrity,
     reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
-    hint: `do not use that asset; mediactl upload --no-resume '${path}' sends the file again`,
+    hint: `do not use that asset; ${again} sends the file again`,
     details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
   });
 

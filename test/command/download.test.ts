@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +12,7 @@ import { fastClock } from '../support/clock.ts';
 import { someBytes } from '../support/files.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { mediactl } from '../support/spawn.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -68,26 +71,104 @@ describe('from the sandbox', () => {
   });
 
   it('two to one place at once: one is done, the other one leaves', async () => {
-    const uids = [];
-    for (const name of ['clip.mp4', 'tone.mp3'])
-      uids.push((await cli.json(['upload', fixture(name), '--wait']))[0].asset_uid as string);
     const path = join(cli.home, 'same');
-    const ran = await Promise.all(
-      uids.map((uid) => cli.run(['assets', 'download', uid, '-o', path, '--yes'])),
-    );
-    expect(ran.map(({ code }) => code).sort()).toEqual([0, 6]);
-    expect(ran.find(({ code }) => code === 6)?.stderr).toContain('is being downloaded already');
-    const whole = [fixture('clip.mp4'), fixture('tone.mp3')].map((name) => readFileSync(name));
-    expect(whole.some((bytes) => bytes.equals(readFileSync(path)))).toBe(true);
+    const waiting: ServerResponse[] = [];
+    const service = await serving((response) => waiting.push(response));
+    const download = () =>
+      cli.run(['assets', 'download', uid, '-o', path], {
+        environment: { MEDIACTL_BASE_URL: service },
+      });
+    const slow = download();
+    while (waiting.length === 0) await sleep(10);
+    const other = await download();
+    expect([other.code, other.stderr]).toEqual([
+      6,
+      expect.stringContaining('is being downloaded already'),
+    ]);
+    send(waiting[0] as ServerResponse, whole);
+    expect((await slow).code).toBe(0);
+    expect(readFileSync(path).equals(first)).toBe(true);
   });
 
-  it('what a killed download left is gone with the next one to the same place', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
+  it('what a killed download left is gone with the next one to the same place, nobody else’s is', async () => {
     const path = join(cli.home, 'picture.jpg');
-    for (const left of [`${path}.0a1b2c3d.part`, `${path}.orig`]) writeFileSync(left, 'left');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
-    expect(existsSync(`${path}.0a1b2c3d.part`)).toBe(false);
-    expect(existsSync(`${path}.orig`)).toBe(true);
+    const parts = () => readdirSync(cli.home).filter((name) => name.endsWith('.part'));
+    let isSlow = true;
+    const service = await serving((response) => {
+      response.writeHead(200, { ...head, 'content-length': size });
+      response.write(first.subarray(0, 1000));
+      if (!isSlow) response.end(first.subarray(1000));
+    });
+    const { child } = mediactl(['assets', 'download', uid, '-o', path], {
+      ...account(),
+      ...{ MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${cli.home}/state` },
+    });
+    while (parts().length === 0) await sleep(20);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const others = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
+    for (const left of [join(cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
+    isSlow = false;
+    const environment = { MEDIACTL_BASE_URL: service };
+    const { code } = await cli.run(['assets', 'download', uid, '-o', path], { environment });
+    expect([code, parts(), existsSync(`${path}.orig`)]).toEqual([0, [others], true]);
+  });
+
+  it('a file that comes while it downloads is not replaced', async () => {
+    const path = join(cli.home, 'film.mp4');
+    const service = await serving((response) => {
+      writeFileSync(path, 'mine');
+      send(response, whole);
+    });
+    const environment = { MEDIACTL_BASE_URL: service };
+    const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path], {
+      environment,
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is there by now')]);
+    expect(readFileSync(path, 'utf8')).toBe('mine');
+    expect(readdirSync(cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('two that share a place and no state folder leave each other’s bytes alone', async () => {
+    const path = join(cli.home, 'film.mp4');
+    const waiting: ServerResponse[] = [];
+    const service = await serving((response) => {
+      if (waiting.push(response) > 1) return send(response, whole);
+      response.writeHead(200, { ...head, 'content-length': size });
+      response.write(first.subarray(0, 1000));
+    });
+    const download = (state: string) =>
+      cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
+        environment: { MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${cli.home}/${state}` },
+      });
+    const slow = download('one');
+    while (readdirSync(cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
+    expect((await download('two')).code).toBe(0);
+    waiting[0]?.end(first.subarray(1000));
+    expect((await slow).code).toBe(0);
+    expect(readFileSync(path).equals(first)).toBe(true);
+  });
+
+  it('a reader that pauses is no service that is silent', async () => {
+    const block = Buffer.alloc(8 * 1024 * 1024);
+    const service = await serving((response) => {
+      response.writeHead(200, { ...head, 'content-length': block.length });
+      response.end(block);
+    }, block.length);
+    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
+    const download = `node '${program}' assets download ${uid} -o - --request-timeout 100ms`;
+    const { stdout } = await promisify(execFile)(
+      'bash',
+      ['--norc', '-c', `set -o pipefail; ${download} | (sleep 2.5; wc -c)`],
+      {
+        env: {
+          ...account(),
+          ...{ PATH: process.env.PATH, MEDIACTL_BASE_URL: service },
+          ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
+        },
+      },
+    );
+    expect(Number(stdout)).toBe(block.length);
   });
 
   it('a reader that leaves ends it quietly', async () => {
@@ -137,6 +218,21 @@ const size = 300_000;
 const first = someBytes(size, 'the first version');
 const second = someBytes(size, 'another version');
 
+/** A service of one video, whose media are answered by the test. */
+async function serving(
+  media: (response: ServerResponse) => void,
+  sizeBytes = size,
+): Promise<string> {
+  const service: string = await listen((request, response) => {
+    if (request.url?.startsWith('/media')) return media(response);
+    answer(response, 200, {
+      ...{ uid, name: 'film', playback_token: 'a.token', type: 'video', size: sizeBytes },
+      ...{ content_type: 'video/mp4', source_url: { url: `${service}/media` } },
+    });
+  });
+  return service;
+}
+
 /** How one answer of a delivery network looks. */
 type Reply = {
   status?: number;
@@ -174,8 +270,10 @@ const part = (
 type Script = Reply | ((from: number) => Reply);
 const rest = (from: number) => part(from, size);
 
+type Case = [what: string, replies: Script[], size: number | null, exit: number];
+
 /** What comes after the line broke at byte 100,000 of the first version. */
-const table: [what: string, replies: Script[], size: number | null, exit: number][] = [
+const table: Case[] = [
   ['a whole answer', [whole], size, 0],
   ['without a length in the record', [whole], null, 0],
   ['the rest, under an equal ETag', [cut, rest], size, 0],
@@ -251,7 +349,37 @@ const table: [what: string, replies: Script[], size: number | null, exit: number
     7,
     0,
   ],
+  [
+    'parts of a file whose length nobody tells, after a body in chunks that broke',
+    [
+      { ...cut, headers: { ...head, 'transfer-encoding': 'chunked' } },
+      (from) => part(from, 150_000, first, { 'content-range': `bytes ${from}-149999/*` }),
+      (from) => part(from, size, first, { 'content-range': `bytes ${from}-${size - 1}/*` }),
+      { status: 416 },
+    ],
+    null,
+    0,
+  ],
 
+  ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
+    (type): Case => [
+      `a refusal that is called a success: ${type}`,
+      [{ headers: { 'content-type': type }, body: Buffer.from('{"error":"quota"}') }],
+      size,
+      13,
+    ],
+  ),
+  [
+    'anything, shorter than the record: binary/octet-stream',
+    [
+      {
+        headers: { 'content-type': 'binary/octet-stream', 'content-length': 1000 },
+        body: first.subarray(0, 1000),
+      },
+    ],
+    size,
+    13,
+  ],
   [
     'a part of another version: another ETag',
     [cut, (from) => part(from, size, second, { etag: '"two"' })],

@@ -265,6 +265,36 @@ describe('assets update', () => {
   });
 });
 
+it('tags that several ids lose are said', async () => {
+  const uids: string[] = [];
+  for (const uid of await make(2, 'tagged')) {
+    await cli.run(['assets', 'update', uid, '--set-tags', 'sea']);
+    uids.push(uid);
+  }
+  const { stderr } = await cli.run(['assets', 'update', ...uids, '--set-tags', 'night']);
+  for (const uid of uids) expect(stderr).toContain(`${uid}  tags: sea → night`);
+});
+
+it.each([
+  ['big=12345678901234567890', 0, ''],
+  ['big=5', 6, 'big is 12345678901234567890, not 5'],
+  ['order=[1,2]', 6, 'order is [2,1], not [1,2]'],
+])('--set-json %s is sent and compared as it was typed', async (field, code, reason) => {
+  const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
+  let sent = '';
+  const service = await listen(async (request, response) => {
+    for await (const part of request) sent += part;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(`{"uid":"${uid}","big":12345678901234567890,"order":[2,1]}`);
+  });
+  const ran = await cli.run(['assets', 'update', uid, '--set-json', field], {
+    environment: { MEDIACTL_BASE_URL: service },
+  });
+  expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(reason)]);
+  const [name, value] = field.split('=');
+  expect(sent).toBe(`{"${name}":${value}}`);
+});
+
 it('assets thumb: exit 3 where there is none', async () => {
   const [uid] = await make(1, 'bare');
   expect((await cli.run(['assets', 'thumb', uid as string])).code).toBe(3);

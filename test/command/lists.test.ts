@@ -107,3 +107,19 @@ it('ids in another case are the same ids: many uploads are waited for', async ()
   const done = await cli.json(['upload', ...files, '--wait']);
   expect(done.map(({ status }: { status: string }) => status)).toEqual(['ready', 'ready']);
 });
+
+it.each([9, 10, 20, 25, 100])(
+  '%i workspaces of an endpoint that does not page are listed',
+  async (count) => {
+    const list = Array.from({ length: count }, (_, at) => ({
+      ...{ uid: `7b1f4d0e-58a4-4c8e-9a0b-${String(at).padStart(12, '0')}`, name: `w${at}` },
+    }));
+    const forms = [list, ...(count < 100 ? [{ items: list, count }] : [])];
+    for (const body of forms) {
+      const { cli } = await against(({ path }) =>
+        path === '/api/external/v1/workspaces/' ? { body } : undefined,
+      );
+      expect(await cli.json(['workspaces', 'ls'])).toHaveLength(count);
+    }
+  },
+);

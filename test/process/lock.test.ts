@@ -30,18 +30,21 @@ const program = `
   work();
 `;
 
-let turns: string;
-beforeAll(async () => {
-  turns = join(temporaryFolder(), 'turns.cjs');
-  await build({
-    stdin: { contents: program, resolveDir: root, loader: 'ts' },
+const bundled = (contents: string, outfile: string) =>
+  build({
+    stdin: { contents, resolveDir: root, loader: 'ts' },
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    outfile: turns,
+    outfile,
     external: ['libsql'],
     supported: { 'dynamic-import': false },
   });
+
+let turns: string;
+beforeAll(async () => {
+  turns = join(temporaryFolder(), 'turns.cjs');
+  await bundled(program, turns);
 });
 
 const environment = { NODE_PATH: join(root, 'node_modules') };
@@ -120,3 +123,36 @@ it(`24 real logins at once, ${rounds} times: each that says so is kept`, async (
   expect(Object.keys(profiles).sort()).toEqual([...names].sort());
   for (const name of names) expect(profiles[name].key).toBe(`key-of-${name}`);
 }, 300_000);
+
+/** Sweeps, or takes a lock that a killed process left; tells how often it was said to be taken. */
+const sweeping = `
+  import { writeFileSync } from 'node:fs';
+  import { NamedLocks } from './src/lock.ts';
+  const [folder, what] = process.argv.slice(2);
+  const locks = new NamedLocks(folder);
+  const work = async () => {
+    let busy = 0;
+    for (let turn = 0; turn < 150; turn++) {
+      if (what === 'sweep') await locks.sweep();
+      else {
+        writeFileSync(folder + '/mine.lock', '');
+        const release = await locks.take('mine');
+        if (release) await release();
+        else busy++;
+      }
+    }
+    process.stdout.write(String(busy));
+  };
+  work();
+`;
+
+it('a lock that others sweep meanwhile is free for whoever takes it', async () => {
+  const folder = temporaryFolder();
+  const script = join(temporaryFolder(), 'sweeping.cjs');
+  await bundled(sweeping, script);
+  const all = ['sweep', 'sweep', 'take'].map(
+    (what) => start(process.execPath, [script, folder, what], environment).finished,
+  );
+  for (const { stdout, stderr } of await Promise.all(all))
+    expect([stdout, stderr]).toEqual(['0', '']);
+}, 60_000);

@@ -32,7 +32,7 @@ export const api: Define = (command, run) => {
     .option('-i, --include', 'print the status and the headers of the answer too')
     .action(
       run(async (context, path, options) => {
-        const fields = bodyFields(options.rawField, options.field);
+        const fields = await bodyFields(options.rawField, options.field);
         if (fields && options.input !== undefined)
           throw usageError('--input and fields exclude each other');
         const method =
@@ -91,11 +91,11 @@ function withSlash(error: unknown, path: string): unknown {
     : error;
 }
 
-function bodyFields(raw: readonly string[], typed: readonly string[]) {
+async function bodyFields(raw: readonly string[], typed: readonly string[]) {
   if (raw.length + typed.length === 0) return undefined;
   const pairs = [
     ...raw.map((each) => pair('-f', each)),
-    ...typed.map((each) => jsonPair('-F', '-f', each)),
+    ...(await Promise.all(typed.map((each) => jsonPair('-F', '-f', each)))),
   ];
   return Object.fromEntries(pairs) as Record<string, unknown>;
 }

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Expected } from '../../api/download.ts';
+import { type Expected, isTextType } from '../../api/download.ts';
 import { assetUid, idHelp } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
 import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
@@ -16,6 +16,7 @@ function expectedOf({ size, content_type }: Asset, { kind }: Playable, type: unk
     sizeBytes: numberIn(size),
     contentType: textIn(content_type),
     mayBeRendition: kind !== 'file' || type === 'audio',
+    mayBeText: kind === 'document' && isTextType(textIn(content_type) ?? 'text/'),
     mayBeHtml: kind === 'document' && /html/i.test(textIn(content_type) ?? 'html'),
   };
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Downloaded, Expected, Sink } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
@@ -27,7 +28,7 @@ export async function save(context: Context, media: Media, path: string): Promis
   const saved =
     there !== undefined && !there.isFile()
       ? await straightTo(context, media, path)
-      : await besideThenThere(context, media, path);
+      : await besideThenThere(context, media, path, there !== undefined);
   const shown = { asset_uid: media.assetUid, path, size_bytes: saved.bytes };
   const type = saved.contentType ?? null;
   return record<Saved>({ ...shown, content_type: type }, media.assetUid, savedRows);
@@ -44,10 +45,16 @@ async function straightTo(context: Context, media: Media, path: string): Promise
   }
 }
 
-async function besideThenThere(context: Context, media: Media, path: string): Promise<Downloaded> {
+/** @param mayReplace whether a file that is there is to be replaced: one that comes meanwhile is not */
+async function besideThenThere(
+  context: Context,
+  media: Media,
+  path: string,
+  mayReplace: boolean,
+): Promise<Downloaded> {
   const place = await placeOf(path);
   const release = await take(context, place);
-  const part = `${place}.${randomBytes(4).toString('hex')}.part`;
+  const part = `${place}.${ownMark(context)}${randomBytes(4).toString('hex')}.part`;
   try {
     // Appending, so that after a truncation the next write begins at the beginning.
     const handle = await open(part, 'ax', 0o600).catch((error) => {
@@ -65,7 +72,8 @@ async function besideThenThere(context: Context, media: Media, path: string): Pr
     } finally {
       await handle.close();
     }
-    await rename(part, place);
+    if (mayReplace || context.settings.yes) await rename(part, place);
+    else await renameWithoutReplacing(part, place);
     const folder = await open(dirname(place), 'r');
     await folder.sync().finally(() => folder.close());
     return saved;
@@ -74,6 +82,16 @@ async function besideThenThere(context: Context, media: Media, path: string): Pr
     throw error;
   } finally {
     await release();
+  }
+}
+
+async function renameWithoutReplacing(part: string, place: string): Promise<void> {
+  try {
+    await link(part, place);
+    await rm(part);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw cameMeanwhile(place);
+    await rename(part, place); // a file system without links
   }
 }
 
@@ -91,9 +109,9 @@ async function placeOf(path: string): Promise<string> {
  *
  * @throws MediactlError `already_downloading`
  */
-async function take({ stateDir }: Context, place: string): Promise<() => Promise<void>> {
+async function take(context: Context, place: string): Promise<() => Promise<void>> {
   const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
-  const locks = new NamedLocks(join(stateDir, 'downloads'));
+  const locks = new NamedLocks(join(context.stateDir, 'downloads'));
   let release: (() => Promise<void>) | undefined;
   try {
     await locks.sweep();
@@ -103,12 +121,14 @@ async function take({ stateDir }: Context, place: string): Promise<() => Promise
   }
   if (!release) throw alreadyDownloading(place);
   for (const each of await readdir(dirname(place)))
-    if (isPartOf(each, basename(place))) await rm(join(dirname(place), each), { force: true });
+    if (each.startsWith(`${basename(place)}.${ownMark(context)}`) && each.endsWith('.part'))
+      await rm(join(dirname(place), each), { force: true });
   return release;
 }
 
-const isPartOf = (name: string, file: string) =>
-  name.startsWith(`${file}.`) && /^[0-9a-f]{8}\.part$/.test(name.slice(file.length + 1));
+/** Others, who keep their locks elsewhere, may be writing to this place as well. */
+const ownMark = ({ stateDir }: Context) =>
+  createHash('sha256').update(`${hostname()} ${stateDir}`).digest('hex').slice(0, 8);
 
 const writerTo = (handle: FileHandle, path: string) => (chunk: Uint8Array) =>
   handle.appendFile(chunk).catch((error: Error) => {
@@ -123,6 +143,13 @@ const alreadyDownloading = (path: string) =>
     hint: 'let it finish, or name another place with -o',
     retryable: true,
   });
+
+const cameMeanwhile = (path: string) =>
+  usageError(
+    `${path} is there by now`,
+    'another place with -o, or --yes to replace it',
+    'it was not when the download began',
+  );
 
 const cannotOpen = (path: string, error: Error) =>
   usageError(`cannot write ${path}`, 'give another place with -o', error.message);

@@ -1,4 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
+import { parseExact } from '../../api/json.ts';
 import type { Fields } from '../../api/writes.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
@@ -7,7 +8,7 @@ import { readInputText } from '../../terminal/input.ts';
 import { printable } from '../../terminal/printable.ts';
 import { record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
-import { isFields, jsonIn } from '../../wire/reading.ts';
+import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { planned } from '../dry-run.ts';
 import { assetRows } from './columns.ts';
@@ -67,19 +68,19 @@ export function update(command: Command, run: Run, collection: Collection): void
             targets.map((target) => assets.updating(target.uid, bodyFor(target))),
           );
         const lost = change.tags ? tagsLost(change.tags, targets) : [];
-        const [only] = targets;
-        if (only && targets.length === 1 && !found.byFilter) {
-          for (const line of lost) context.terminal.say(line);
-          const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
-          warnOf(context, unseen);
-          return record(asset, asset.uid, assetRows);
-        }
         if (found.byFilter)
           await agree(context, collection, targets, {
             deed: (what) => `update ${what}`,
             most,
             notes: lost,
           });
+        else for (const line of lost) context.terminal.say(line);
+        const [only] = targets;
+        if (only && targets.length === 1 && !found.byFilter) {
+          const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
+          warnOf(context, unseen);
+          return record(asset, asset.uid, assetRows);
+        }
         const unseen = new Set<string>();
         const outcomes = await eachOf(context, targets, async (target) => {
           const updated = await assets.update(target.uid, bodyFor(target));
@@ -120,11 +121,12 @@ type Changes = { fields: Fields; tags: TagChange | undefined };
 async function changesOf(context: Context, options: FieldOptions): Promise<Changes> {
   const { name, description } = options;
   const tags = changeOf(options);
+  const typed = options.setJson.map((each) => jsonPair('--set-json', '--set', each));
   const fields: Fields = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...Object.fromEntries(options.set.map((each) => pair('--set', each))),
-    ...Object.fromEntries(options.setJson.map((each) => jsonPair('--set-json', '--set', each))),
+    ...Object.fromEntries(await Promise.all(typed)),
   };
   const isNamed = tags !== undefined || Object.keys(fields).length > 0;
   if (isNamed === (options.body !== undefined))
@@ -137,7 +139,7 @@ async function changesOf(context: Context, options: FieldOptions): Promise<Chang
 }
 
 async function bodyIn(context: Context, path: string): Promise<Fields> {
-  const body = jsonIn(await readInputText(context.terminal, path));
+  const body = await parseExact(await readInputText(context.terminal, path)).catch(() => undefined);
   if (isFields(body)) return body;
   throw usageError(`--body: ${path === '-' ? 'stdin' : path} is no JSON object`);
 }

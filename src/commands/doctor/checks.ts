@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { makeStateFolder } from '../../folders.ts';
@@ -13,6 +13,14 @@ import { textIn } from '../../wire/reading.ts';
 type Check = (context: Context) => Promise<string>;
 
 const widestSkewMs = 5 * 60_000;
+
+/** A page of the journal fits in there. */
+async function assertWritable({ stateDir, host }: Context): Promise<void> {
+  const path = join(stateDir, `doctor-${host.processes.pid}`);
+  await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() =>
+    rm(path, { force: true }),
+  );
+}
 
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
@@ -37,9 +45,10 @@ export const checks: Record<string, Check> = {
     return `${profiles.path}, ${counted(Object.keys(all).length, 'profile')}`;
   },
 
-  'state folder': async ({ stateDir }) => {
+  'state folder': async (context) => {
+    const { stateDir } = context;
     await makeStateFolder(stateDir);
-    await access(stateDir, constants.W_OK).catch(({ message }: Error) => {
+    await assertWritable(context).catch(({ message }: Error) => {
       throw failure(
         'the state folder cannot be written',
         'state_folder',

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { FolderTree, Placed } from '../../api/folder-tree.ts';
 import type { FolderChange } from '../../api/folders.ts';
 import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
 import { below, folderHelp, isRoot, placedAt, readTree } from '../../library/folders.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -111,12 +111,18 @@ export function remove(command: Command, run: Run): void {
         const { uid } = placed.folder;
         if (context.settings.dryRun) return planned(context, [folders.deleting(workspace, uid)]);
         const inside = below(placed).length;
-        const holding = inside === 0 ? '' : ` and the ${inside} below it`;
+        const holding = inside === 0 ? '' : `, which holds ${inside} more`;
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
           yes: context.settings.yes,
           instead: `mediactl folders rm ${folder} --yes`,
         });
-        await folders.delete(workspace, uid);
+        await folders.delete(workspace, uid).catch((error) => {
+          throw inside > 0 &&
+            error instanceof MediactlError &&
+            error.exitCode === exitCodes.rejected
+            ? error.with({ hint: `empty it first: mediactl folders ls -r ${folder}` })
+            : error;
+        });
         context.terminal.say(`deleted ${placed.path}`);
         return record(folderRecord(placed), uid, folderRows);
       }),

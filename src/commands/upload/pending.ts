@@ -9,6 +9,7 @@ import {
   isCorrupt,
   type JournalEntry,
 } from '../../upload/journal-entry.ts';
+import { Spool } from '../../upload/spool.ts';
 import { isSameUid } from '../../wire/uid.ts';
 
 /** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */
@@ -77,6 +78,20 @@ function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
   return words[entry.state];
 }
 
+/** A spool that was made within this time, in milliseconds, may get its page yet. */
+const freshMs = 60_000;
+
+/** The uploads begun on this machine; what came on stdin without a page of the journal is one too. */
+export async function keptUploads(context: Context): Promise<(JournalEntry | CorruptEntry)[]> {
+  const entries = await (await context.journal()).list();
+  const spooled = await new Spool(context.stateDir).list();
+  const orphans = spooled
+    .filter(({ name }) => !entries.some(({ id }) => id === name))
+    .filter(({ since }) => context.clock.now() - since > freshMs)
+    .map(({ name, path }) => ({ id: name, path, reason: 'it has no page in the journal' }));
+  return [...entries, ...orphans];
+}
+
 /** Those that somebody may still want to finish, the one begun last at the end. */
 export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
   entries
@@ -108,7 +123,7 @@ export async function findUpload(
   context: Context,
   id: string,
 ): Promise<JournalEntry | CorruptEntry> {
-  const found = (await (await context.journal()).list()).find(
+  const found = (await keptUploads(context)).find(
     (entry) =>
       entry.id === id ||
       (!isCorrupt(entry) &&

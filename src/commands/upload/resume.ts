@@ -6,7 +6,7 @@ import { nothing } from '../../terminal/result.ts';
 import type { BatchJob } from '../../upload/batch.ts';
 import { isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
 import { example, type Run } from '../command.ts';
-import { findUpload, unfinished } from './pending.ts';
+import { findUpload, keptUploads, unfinished } from './pending.ts';
 import { progressFor, transferOptions } from './upload.ts';
 import { uploadAll } from './upload-all.ts';
 
@@ -21,6 +21,7 @@ export function resume(command: Command, run: Run): void {
     .description('Finishes uploads that were begun on this machine with the account in use.')
     .argument('[session]', 'id of the upload, or uid of its session or asset')
     .option('--all', 'every upload of this account')
+    .option('--again', 'send it from its beginning, and make a new asset')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'how long to wait at most', '30m')
     .addOption(
@@ -29,14 +30,14 @@ export function resume(command: Command, run: Run): void {
         .default('auto' as const),
     )
     .action(
-      run(async (context, id, { all, wait, timeout, progress }) => {
+      run(async (context, id, { all, again, wait, timeout, progress }) => {
         if (!id === !all)
           throw usageError('which upload?', 'give its id from mediactl uploads ls, or --all');
         const timeoutMs = parseDuration('--timeout', timeout);
         const { baseUrl, profile } = await context.account();
         const entries = id
           ? [await findUpload(context, id)]
-          : unfinished(await (await context.journal()).list());
+          : unfinished(await keptUploads(context));
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
         // A key may be rotated; the service knows whether this one may go on with it.
         const mine = readable.filter(
@@ -58,7 +59,7 @@ export function resume(command: Command, run: Run): void {
           return nothing;
         const options = transferOptions(context, {
           chunkSize: '50MiB',
-          resume: true,
+          resume: !again,
           onExpired: 'restart',
         });
         return uploadAll(context, mine.map(jobOf), options, {
@@ -69,7 +70,8 @@ export function resume(command: Command, run: Run): void {
     );
 }
 
-const jobOf = ({ realPath, path, identity, metadata }: JournalEntry): BatchJob => ({
+const jobOf = ({ id, realPath, path, identity, metadata }: JournalEntry): BatchJob => ({
+  id,
   path: realPath,
   ...(identity !== undefined && { identity, label: path }),
   filename: metadata.filename,

@@ -1,6 +1,6 @@
 import type { TransportNotice } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
-import { type MediactlError, someFailed, usageError } from '../../errors.ts';
+import { MediactlError, someFailed, usageError } from '../../errors.ts';
 import { keepLastUpload } from '../../library/assets.ts';
 import { openProgress, type ProgressMode } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -46,8 +46,8 @@ export async function uploadAll(
     onEvent(event);
   });
   try {
-    const { outcomes, settle } = await uploadBatch(jobs, options, timeoutMs, tools);
-    return { ...shown(context, [...failures, ...outcomes]), written: settle };
+    const { outcomes, settle } = await uploadBatch(jobs, options, timeoutMs, tools, failures);
+    return { ...shown(context, outcomes), written: settle };
   } finally {
     context.onNotice = undefined;
     progress.close();
@@ -72,8 +72,12 @@ async function toolsFor(context: Context, onEvent: OnUploadEvent): Promise<Batch
     confirmNewAsset: async (refusal) => {
       if (settings.yes) return;
       if (!terminal.isInteractive) throw refusal;
+      const { reason, details } = refusal.explanation;
+      if (reason) terminal.say(reason);
       const question = `${refusal.message}. Make a new one?`;
-      await confirm(terminal, question, { yes: false, instead: '' });
+      await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
+        throw error instanceof MediactlError ? error.with({ reason, details }) : error;
+      });
     },
   };
 }

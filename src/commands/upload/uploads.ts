@@ -1,13 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
-import { MediactlError, usageError } from '../../errors.ts';
+import { asMediactlError, MediactlError, someFailed, usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy, nothing } from '../../terminal/result.ts';
 import type { Journal } from '../../upload/journal.ts';
-import { isCorrupt } from '../../upload/journal-entry.ts';
+import type { CorruptEntry, JournalEntry } from '../../upload/journal-entry.ts';
 import { Spool } from '../../upload/spool.ts';
 import { type Define, example, type Run } from '../command.ts';
 import {
   findUpload,
+  keptUploads,
   type PendingUpload,
   pendingColumns,
   pendingUpload,
@@ -31,7 +32,7 @@ function list(command: Command, run: Run): void {
       run(async (context) =>
         listBy(
           ({ id }) => id,
-          unfinished(await (await context.journal()).list()).map((entry) =>
+          unfinished(await keptUploads(context)).map((entry) =>
             pendingUpload(entry, context.clock.now()),
           ),
           pendingColumns,
@@ -41,9 +42,14 @@ function list(command: Command, run: Run): void {
     );
 }
 
-/** What forgetting takes away: a way to go on, or the only copy of what came on stdin. */
-const isLoss = ({ state }: PendingUpload) =>
-  ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state);
+/**
+ * Whether forgetting takes something away: a way to go on, or the only copy of what came on stdin.
+ *
+ * @param isSpooled what came on stdin is kept for it
+ */
+const isLoss = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
+  ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
+  (isSpooled && !('verified' in entry && entry.verified === true));
 
 function forget(command: Command, run: Run): void {
   example(
@@ -69,13 +75,17 @@ function forget(command: Command, run: Run): void {
           );
         const { clock, settings, terminal } = context;
         const journal = await context.journal();
-        const entries = id ? [await findUpload(context, id)] : await journal.list();
+        const entries = id ? [await findUpload(context, id)] : await keptUploads(context);
         const leaving = entries
           .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))
           .filter(({ shown }) => id !== undefined || all || shown.state === 'expired');
         const names = leaving.map(({ shown }) => shown.path).join(', ');
         if (context.onlyPretends(`forget ${names || 'nothing'}`)) return nothing;
-        const lost = leaving.filter(({ shown }) => isLoss(shown));
+        const spool = new Spool(context.stateDir);
+        const spooled = new Set((await spool.list()).map(({ name }) => name));
+        const lost = leaving.filter(({ entry, shown }) =>
+          isLoss(entry, shown, spooled.has(entry.id)),
+        );
         if (lost.length > 0)
           await confirm(
             terminal,
@@ -84,15 +94,27 @@ function forget(command: Command, run: Run): void {
               : `${lost.length} uploads could still be finished. Forget them?`,
             { yes: settings.yes, instead: 'the same command with --yes' },
           );
-        const spool = new Spool(context.stateDir);
         const forgotten: PendingUpload[] = [];
+        const failures: MediactlError[] = [];
         for (const { entry, shown } of leaving)
           await whileOurs(journal, entry.id, async () => {
             await journal.remove(entry.id);
-            if (!isCorrupt(entry)) await spool.remove(entry.realPath);
+            await spool.forget(entry.id);
             forgotten.push(shown);
-          });
-        return listBy(({ id: each }) => each, forgotten, pendingColumns, 'nothing to forget');
+            if (shown.asset_uid) terminal.say(`forgotten; asset ${shown.asset_uid} stays as it is`);
+          }).catch((error) => failures.push(asMediactlError(error).of(shown.path)));
+        const result = listBy(
+          ({ id: each }) => each,
+          forgotten,
+          pendingColumns,
+          'nothing to forget',
+        );
+        const problem = `${failures.length} of ${leaving.length} uploads are not forgotten`;
+        const [failure] = failures;
+        return {
+          result,
+          failure: leaving.length > 1 && failure ? someFailed(problem, failures) : failure,
+        };
       }),
     );
 }

@@ -1,0 +1,388 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clock.ts';
+import { writeSome } from '../support/files.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { answering, type Fault } from '../support/interposer.ts';
+import { uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+const v1 = '/api/external/v1';
+const uid = '00000000-0000-4000-8000-000000000001';
+const stdin = 'precious'.repeat(100);
+
+const run = (args: string[], options = {}) =>
+  world.cli.run(args, { clock: fastClock(), environment: world.environment(), ...options });
+const spool = () =>
+  readdirSync(join(world.cli.home, 'state/spool')).filter((name) => !name.includes('.'));
+const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
+/** Answers a look at one asset with a status of our own. */
+const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
+  method === 'GET' && uidIn(path) ? answering(200, { uid: uidIn(path), status }) : undefined;
+
+describe('one file, one asset', () => {
+  it('a folder that cannot be read keeps the others of its job from being sent twice', async () => {
+    const folder = join(world.cli.home, 'dir');
+    mkdirSync(folder);
+    writeSome(join(folder, 'a.bin'), 1000, world.path);
+    const bad = Buffer.concat([Buffer.from(`${folder}/x`), Buffer.from([0xff])]);
+    writeFileSync(bad, 'some');
+    const first = await run(['upload', '-r', folder, '--json']);
+    expect(first.code).toBe(11);
+    renameSync(bad, join(folder, 'good.bin'));
+    const second = await run(['upload', '-r', folder, '--json']);
+    expect(second.code).toBe(0);
+    const uidOf = (stdout: string) =>
+      JSON.parse(stdout).find(({ path }: { path: string }) => path.endsWith('a.bin')).asset_uid;
+    expect(uidOf(second.stdout)).toBe(uidOf(first.stdout));
+  });
+
+  it.each(['queued', 'processing', 'ready'])(
+    'a session that is never known holds nothing, whatever its asset is called: %s',
+    async (status) => {
+      world.fault = (seen) =>
+        seen.path.startsWith(`${v1}/upload/`) && seen.method !== 'POST'
+          ? answering(404, { error: {} })
+          : withStatus(seen, status);
+      const { code, record } = await world.upload(['--chunk-size', '50MiB']);
+      expect([code, record.error.code]).toEqual([3, 'session_refused']);
+      expect(world.journalFiles()).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['becomes ready: it is whole', 'ready', 0, undefined],
+    ['stays so: nobody can tell', 'queued', 3, 'session_unknown'],
+  ])(
+    'the last answer is lost, the session gone, the asset queued and %s',
+    async (_what, later, code, error) => {
+      let looks = 0;
+      world.fault = (seen) => {
+        if (seen.method === 'PATCH') return { loseAnswer: true };
+        if (seen.method === 'HEAD') return answering(404, { error: {} });
+        return withStatus(seen, ++looks > 2 ? later : 'queued');
+      };
+      const ran = await world.upload(['--chunk-size', '50MiB']);
+      expect([ran.code, ran.record.error?.code]).toEqual([code, error]);
+      expect(await world.assets()).toHaveLength(1);
+    },
+  );
+
+  it('what waits does not settle what another run of the same file has begun', async () => {
+    let isReady = false;
+    let isHeld = false;
+    let isSending = () => {};
+    const sending = new Promise<void>((resolve) => {
+      isSending = resolve;
+    });
+    world.fault = (seen) => {
+      if (seen.method !== 'PATCH' || !isHeld)
+        return withStatus(seen, isReady ? 'ready' : 'processing');
+      isSending();
+      return { respond: () => {} };
+    };
+    const waiting = run(['upload', world.path, '--wait', '--json'], { clock: undefined });
+    while (world.journalFiles().length === 0 || world.entry().state !== 'whole') await sleep(10);
+    writeSome(world.path, 5000, 'edited');
+    isHeld = true;
+    const stop = new AbortController();
+    const other = world.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
+    await sending;
+    const page = world.entry();
+    isReady = true;
+    expect((await waiting).code).toBe(0);
+    expect(world.entry()).toEqual(page);
+    stop.abort(new Error('killed'));
+    await other;
+    isHeld = false;
+    const { record } = await world.upload(['--chunk-size', '50MiB']);
+    expect(record.asset_uid).toBe(page.session.assetUid);
+  });
+
+  it('two runs of one stdin: the copy stays until the last one is done with it', async () => {
+    let isReady = false;
+    let isHeld = false;
+    let go = () => {};
+    const released = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let isSending = () => {};
+    const sending = new Promise<void>((resolve) => {
+      isSending = resolve;
+    });
+    world.fault = (seen) => {
+      if (seen.method !== 'PATCH' || !isHeld)
+        return withStatus(seen, isReady ? 'ready' : 'processing');
+      isHeld = false;
+      isSending();
+      return { beforeAnswer: () => released };
+    };
+    const waiting = run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
+    while (world.journalFiles().length === 0 || world.entry().state !== 'whole') await sleep(10);
+    isHeld = true;
+    const other = run(['upload', '-', '--no-resume', '--json'], { stdin });
+    await sending;
+    isReady = true;
+    expect((await waiting).code).toBe(0);
+    expect(spool()).toHaveLength(1);
+    go();
+    expect((await other).code).toBe(0);
+    expect([spool(), world.journalFiles()]).toEqual([[], []]);
+  });
+
+  it('a gateway that says 503 in the service’s words, after it has acted: one asset, which is named', async () => {
+    world.fault = ({ method }) =>
+      method === 'POST'
+        ? { instead: { status: 503, type: 'text/plain', body: 'upstream connect error' } }
+        : undefined;
+    const { code, record } = await world.upload();
+    const [made, ...others] = await world.assets();
+    expect([code, record.error.code, others]).toEqual([2, 'creation_unknown', []]);
+    expect(record.error.details.asset_uids).toEqual([made?.uid]);
+  });
+
+  it('a location that leads elsewhere ends the run, and is not asked for again', async () => {
+    const elsewhere: Fault = {
+      headers: (headers) => ({
+        ...headers,
+        location: `https://elsewhere.example${headers.location}`,
+      }),
+    };
+    world.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
+    const other = join(world.cli.home, 'other.bin');
+    writeSome(other, 100, 'other');
+    const first = await run(['upload', world.path, other, '--json']);
+    expect(first.code).toBe(11);
+    const again = await world.upload();
+    expect([again.code, again.record.error.code]).toEqual([2, 'creation_unknown']);
+    expect(world.line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('a line that breaks after the creation was sent may have made an asset, whatever it breaks with', async () => {
+    world.fault = ({ method }) => ({
+      ...(method === 'POST' && {
+        beforeAnswer: async () => {
+          // biome-ignore lint/suspicious/noExplicitAny: Node has no other way to a client's own socket
+          for (const handle of (process as any)._getActiveHandles() as Socket[])
+            if (handle.remotePort === Number(new URL(world.line.url).port))
+              handle.destroy(
+                Object.assign(new Error('read EHOSTUNREACH'), {
+                  code: 'EHOSTUNREACH',
+                  syscall: 'read',
+                }),
+              );
+          await sleep(20);
+        },
+      }),
+    });
+    expect((await world.upload()).code).toBe(10);
+    expect((await world.upload()).record.error.code).toBe('creation_unknown');
+    expect(await world.assets()).toHaveLength(1);
+  });
+
+  it('a service that passes over the order hides no lost creation', async () => {
+    const old = Array.from({ length: 350 }, (_, at) => ({
+      uid: `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`,
+      ...{ name: `old${at}`, status: 'ready', created_at: '2020-01-01T00:00:00Z' },
+    }));
+    const lost = '00000000-0000-4000-8000-00000000beef';
+    const service = await listen((request, response) => {
+      if (request.method === 'POST') {
+        const now = new Date().toISOString();
+        old.push({ uid: lost, name: 'rushes.bin', status: 'uploading', created_at: now });
+        return void request.socket.destroy();
+      }
+      const { searchParams } = new URL(request.url ?? '', 'http://service');
+      const [offset, limit] = ['offset', 'limit'].map((name) => Number(searchParams.get(name)));
+      answer(response, 200, {
+        items: old.slice(offset, (offset ?? 0) + (limit ?? 0)),
+        count: old.length,
+      });
+    });
+    const path = join(world.cli.home, 'rushes.bin');
+    writeSome(path, 5000);
+    const environment = world.environment(service);
+    expect((await run(['upload', path], { environment })).code).toBe(10);
+    const again = await run(['upload', path], { environment });
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain(lost);
+  });
+
+  it('uploads resume ID goes on with that upload, wherever its path leads by now', async () => {
+    await world.interruptedAfterTwoChunks();
+    const { id } = world.entry();
+    const moved = join(world.cli.home, 'archive.bin');
+    renameSync(world.path, moved);
+    symlinkSync(moved, world.path);
+    const [record] = JSON.parse((await run(['uploads', 'resume', id, '--json'])).stdout);
+    expect(record).toMatchObject({ verified: true, resumed_from: 2 * 64 * 1024 });
+    expect(world.line.methods).not.toContain('POST');
+    expect(world.journalFiles()).toEqual([]);
+  });
+
+  it('an asset that is whole and was never told is named when the file is another by then', async () => {
+    const first = await world.upload(['--progress', 'none'], { stdoutError: 'ENOSPC' });
+    const [made] = await world.assets();
+    expect(first.stdout + first.stderr).not.toContain(made?.uid);
+    writeSome(world.path, 900, 'edited');
+    const { stderr } = await run(['upload', world.path, '-q']);
+    expect(stderr).toContain(`uploaded before: asset ${made?.uid}`);
+  });
+});
+
+describe('the journal', () => {
+  const size = 200 * 1024 * 1024;
+
+  /** A service that only counts, and refuses from a byte on. */
+  async function counting(refusesFrom: () => number, onPatch: () => void) {
+    let stored = 0;
+    const location = `${v1}/upload/${uid}/`;
+    return listen(async (request, response) => {
+      if (request.method === 'POST')
+        return answer(response, 201, { uid, asset_uid: uid, location }, { location });
+      if (request.method === 'GET') return answer(response, 200, { uid, status: 'uploading' });
+      if (request.method === 'PATCH') {
+        onPatch();
+        if (stored >= refusesFrom()) {
+          request.resume();
+          return answer(response, 402, { error: {} });
+        }
+        for await (const part of request) stored += part.length;
+      }
+      answer(response, request.method === 'HEAD' ? 200 : 204, undefined, {
+        'upload-offset': String(stored),
+      });
+    });
+  }
+
+  it('that could not be written for a while is no proof that bytes were not sent', async () => {
+    let refusesFrom = 150 * 1024 * 1024;
+    const blocked = () => `${world.journalPath}.tmp`;
+    const service = await counting(
+      () => refusesFrom,
+      () => {
+        // A folder in the place of the page that is written next. It may be just being written.
+        const isBlocked = refusesFrom === Number.POSITIVE_INFINITY || existsSync(blocked());
+        if (!isBlocked) mkdirSync(blocked());
+      },
+    );
+    truncateSync(world.path, size);
+    const environment = world.environment(service);
+    const first = await world.upload(['--chunk-size', '50MiB'], { environment });
+    expect([first.code, first.stderr]).toEqual([7, expect.stringContaining('cannot write to')]);
+    rmSync(blocked(), { recursive: true });
+    refusesFrom = Number.POSITIVE_INFINITY;
+    const again = await world.upload(['--chunk-size', '50MiB'], { environment });
+    expect(again.record).toMatchObject({ error: null, resumed_from: 150 * 1024 * 1024 });
+  });
+});
+
+describe('what is told', () => {
+  it('a reader that leaves hides no failure', async () => {
+    const missing = join(world.cli.home, 'missing.bin');
+    const ran = await run(['upload', world.path, missing, '--json'], { stdoutError: 'EPIPE' });
+    expect(ran.code).toBe(11);
+    expect(ran.stderr).toContain('missing.bin');
+  });
+
+  it('a checksum that HEAD tells and that differs is no success', async () => {
+    const wrong = { 'x-checksum-blake3': '0'.repeat(64) };
+    world.fault = ({ method }) => ({
+      ...(method === 'PATCH' && { headers: ({ 'x-checksum-blake3': _told, ...rest }) => rest }),
+      ...(method === 'HEAD' && { headers: (headers) => ({ ...headers, ...wrong }) }),
+    });
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
+  });
+
+  it('whoever is asked about a new asset is told what there may be', async () => {
+    world.fault = ({ method }) => (method === 'POST' ? { loseAnswer: true } : undefined);
+    await world.upload();
+    world.fault = () => undefined;
+    const [made] = await world.assets();
+    const { code, stderr } = await run(['upload', world.path], { tty: true, stdin: 'n\n' });
+    expect([code, stderr]).toEqual([130, expect.stringContaining(made?.uid as string)]);
+  });
+
+  it('a wait that ends for one asset leaves those that were ready as they are', async () => {
+    const two = join(world.cli.home, 'two.bin');
+    writeSome(two, 900, 'two');
+    let lists = 0;
+    world.fault = ({ method, path }) => {
+      if (method !== 'GET') return undefined;
+      if (!path.includes('/assets/?') || ++lists > 1) return answering(403, { error: {} });
+      return {
+        respond: async (response) => {
+          const headers = { authorization: `Bearer ${world.sandbox.key}` };
+          const page = (await (await fetch(world.sandbox.url + path, { headers })).json()) as {
+            items: { name: string; status: string }[];
+          };
+          for (const item of page.items)
+            item.status = item.name === 'two.bin' ? 'processing' : 'ready';
+          answer(response, 200, page);
+        },
+      };
+    };
+    const { stdout } = await run(['upload', world.path, two, '--wait', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { status: 'ready', error: null },
+      { status: null, error: { code: 'forbidden' } },
+    ]);
+  });
+});
+
+describe('what came on stdin', () => {
+  const mismatching: Fault = {
+    headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }),
+  };
+
+  it('of which the service holds another version is sent again by the hint, and not forgotten unasked', async () => {
+    world.fault = ({ method }) => (method === 'PATCH' ? mismatching : undefined);
+    const { stdout } = await run(['upload', '-', '--json'], { stdin });
+    const { hint } = JSON.parse(stdout)[0].error;
+    expect((await run(['uploads', 'forget', '--all'])).code).toBe(2);
+    expect(spool()).toHaveLength(1);
+    world.fault = () => undefined;
+    const command = /mediactl (uploads resume \w+ --again)/.exec(hint)?.[1] as string;
+    const again = await run([...command.split(' '), '--json']);
+    expect(JSON.parse(again.stdout)).toMatchObject([{ verified: true, error: null }]);
+    expect([spool(), world.journalFiles()]).toEqual([[], []]);
+  });
+
+  it('is forgotten with its page, a torn one too', async () => {
+    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, { error: {} }) : undefined);
+    await run(['upload', '-'], { stdin });
+    writeFileSync(world.journalPath, '{torn');
+    expect((await run(['uploads', 'forget', '--all'])).code).toBe(2);
+    expect((await run(['uploads', 'forget', '--all', '--yes'])).code).toBe(0);
+    expect([spool(), world.journalFiles()]).toEqual([[], []]);
+  });
+
+  it('where no page can be written is kept, said, listed and forgotten', async () => {
+    mkdirSync(join(world.cli.home, 'state'), { recursive: true });
+    writeFileSync(join(world.cli.home, 'state/uploads'), 'a file in its place');
+    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, { error: {} }) : undefined);
+    const { stdout } = await run(['upload', '-', '--json'], { stdin });
+    const [id] = spool();
+    expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
+    rmSync(join(world.cli.home, 'state/uploads'));
+    const later = fastClock();
+    later.advance(3_600_000);
+    const listed = await run(['uploads', 'ls', '--json'], { clock: later });
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'unreadable' }]);
+    await run(['uploads', 'forget', '--all', '--yes'], { clock: later });
+    expect(spool()).toEqual([]);
+  });
+});

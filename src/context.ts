@@ -1,19 +1,25 @@
 import { join } from 'node:path';
-import { noBaseUrl, noProfile, noSuchProfile } from './account/account-errors.ts';
-import { isPlaintextElsewhere, parseBaseUrl } from './account/base-url.ts';
-import { assertKey, keyOf } from './account/key-stores.ts';
-import { type Profile, ProfileFile } from './account/profile-file.ts';
+import type { Command } from '@commander-js/extra-typings';
+import {
+  type Account,
+  accountOf,
+  baseUrlOf,
+  type ProfileInUse,
+  profileInUse,
+} from './account/account.ts';
+import { isPlaintextElsewhere } from './account/base-url.ts';
+import { assertKey } from './account/key-stores.ts';
+import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
 import { Api } from './api/api.ts';
 import { proxiesOf } from './api/proxy.ts';
 import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
-import { exitCodes, MediactlError } from './errors.ts';
 import type { Processes } from './processes.ts';
-import type { Environment, Settings } from './settings/settings.ts';
+import type { Environment } from './settings/origins.ts';
+import type { Settings } from './settings/settings.ts';
 import { printableLines } from './terminal/printable.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import type { Journal } from './upload/journal.ts';
-import type { NameOverrides } from './wire/assumptions.ts';
 
 /** The machine as `main` finds it, and as tests make it. */
 export type Host = {
@@ -33,23 +39,11 @@ export type Host = {
   playerScript: string;
 };
 
-/** Who calls, and where: what flags, variables and the profile come to. */
-export type Account = {
-  /** The profile's name; `environment` where MEDIACTL_API_KEY alone gives the account. */
-  profile: string;
-  baseUrl: URL;
-  apiKey: string;
-  workspace: string | undefined;
-  names: NameOverrides;
-};
-
 const callTimeoutMs = 30_000;
 const lockWaitMs = 60_000;
 
-const configDirOf = ({ environment, directories }: Host) =>
-  environment.MEDIACTL_CONFIG_DIR || directories.config;
-
-export const profilesOf = (host: Host) => new ProfileFile(configDirOf(host));
+export const profilesOf = ({ environment, directories }: Host) =>
+  new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
 /** What a command is handed. Everything costly is made when it is first asked for. */
 export class Context {
@@ -58,11 +52,9 @@ export class Context {
   readonly profiles: ProfileFile;
   /** Where uploads under way are kept. */
   readonly stateDir: string;
-  readonly configDir: string;
   /** The whole tree of Commander's commands, for what is made from it. */
-  readonly commandTree: () => Promise<unknown>;
-  /** Told of every wait; a command with a progress display listens here. */
-  onNotice: ((notice: TransportNotice) => void) | undefined;
+  readonly commandTree: () => Promise<Command>;
+  readonly #config: ProfileConfig;
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
@@ -71,13 +63,14 @@ export class Context {
     host: Host,
     settings: Settings,
     profiles: ProfileFile,
-    commandTree: () => Promise<unknown>,
+    config: ProfileConfig,
+    commandTree: () => Promise<Command>,
   ) {
     this.host = host;
     this.settings = settings;
     this.profiles = profiles;
     this.commandTree = commandTree;
-    this.configDir = configDirOf(host);
+    this.#config = config;
     this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
     this.terminal.redactor.add(settings.apiKey);
   }
@@ -121,8 +114,8 @@ export class Context {
 
   /** The service without a key, for playback by token and signed media; no key need be there. */
   mediaApi(): Promise<Api> {
-    this.#mediaApi ??= this.profileInUse().then(({ profile }) =>
-      this.anonymousApi(this.#baseUrl(profile)),
+    this.#mediaApi ??= this.profileInUse().then((inUse) =>
+      this.anonymousApi(baseUrlOf(this.settings, inUse)),
     );
     return this.#mediaApi;
   }
@@ -157,49 +150,18 @@ export class Context {
   }
 
   /** @throws MediactlError `no_such_profile` where one is asked for that is not there */
-  async profileInUse(): Promise<Settings['inUse']> {
-    const { profile: asked, inUse } = this.settings;
-    if (asked !== undefined && !inUse.profile)
-      throw noSuchProfile(asked, (await this.profiles.read()).profiles);
-    return inUse;
-  }
-
-  #baseUrl(profile: Profile | undefined): URL {
-    const { settings } = this;
-    if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
-    return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+  async profileInUse(): Promise<ProfileInUse> {
+    return profileInUse(this.settings, this.#config);
   }
 
   async #resolveAccount(): Promise<Account> {
-    const { settings } = this;
-    const { name, profile } = await this.profileInUse();
-    const baseUrl = this.#baseUrl(profile);
-    if (isPlaintextElsewhere(baseUrl))
-      this.terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
-    const apiKey = settings.apiKey ?? (await this.#profileKey(name, profile, baseUrl));
-    this.terminal.redactor.add(apiKey);
-    assertKey(apiKey);
-    return {
-      profile: settings.apiKey ? 'environment' : (name ?? 'environment'),
-      baseUrl,
-      apiKey,
-      workspace: settings.workspace,
-      names: profile?.names ?? {},
-    };
-  }
-
-  /** A key goes only to the origin of its own profile. */
-  async #profileKey(name: string | undefined, profile: Profile | undefined, baseUrl: URL) {
-    if (name === undefined || !profile) throw noProfile();
-    const home = parseBaseUrl(profile.baseUrl);
-    if (home.origin !== baseUrl.origin)
-      throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {
-        code: 'foreign_base_url',
-        exitCode: exitCodes.unauthenticated,
-        reason: `it belongs to ${home.origin}`,
-        hint: `set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url ${baseUrl.origin}`,
-      });
-    return keyOf(profile, { configDir: this.configDir, profile: name });
+    const { settings, terminal } = this;
+    const account = await accountOf(settings, await this.profileInUse(), this.profiles.directory);
+    terminal.redactor.add(account.apiKey);
+    assertKey(account.apiKey);
+    if (isPlaintextElsewhere(account.baseUrl))
+      terminal.warn(`${account.baseUrl.origin} is not https: the key can be read on the way`);
+    return account;
   }
 
   #transport(baseUrl: URL, apiKey: string | undefined): Transport {
@@ -213,7 +175,7 @@ export class Context {
       maxWaitMs: settings.maxWaitMs,
       signal: this.signal,
       proxy: proxiesOf(this.host.environment),
-      onNotice: (notice) => (this.onNotice ?? ((unheard) => this.#say(unheard)))(notice),
+      onNotice: (notice) => this.#say(notice),
       trace: settings.debug === 'http' ? (line) => terminal.say(printableLines(line)) : undefined,
     });
   }

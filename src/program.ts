@@ -1,5 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { globalOptions, mergedGlobals, type Run } from './commands/command.ts';
+import { globalOptions, type Run } from './commands/command.ts';
 import type { Host } from './context.ts';
 import {
   asMediactlError,
@@ -9,7 +9,7 @@ import {
   usageError,
 } from './errors.ts';
 import { type Noun, nouns } from './nouns.ts';
-import type { GlobalOptions, Settings } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
 import { showError } from './terminal/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
@@ -131,22 +131,21 @@ const runner =
   (perform) =>
   async (...input) => {
     const command = input.at(-1) as unknown as Command;
-    const chain: GlobalOptions[] = [];
-    for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
-      chain.unshift(at.opts() as GlobalOptions);
+    const typed = typedOptions(command);
     // Loaded by the command that runs: --version and --help pay for none of it.
-    const [{ Context, profilesOf }, { resolveSettings }, { present }] = await Promise.all([
-      import('./context.ts'),
-      import('./settings/settings.ts'),
-      import('./terminal/output.ts'),
-    ]);
+    const [{ Context, profilesOf }, { givenFlags, resolveSettings }, { present }] =
+      await Promise.all([
+        import('./context.ts'),
+        import('./settings/settings.ts'),
+        import('./terminal/output.ts'),
+      ]);
     const profiles = profilesOf(host);
     const { environment, cwd, version } = host;
     const config = await profiles.read();
-    const settings = resolveSettings(mergedGlobals(chain), environment, cwd, config);
+    const settings = resolveSettings(givenFlags(typed), environment, cwd, config);
     settled.settings = settings;
     host.terminal.configure(settings);
-    const context = new Context(host, settings, profiles, () => wholeTree(version));
+    const context = new Context(host, settings, profiles, config, () => wholeTree(version));
     try {
       const outcome = await perform(context, ...input);
       const { result, failure, written } = 'result' in outcome ? outcome : { result: outcome };
@@ -162,6 +161,15 @@ const runner =
       await context.close();
     }
   };
+
+/** The options that were typed, those before the noun too: `mediactl --json assets ls`. */
+function typedOptions(command: Command): Record<string, unknown> {
+  const typed: Record<string, unknown> = {};
+  for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
+    for (const [name, value] of Object.entries(at.opts()))
+      if (at.getOptionValueSource(name as never) === 'cli') typed[name] ??= value;
+  return typed;
+}
 
 /** A bare `--debug` must not take the next word as its value; after `--` nothing is an option. */
 const spellDebug = (word: string, at: number, words: readonly string[]) =>

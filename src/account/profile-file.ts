@@ -32,10 +32,10 @@ const lockWaitMs = 30_000;
  */
 export class ProfileFile {
   readonly path: string;
-  readonly #directory: string;
+  readonly directory: string;
 
   constructor(directory: string) {
-    this.#directory = directory;
+    this.directory = directory;
     this.path = join(directory, 'config.json');
   }
 
@@ -73,7 +73,7 @@ export class ProfileFile {
       change(config);
       const conf = new Conf({
         projectName: 'mediactl',
-        cwd: this.#directory,
+        cwd: this.directory,
         configName: 'config',
         configFileMode: 0o600,
         clearInvalidConfig: false,
@@ -87,9 +87,8 @@ export class ProfileFile {
 
   /** Half-written files of a process that was killed: they may hold keys. The lock is ours. */
   async #sweep(): Promise<void> {
-    for (const name of await readdir(this.#directory))
-      if (name.startsWith('config.json.tmp'))
-        await rm(join(this.#directory, name), { force: true });
+    for (const name of await readdir(this.directory))
+      if (name.startsWith('config.json.tmp')) await rm(join(this.directory, name), { force: true });
   }
 
   #unusable(reason: string, underlying?: unknown): MediactlError {

@@ -17,9 +17,11 @@ export class Api {
   readonly embeds: EmbedsApi;
   readonly playback: PlaybackApi;
   readonly uploadSessions: UploadSessionsApi;
+  readonly #names: NameOverrides;
 
   constructor(transport: Transport, names: NameOverrides) {
     this.transport = transport;
+    this.#names = names;
     this.assets = new AssetsApi(transport, 'assets', names);
     this.videos = new AssetsApi(transport, 'videos', names);
     this.workspaces = new WorkspacesApi(transport, names);
@@ -27,5 +29,10 @@ export class Api {
     this.embeds = new EmbedsApi(transport, names);
     this.playback = new PlaybackApi(transport);
     this.uploadSessions = new UploadSessionsApi(transport);
+  }
+
+  /** The same API, for a caller who wants to hear of its own waits and requests. */
+  observed(observer: Parameters<Transport['observed']>[0]): Api {
+    return new Api(this.transport.observed(observer), this.#names);
   }
 }

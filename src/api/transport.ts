@@ -32,9 +32,37 @@ export type TransportOptions = {
   signal?: AbortSignal | undefined;
   proxy?: ProxySettings | undefined;
   onNotice?: (notice: TransportNotice) => void;
+  /** Called with each request that leaves, tries included. */
+  onRequest?: () => void;
+  pace?: RequestPace | undefined;
   /** One line a request and answer; whoever prints it redacts it. */
   trace?: ((line: string) => void) | undefined;
 };
+
+/** Keeps the requests of a key within what the service allows, whoever else sends some. */
+export type RequestPace = {
+  /** Resolves when one more request with the key may leave. @throws what the signal aborts with */
+  take(signal: AbortSignal): Promise<void>;
+  /** What an answer said is left. */
+  told(rateLimit: RateLimit): void;
+};
+
+/** What all callers of one service share. */
+class Line {
+  /** As the newest answer told it. */
+  rateLimit: RateLimit | undefined;
+  requestCount = 0;
+  /** Somebody has answered. */
+  wasReached = false;
+  /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
+  readonly ended = new AbortController();
+  readonly waitBudget: WaitBudget;
+  connections: Promise<Connections> | undefined;
+
+  constructor({ clock, maxWaitMs }: TransportOptions) {
+    this.waitBudget = new WaitBudget(clock, maxWaitMs);
+  }
+}
 
 const readAttempts = 4;
 const redirectsFollowed = 3;
@@ -45,22 +73,27 @@ const transientStatuses = new Set([500, 502, 503, 504]);
 /** The one way to the network: authentication, origin, pacing, retries, time limits, errors. */
 export class Transport {
   readonly baseUrl: URL;
-  /** As the newest answer told it. */
-  rateLimit: RateLimit | undefined;
-  /** Requests sent so far, tries included. */
-  requestCount = 0;
-  /** Somebody has answered. */
-  #wasReached = false;
   readonly #options: TransportOptions;
-  /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
-  readonly #ended = new AbortController();
-  #connections: Promise<Connections> | undefined;
-  readonly #waitBudget: WaitBudget;
+  readonly #line: Line;
 
-  constructor(options: TransportOptions) {
+  constructor(options: TransportOptions, line = new Line(options)) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
-    this.#waitBudget = new WaitBudget(options.clock, options.maxWaitMs);
+    this.#line = line;
+  }
+
+  /** The same transport, for a caller who wants to hear of its own waits and requests. */
+  observed(observer: Pick<TransportOptions, 'onNotice' | 'onRequest'>): Transport {
+    return new Transport({ ...this.#options, ...observer }, this.#line);
+  }
+
+  get rateLimit(): RateLimit | undefined {
+    return this.#line.rateLimit;
+  }
+
+  /** Requests sent so far by all who share the line, tries included. */
+  get requestCount(): number {
+    return this.#line.requestCount;
   }
 
   get clock(): Clock {
@@ -94,11 +127,11 @@ export class Transport {
         if (last || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
       } catch (error) {
-        if (last || this.#ended.signal.aborted) throw error;
+        if (last || this.#line.ended.signal.aborted) throw error;
         if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
         // Nobody listens there: waiting would only hide it from the person at the terminal. Somebody
         // who did before comes back.
-        if (error.explanation.code === 'refused' && !this.#wasReached) throw error;
+        if (error.explanation.code === 'refused' && !this.#line.wasReached) throw error;
         await this.waitBeforeRetry(attempt, error, call.signal);
       }
     }
@@ -111,7 +144,7 @@ export class Transport {
   async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
     const { retryAfterSeconds } = failure.explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoffMs(this.clock, attempt);
-    if (!this.#waitBudget.spend(delayMs)) throw failure;
+    if (!this.#line.waitBudget.spend(delayMs)) throw failure;
     await this.#wait(delayMs, signal, {
       kind: 'retrying',
       untilMs: this.clock.now() + delayMs,
@@ -122,7 +155,7 @@ export class Transport {
   async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
     const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
     const delayMs = Math.max(asked, leastPauseMs);
-    if (!this.#waitBudget.spend(delayMs))
+    if (!this.#line.waitBudget.spend(delayMs))
       throw errorFrom(response, call.purpose).with({
         reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
         retryAfterSeconds: Math.ceil(delayMs / 1000),
@@ -135,8 +168,8 @@ export class Transport {
 
   async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
     this.#options.onNotice?.(notice);
-    const interruption = signal ?? this.#options.signal ?? this.#ended.signal;
-    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#ended.signal]));
+    const interruption = signal ?? this.#options.signal ?? this.#line.ended.signal;
+    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#line.ended.signal]));
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
@@ -163,12 +196,14 @@ export class Transport {
   }
 
   async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
-    const { trace, userAgent, apiKey } = this.#options;
+    const { trace, userAgent, apiKey, pace } = this.#options;
     const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
     // "POST /playback/info/ — no API key" (§4), whoever calls it.
     const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
     if (apiKey && !keyless && url.origin === this.baseUrl.origin)
       headers.authorization = `Bearer ${apiKey}`;
+    const interruption = call.signal ?? this.#options.signal;
+    if (headers.authorization) await pace?.take(interruption ?? this.#line.ended.signal);
     const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
     const limit = new AnswerLimit(idleTimeoutMs, url.origin);
     let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
@@ -181,10 +216,10 @@ export class Transport {
     }
     if (body === null || typeof body === 'string' || body instanceof Uint8Array) limit.begin();
     else body = sentThen(body, () => limit.begin());
-    const interruption = call.signal ?? this.#options.signal;
     const startedAt = this.clock.now();
     trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
-    this.requestCount++;
+    this.#line.requestCount++;
+    this.#options.onRequest?.();
     let sinkFailed = false;
     try {
       const { request } = await this.#open();
@@ -199,7 +234,7 @@ export class Transport {
         headersTimeout: idleTimeoutMs,
         bodyTimeout: idleTimeoutMs,
       });
-      this.#wasReached = true;
+      this.#line.wasReached = true;
       const head = { status: answer.statusCode, headers: flatten(answer.headers) };
       const { sink } = call;
       if (sink && head.status < 300) limit.beginStream();
@@ -223,7 +258,9 @@ export class Transport {
         },
         url,
       };
-      this.rateLimit = readRateLimit(response.headers) ?? this.rateLimit;
+      const rateLimit = readRateLimit(response.headers);
+      this.#line.rateLimit = rateLimit ?? this.#line.rateLimit;
+      if (rateLimit) pace?.told(rateLimit);
       trace?.(
         `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
       );
@@ -242,15 +279,15 @@ export class Transport {
 
   /** undici is loaded with the first request. */
   #open(): Promise<Connections> {
-    this.#connections ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
+    this.#line.connections ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
       openConnections(this.#options.proxy),
     );
-    return this.#connections;
+    return this.#line.connections;
   }
 
   async close(): Promise<void> {
-    this.#ended.abort();
-    await (await this.#connections)?.close();
+    this.#line.ended.abort();
+    await (await this.#line.connections)?.close();
   }
 }
 

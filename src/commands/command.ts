@@ -2,7 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { parseExact } from '../api/json.ts';
 import type { Context } from '../context.ts';
 import { type MediactlError, usageError } from '../errors.ts';
-import type { GlobalOptions } from '../settings/settings.ts';
+import { type Setting, settingFlags, table } from '../settings/table.ts';
 import type { Result } from '../terminal/result.ts';
 
 /** What a command's function gives back: its result, and what is to come after that is written. */
@@ -64,38 +64,29 @@ export function example(command: Command, ...lines: string[]): void {
 
 export const examplesOf = (command: object) => examples.get(command) ?? [];
 
+const suggestions = new WeakMap<object, Suggestion>();
+
+/** What completion offers for an option or an argument: words that others are taken beside, or names. */
+export type Suggestion = readonly string[] | Names;
+
+/** What a shell may ask `mediactl __complete` for, or its own files. */
+export type Names = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
+
+/** Tells completion what an option or argument may be, where its usage does not say so already. */
+export function suggesting<T extends object>(subject: T, suggestion: Suggestion): T {
+  suggestions.set(subject, suggestion);
+  return subject;
+}
+
+export const suggestionOf = (subject: object) => suggestions.get(subject);
+
 /** Options of every command, kept apart in its help. */
 export const globalOptions = (): Option[] =>
-  [
-    new Option('--profile <name>', 'account to act as'),
-    new Option('-w, --workspace <workspace>', 'workspace, by uid or name'),
-    new Option('--base-url <url>', 'service host, such as https://media.example.com'),
-    new Option('--json', 'print JSON: an array for a list, an object for a record'),
-    new Option('--jsonl', 'print one JSON object a line, while pages arrive'),
-    new Option('--csv', 'print comma-separated values with a header'),
-    new Option('--tsv', 'print tab-separated values with a header'),
-    new Option('--fields <paths>', 'print these fields alone: name,player_config.theme'),
-    new Option('--jq <filter>', 'filter the JSON with jq, which is built in'),
-    new Option('-q, --quiet', 'print uids only, one a line'),
-    new Option('-y, --yes', 'answer yes to every question'),
-    new Option('-n, --dry-run', 'print what would be sent, and change nothing'),
-    new Option('--no-input', 'never ask; fail where an answer is needed'),
-    new Option('--color <when>', 'auto, always or never'),
-    new Option(
-      '--request-timeout <duration>',
-      'longest silence of a connection (30s; 120s in uploads)',
-    ),
-    new Option('--max-wait <duration>', 'longest wait in all for rate limits and outages (1h)'),
-    new Option(
-      '--debug <what>',
-      'say more on stderr: --debug alone, or --debug=http for every request',
-    ),
-  ].map((option) => option.helpGroup('Global options:'));
+  settingFlags().map(({ name, flag }) => {
+    const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
+    const { kind, suggests }: Setting = table[name];
+    const suggestion = suggests ?? (option.required ? kind.choices : undefined);
+    return suggestion ? suggesting(option, suggestion) : option;
+  });
 
-/** The options of a parsed command and of the program before it: `mediactl --json assets ls`. */
-export function mergedGlobals(chain: readonly GlobalOptions[]): GlobalOptions {
-  return {
-    ...Object.assign({}, ...chain),
-    input: chain.every(({ input }) => input !== false),
-  };
-}
+export const globalsHeading = 'Global options:';

@@ -1,5 +1,5 @@
 import { exitCodeMeanings } from '../errors.ts';
-import { sources } from '../settings/sources.ts';
+import { flagsOf, longOf, projectSettings, settingNames, table } from '../settings/table.ts';
 
 /** Variables that are no setting of a command. */
 const others: [string, string][] = [
@@ -18,10 +18,11 @@ const others: [string, string][] = [
 
 /** Every environment variable, with what it does. */
 export const environmentRows = (): [string, string][] => [
-  ...Object.values(sources).map((source): [string, string] => [
-    source.variable,
-    'flag' in source ? `${source.what} (${source.flag})` : source.what,
-  ]),
+  ...settingNames.map((name): [string, string] => {
+    const { variable, what } = table[name];
+    const options = flagsOf(name).map(longOf).join(', ');
+    return [variable, options ? `${what} (${options})` : what];
+  }),
   ...others,
 ];
 
@@ -46,8 +47,8 @@ export const topics: Record<string, { summary: string; text(): string }> = {
 default. mediactl config ls --show-origin tells which one won.
 
 ${aligned(environmentRows())}
-.mediactl.json, in the folder or one above it, may name profile, workspace, folder and
-output; never a base URL or a key.
+.mediactl.json, in the folder or one above it, may name ${projectSettings.slice(0, -1).join(', ')} and
+${projectSettings.at(-1)}; never a base URL or a key.
 `,
   },
   formatting: {

@@ -1,9 +1,11 @@
 import type { Command, Option } from '@commander-js/extra-typings';
-import { examplesOf } from '../commands/command.ts';
-import { assetStatuses, assetTypes } from '../wire/assumptions.ts';
-
-/** What a shell may ask `mediactl __complete` for, or its own files. */
-export type Values = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
+import {
+  examplesOf,
+  globalsHeading,
+  type Names,
+  type Suggestion,
+  suggestionOf,
+} from '../commands/command.ts';
 
 /** A command as plain data: what documentation and completions are made of. */
 export type CommandNode = {
@@ -23,7 +25,7 @@ type ArgumentNode = {
   term: string;
   description: string;
   choices: readonly string[];
-  values: Values | null;
+  values: Names | null;
   isVariadic: boolean;
 };
 
@@ -34,7 +36,7 @@ export type OptionNode = {
   long: string | null;
   takesValue: boolean;
   choices: readonly string[];
-  values: Values | null;
+  values: Names | null;
   description: string;
   defaultValue: string | null;
   isGlobal: boolean;
@@ -53,13 +55,13 @@ export function describe(command: Command, parents: readonly string[] = []): Com
         term: argument.required ? `<${name}>` : `[${name}]`,
         description: argument.description,
         choices: argument.argChoices ?? [],
-        values: valuesOf(argument.name(), path),
+        values: namesOf(suggestionOf(argument), argument.name()),
         isVariadic: argument.variadic,
       };
     }),
     options: (command.options as readonly Option[])
       .filter(({ hidden }) => !hidden)
-      .map((option) => describeOption(option, path)),
+      .map(describeOption),
     examples: examplesOf(command),
     children: (command.commands as unknown as (Command & { _hidden?: boolean })[])
       .filter((child) => !child._hidden)
@@ -67,52 +69,37 @@ export function describe(command: Command, parents: readonly string[] = []): Com
   };
 }
 
-function describeOption(option: Option, path: readonly string[]): OptionNode {
+function describeOption(option: Option): OptionNode {
   const takesValue = option.required || option.optional;
   const [, name = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? [];
+  const suggestion = suggestionOf(option);
   return {
     flags: option.flags,
     short: option.short ?? null,
     long: option.long ?? null,
     takesValue,
-    choices: option.argChoices ?? suggested[option.long ?? ''] ?? [],
-    values: takesValue ? valuesOf(name, path, option.long) : null,
+    choices: option.argChoices ?? (Array.isArray(suggestion) ? suggestion : []),
+    values: takesValue ? namesOf(suggestion, name) : null,
     description: option.description,
     defaultValue:
       typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : null,
-    isGlobal: option.helpGroupHeading === 'Global options:',
+    isGlobal: option.helpGroupHeading === globalsHeading,
   };
 }
 
-/** Values that others than these are taken beside. */
-const suggested: Record<string, readonly string[]> = {
-  '--status': assetStatuses,
-  '--for': assetStatuses,
-  '--type': assetTypes,
-  '--sort': ['created_at', '-created_at', 'name', '-name', 'duration', '-duration'],
-  '--color': ['auto', 'always', 'never'],
-};
-
 /** By the word in its usage: `<folder>` is a folder wherever it stands. */
-const byName: Record<string, Values> = {
+const byWord: Record<string, Names> = {
   workspace: 'workspaces',
   folder: 'folders',
   parent: 'folders',
   id: 'assets',
   session: 'uploads',
-  path: 'files',
   file: 'files',
   dir: 'files',
 };
 
-function valuesOf(name: string, path: readonly string[], long?: string): Values | null {
-  const verb = path.slice(1).join(' ');
-  if (long === '--profile' || (/^auth (switch|rename|logout)$/.test(verb) && name !== 'new'))
-    return 'profiles';
-  // A path of the API or of a folder yet to be is no file.
-  if (name === 'path' && verb !== 'upload') return verb === 'folders create' ? 'folders' : null;
-  return byName[name] ?? null;
-}
+const namesOf = (suggestion: Suggestion | undefined, word: string): Names | null =>
+  typeof suggestion === 'string' ? suggestion : (byWord[word] ?? null);
 
 /** Every command that does something, in the tree's order. */
 export const leaves = (node: CommandNode): CommandNode[] =>

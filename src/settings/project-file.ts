@@ -1,17 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { type GivenFlags, projectSettings } from './table.ts';
 
-/** What `.mediactl.json` may name. Never a base URL or a key: a cloned repository must not steal keys. */
-export type ProjectFile = {
-  path: string;
-  profile?: string;
-  workspace?: string;
-  folder?: string;
-  output?: string;
-};
-
-const projectKeys = new Set(['profile', 'workspace', 'folder', 'output']);
+/** `.mediactl.json`. It names no base URL and no key: a cloned repository must not steal keys. */
+export type ProjectFile = { path: string; settings: GivenFlags };
 
 /**
  * `.mediactl.json` of this folder or the nearest one above it. Read without a promise, as the
@@ -44,7 +37,7 @@ function parseProjectFile(path: string, text: string): ProjectFile {
       code: 'project_file',
       exitCode: exitCodes.usage,
       reason,
-      hint: `it is a JSON object with any of ${[...projectKeys].join(', ')}`,
+      hint: `it is a JSON object with any of ${projectSettings.join(', ')}`,
     });
   let parsed: unknown;
   try {
@@ -55,8 +48,8 @@ function parseProjectFile(path: string, text: string): ProjectFile {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw unusable('it is not an object');
   for (const [key, value] of Object.entries(parsed)) {
-    if (!projectKeys.has(key)) throw unusable(`it may not set ${key}`);
+    if (!projectSettings.some((name) => name === key)) throw unusable(`it may not set ${key}`);
     if (typeof value !== 'string') throw unusable(`${key} is not a string`);
   }
-  return { ...parsed, path };
+  return { path, settings: parsed };
 }

@@ -41,9 +41,9 @@ export class Terminal {
     stderr.on('error', () => {});
   }
 
-  configure(settings: { color: 'auto' | 'always' | 'never'; input: boolean }): void {
+  configure(settings: { color: 'auto' | 'always' | 'never'; noInput: boolean }): void {
     this.#color = settings.color;
-    this.#noInput = !settings.input;
+    this.#noInput = settings.noInput;
   }
 
   get stdin(): InputStream {

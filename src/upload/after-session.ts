@@ -29,9 +29,9 @@ export async function afterSession(
   // One new session in place of one that is gone; a second one would be a service that forgets all.
   if (run.sessionsCreated > 1) throw refusedSession(entry, underlying);
   if (run.options.onExpired === 'fail') throw expired(entry, underlying);
-  if (held === 'unknown') await confirmNewAsset(maybeWhole(entry, underlying));
-  else if (entry.isRefused) await confirmNewAsset(refusedSession(entry, underlying));
   const { assetUid } = entry.session;
+  if (held === 'unknown') await confirmNewAsset(maybeWhole(entry, underlying), [assetUid]);
+  else if (entry.isRefused) await confirmNewAsset(refusedSession(entry, underlying), [assetUid]);
   run.notice(
     held === 'gone'
       ? `the upload session and its asset ${assetUid} are gone; starting anew`

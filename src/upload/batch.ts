@@ -1,6 +1,7 @@
 import { asMediactlError, endsTheRun, exitCodes, MediactlError, notTried } from '../errors.ts';
 import { waitForAssets } from '../library/waiting.ts';
 import { textIn } from '../wire/reading.ts';
+import { waitingEvent } from './events.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import { assetOf, isCorrupt } from './journal-entry.ts';
 import { asksForNewAsset } from './session-gone.ts';
@@ -103,15 +104,20 @@ async function uploadOne(
   options: UploadOptions,
   tools: BatchTools,
 ): Promise<FileOutcome> {
-  const { api, onEvent } = tools;
-  const { clock } = api.transport;
+  const { onEvent } = tools;
+  const { clock } = tools.api.transport;
   const startedAt = clock.now();
-  const requestsBefore = api.transport.requestCount;
   const outcome: FileOutcome = { job, path: job.path, requests: 0, durationMs: 0 };
+  const api = tools.api.observed({
+    onNotice: (notice) => onEvent({ path: labelOf(job), ...waitingEvent(notice) }),
+    onRequest: () => {
+      outcome.requests++;
+    },
+  });
   try {
     const source = job.path === '-' ? await fromStdin(job, tools) : job;
     outcome.path = source.path;
-    const upload = await openUpload({ ...source, label: labelOf(job) }, options, tools);
+    const upload = await openUpload({ ...source, label: labelOf(job) }, options, { ...tools, api });
     outcome.id = upload.id;
     try {
       outcome.uploaded = await upload.run();
@@ -128,7 +134,6 @@ async function uploadOne(
   } catch (thrown) {
     outcome.error = asMediactlError(thrown);
   }
-  outcome.requests = api.transport.requestCount - requestsBefore;
   outcome.durationMs = clock.now() - startedAt;
   return outcome;
 }
@@ -152,17 +157,22 @@ async function waitForAll(
   timeoutMs: number,
   { api, signal, onEvent }: BatchTools,
 ): Promise<void> {
+  let current = '';
+  const observed = api.observed({
+    onNotice: (notice) => onEvent({ path: current, ...waitingEvent(notice) }),
+  });
   const waiting = new Map(
     outcomes.flatMap((each) => (each.uploaded ? [[each.uploaded.assetUid, each] as const] : [])),
   );
   try {
-    await waitForAssets(api.assets, [...waiting.keys()], {
+    await waitForAssets(observed.assets, [...waiting.keys()], {
       clock: api.transport.clock,
       signal,
       timeoutMs,
       onStatus: (uid, status) => {
         const { job } = waiting.get(uid) as FileOutcome;
-        onEvent({ path: labelOf(job), event: 'status', asset_uid: uid, status });
+        current = labelOf(job);
+        onEvent({ path: current, event: 'status', asset_uid: uid, status });
       },
       onSettled: (uid, found) => {
         const outcome = waiting.get(uid) as FileOutcome;

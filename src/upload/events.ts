@@ -1,3 +1,5 @@
+import type { TransportNotice } from '../api/transport.ts';
+
 /** What happens to one file, in order; `--progress json` prints these as they are. */
 export type UploadEvent = { path: string } & (
   | { event: 'started'; size_bytes: number }
@@ -14,3 +16,14 @@ export type UploadEvent = { path: string } & (
 );
 
 export type OnUploadEvent = (event: UploadEvent) => void;
+
+/** What hears of a transport's waits is told of them as events of a file. */
+export const waitingEvent = (notice: TransportNotice) =>
+  notice.kind === 'resumed'
+    ? ({ event: 'going_on' } as const)
+    : ({
+        event: 'waiting',
+        why: notice.kind,
+        until: new Date(notice.untilMs).toISOString(),
+        reason: notice.kind === 'retrying' ? notice.reason : 'rate limit',
+      } as const);

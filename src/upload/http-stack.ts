@@ -7,14 +7,14 @@ import { transferPurpose } from '../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { offsetIn } from '../wire/tus.ts';
 import type { PrefixDigest } from './prefix-digest.ts';
-import type { FileSource } from './source.ts';
+import type { Source } from './source.ts';
 
 /** What our file reader gives tus-js-client as a chunk: a place in the file, not its bytes. */
 export type Chunk = { start: number; end: number; size: number };
 
 export type SessionState = {
   transport: Transport;
-  source: FileSource;
+  source: Source;
   digest: PrefixDigest;
   /** True until the first answer: nothing has been sent to this session yet. */
   fresh: boolean;

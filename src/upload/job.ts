@@ -3,7 +3,8 @@ import type { Api } from '../api/api.ts';
 import type { MediactlError } from '../errors.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { OnUploadEvent } from './events.ts';
-import type { Journal } from './journal.ts';
+import type { UploadJournal } from './journal.ts';
+import type { Source } from './source.ts';
 
 export type UploadJob = {
   path: string;
@@ -37,13 +38,18 @@ export type UploadOptions = {
 
 export type UploadTools = {
   api: Api;
-  journal: Journal;
+  journal: UploadJournal;
   /** The profile's name, to tell people whose upload it is. */
   profile: string;
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
-  /** Asks whether a new asset may be made; throws where the answer is no or nobody can be asked. */
-  confirmNewAsset(refusal: MediactlError): Promise<void>;
+  /** @throws MediactlError where there is nothing at that path that can be uploaded */
+  openSource(path: string): Promise<Source>;
+  /**
+   * Asks whether a new asset may be made beside those that there may be; throws where the answer is no
+   * or nobody can be asked.
+   */
+  confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
 };
 
 /** An upload that is whole on the service. */

@@ -117,7 +117,8 @@ export function isEntry(value: unknown): value is JournalEntry {
     entry.version === 2 &&
     ['id', 'path', 'realPath', 'baseUrl', 'profile'].every((field) => isText(entry[field])) &&
     !Number.isNaN(Date.parse(String(entry.begunAt))) &&
-    ['dev', 'ino', 'mtimeNs', 'ctimeNs'].every((field) => isText(file?.[field])) &&
+    isText(file?.mtimeNs) &&
+    ['dev', 'ino', 'ctimeNs'].every((field) => isText(file?.[field] ?? '')) &&
     isCount(file?.sizeBytes) &&
     isText(metadata?.filename) &&
     isText(metadata?.workspace_uid);

@@ -1,5 +1,5 @@
 import { MediactlError } from '../errors.ts';
-import type { Journal } from './journal.ts';
+import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
  * on: each later state is tried again, and meanwhile what the page says of bytes sent is not believed.
  */
 export class JournalPage {
-  readonly #journal: Journal;
+  readonly #journal: UploadJournal;
   readonly #id: string;
   readonly #notice: (message: string) => void;
   #isSaid = false;
@@ -15,7 +15,7 @@ export class JournalPage {
   #next: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(journal: Journal, id: string, notice: (message: string) => void) {
+  constructor(journal: UploadJournal, id: string, notice: (message: string) => void) {
     this.#journal = journal;
     this.#id = id;
     this.#notice = notice;

@@ -189,6 +189,21 @@ function entryIn(text: string, id: string, path: string): JournalEntry | Corrupt
   return { id, path, reason, assetUid: found('assetUid'), begunAt: found('begunAt') };
 }
 
+/** What keeps uploads between runs: the journal of this machine, or another one. */
+export type UploadJournal = Pick<
+  Journal,
+  | 'directory'
+  | 'read'
+  | 'list'
+  | 'write'
+  | 'markBehind'
+  | 'remove'
+  | 'settle'
+  | 'setAside'
+  | 'lock'
+  | 'sweep'
+>;
+
 const alreadyUploading = (pid: string) =>
   new MediactlError(`already uploading${pid === '' ? '' : `, pid ${pid}`}`, {
     code: 'already_uploading',

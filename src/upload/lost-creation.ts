@@ -4,7 +4,7 @@ import { statusMeans } from '../wire/assumptions.ts';
 import { numberIn, textIn, timeIn } from '../wire/reading.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { Asset } from '../wire/types.ts';
-import type { Journal } from './journal.ts';
+import type { UploadJournal } from './journal.ts';
 import { assetOf, isCorrupt } from './journal-entry.ts';
 import { isSessionGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
@@ -36,7 +36,8 @@ export async function askAboutLost(run: UploadRun, lost: LostCreation): Promise<
   const { api, journal, confirmNewAsset } = run.tools;
   const found = await findLost(api, journal, lost);
   if (found.assets.length === 0 && found.isAll) return;
-  await confirmNewAsset(creationUnknown(run.label, found, run.id));
+  const assetUids = found.assets.map(({ uid }) => uid);
+  await confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
   if (found.assets.length > 0)
     run.notice(`left alone: ${found.assets.map(({ uid }) => uid).join(', ')}`);
 }
@@ -51,7 +52,7 @@ type Found = { assets: Asset[]; isAll: boolean };
  */
 async function findLost(
   api: Api,
-  journal: Journal,
+  journal: UploadJournal,
   { metadata, sizeBytes, begunAt, assetUid }: LostCreation,
 ): Promise<Found> {
   const others = await journal.list();

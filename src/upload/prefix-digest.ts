@@ -1,5 +1,5 @@
 import { type Checksum, openChecksum } from './checksum.ts';
-import { changed, type FileSource } from './source.ts';
+import { changed, type Source } from './source.ts';
 
 /** BLAKE3 of the first `offset` bytes, in hex. */
 export type Prefix = { offset: number; blake3: string };
@@ -9,13 +9,13 @@ export type Prefix = { offset: number; blake3: string };
  * second time after a broken connection are not hashed twice, and a gap is read from disk.
  */
 export class PrefixDigest {
-  readonly #source: FileSource;
+  readonly #source: Source;
   readonly #checksum: Checksum;
   /** What an earlier process saw acknowledged; checked as soon as the digest gets there. */
   #expected: Prefix | undefined;
   #offset = 0;
 
-  constructor(source: FileSource, checksum: Checksum, expected?: Prefix) {
+  constructor(source: Source, checksum: Checksum, expected?: Prefix) {
     this.#source = source;
     this.#checksum = checksum;
     this.#expected = expected;

@@ -3,12 +3,13 @@ import { exitCodes, MediactlError } from '../errors.ts';
 
 /** What tells a file from another, and from its own later self. */
 export type FileIdentity = {
-  dev: string;
-  ino: string;
   sizeBytes: number;
   mtimeNs: string;
+  /** Of one machine's file system alone: absent in what is kept for others, and of what is no file. */
+  dev?: string;
+  ino?: string;
   /** Of the inode: moves with every write, and with a change of mode or name too. */
-  ctimeNs: string;
+  ctimeNs?: string;
 };
 
 /**
@@ -18,12 +19,15 @@ export type FileIdentity = {
 export function differenceBetween(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes)
     return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
-  if (before.ino !== now.ino) return 'another file took its place';
+  if (differ(before.ino, now.ino)) return 'another file took its place';
   if (before.mtimeNs !== now.mtimeNs) return 'it was written to, or its time set';
-  return before.ctimeNs === now.ctimeNs
-    ? undefined
-    : 'its mode, owner or name changed, or it was written to and its time put back';
+  return differ(before.ctimeNs, now.ctimeNs)
+    ? 'its mode, owner or name changed, or it was written to and its time put back'
+    : undefined;
 }
+
+const differ = (one: string | undefined, other: string | undefined) =>
+  one !== undefined && other !== undefined && one !== other;
 
 /** Nobody wrote to it meanwhile, nor changed its mode, owner or name. */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
@@ -144,6 +148,12 @@ export class FileSource {
     return this.#handle.close();
   }
 }
+
+/** Bytes to upload, that can be read again: a file of this machine, or something like one. */
+export type Source = Pick<
+  FileSource,
+  'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
+>;
 
 /** What somebody who reads wants to be told, and asked. */
 export type Reading = {

@@ -5,7 +5,6 @@ import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Open, Whole } from './journal-entry.ts';
 import { sendFile } from './send-file.ts';
 import { SessionGone } from './session-gone.ts';
-import { FileSource } from './source.ts';
 import { UploadRun } from './upload-run.ts';
 import { mismatch, unverified } from './verification.ts';
 
@@ -24,7 +23,7 @@ export async function openUpload(
   options: UploadOptions,
   tools: UploadTools,
 ): Promise<OpenedUpload> {
-  const source = await FileSource.open(job.path);
+  const source = await tools.openSource(job.path);
   const run = new UploadRun(source, job, options, tools);
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
 }

@@ -3,11 +3,11 @@ import type { OnUploadEvent } from './events.ts';
 import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
 import { type Planned, uploadId } from './journal-entry.ts';
 import { JournalPage } from './journal-page.ts';
-import type { FileSource } from './source.ts';
+import type { Source } from './source.ts';
 
 /** One file's upload in one run of the program: what it is of, its page in the journal, what it counts. */
 export class UploadRun {
-  readonly source: FileSource;
+  readonly source: Source;
   readonly job: UploadJob;
   readonly options: UploadOptions;
   readonly tools: UploadTools;
@@ -21,7 +21,7 @@ export class UploadRun {
   /** Sessions that this run created. */
   sessionsCreated = 0;
 
-  constructor(source: FileSource, job: UploadJob, options: UploadOptions, tools: UploadTools) {
+  constructor(source: Source, job: UploadJob, options: UploadOptions, tools: UploadTools) {
     this.source = source;
     this.job = job;
     this.options = options;

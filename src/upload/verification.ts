@@ -5,7 +5,7 @@ import { textIn } from '../wire/reading.ts';
 import { offsetIn } from '../wire/tus.ts';
 import { type Checksum, digestIn, openChecksum } from './checksum.ts';
 import type { Whole } from './journal-entry.ts';
-import type { FileSource } from './source.ts';
+import type { Source } from './source.ts';
 
 /** What the service's checksum says of the file; `note` is why it says nothing. */
 export type Verdict =
@@ -19,7 +19,7 @@ export type Verdict =
  * @param blake3 of the whole file, in hex
  */
 export async function verify(
-  source: FileSource,
+  source: Source,
   blake3: string,
   lastChunkStart: number,
   headers: Headers,

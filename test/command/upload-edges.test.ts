@@ -28,6 +28,12 @@ const run = (args: string[], options = {}) =>
 const spool = () =>
   readdirSync(join(world.cli.home, 'state/spool')).filter((name) => !name.includes('.'));
 const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
+/** Until every byte is there and the upload is let go of: from then on its asset is waited for. */
+async function untilSent() {
+  const isHeld = () => readdirSync(world.journalFolder).some((name) => name.endsWith('.lock'));
+  while (world.journalFiles().length === 0 || world.entry().state !== 'whole' || isHeld())
+    await sleep(10);
+}
 /** Answers a look at one asset with a status of our own. */
 const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
   method === 'GET' && uidIn(path) ? answering(200, { uid: uidIn(path), status }) : undefined;
@@ -94,7 +100,7 @@ describe('one file, one asset', () => {
       return { respond: () => {} };
     };
     const waiting = run(['upload', world.path, '--wait', '--json'], { clock: undefined });
-    while (world.journalFiles().length === 0 || world.entry().state !== 'whole') await sleep(10);
+    await untilSent();
     writeSome(world.path, 5000, 'edited');
     isHeld = true;
     const stop = new AbortController();
@@ -130,7 +136,7 @@ describe('one file, one asset', () => {
       return { beforeAnswer: () => released };
     };
     const waiting = run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
-    while (world.journalFiles().length === 0 || world.entry().state !== 'whole') await sleep(10);
+    await untilSent();
     isHeld = true;
     const other = run(['upload', '-', '--no-resume', '--json'], { stdin });
     await sending;

@@ -25,8 +25,8 @@ const directions: Record<string, readonly string[]> = {
     'terminal/printable',
     'library/waiting',
   ],
-  settings: ['terminal/format', 'account', 'errors'],
-  account: ['wire', 'errors', 'lock', 'folders'],
+  settings: ['terminal/format', 'errors'],
+  account: ['settings', 'wire', 'errors', 'lock', 'folders'],
   // Of the uploader, only the events that a progress display shows.
   terminal: ['wire/reading', 'errors', 'clock', 'upload/events'],
   context: [

@@ -1,4 +1,4 @@
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import { assetUid, assetUids, idHelp } from '../../library/assets.ts';
 import { waitForAssets } from '../../library/waiting.ts';
@@ -7,11 +7,12 @@ import { cell } from '../../terminal/printable.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
+import { assetStatuses } from '../../wire/assumptions.ts';
 import { httpUrl } from '../../wire/http-url.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
 import type { Asset, PlayerData } from '../../wire/types.ts';
-import { type Define, example, type Run } from '../command.ts';
+import { type Define, example, type Run, suggesting } from '../command.ts';
 import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';
 import { list } from './list.ts';
@@ -77,7 +78,12 @@ function wait(command: Command, run: Run, collection: Collection): void {
       'Waits until an asset is ready. Exit code 12: its processing failed; 8: the time is over.',
     )
     .argument('<id...>', `${idHelp}; - for stdin`)
-    .option('--for <status>', 'status to wait for', 'ready')
+    .addOption(
+      suggesting(
+        new Option('--for <status>', 'status to wait for').default('ready'),
+        assetStatuses,
+      ),
+    )
     .option('--timeout <duration>', 'how long at most', '30m')
     .action(
       run(async (context, ids, options) => {

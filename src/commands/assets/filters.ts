@@ -1,11 +1,13 @@
-import type { Command, OptionValues } from '@commander-js/extra-typings';
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { folderParent } from '../../library/folders.ts';
+import { ranks } from '../../settings/origins.ts';
 import { parseDay } from '../../settings/units.ts';
 import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
+import { suggesting } from '../command.ts';
 
 /** §4 Filters and ordering, as options. */
 export type FilterOptions = {
@@ -29,13 +31,18 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
 ) {
   const filtered = command
     .option('--search <text>', 'words in name and description')
-    .option('--status <status>', `processing status, such as ${assetStatuses.join(', ')}`)
+    .addOption(
+      suggesting(
+        new Option('--status <status>', `processing status, such as ${assetStatuses.join(', ')}`),
+        assetStatuses,
+      ),
+    )
     .option('--created-after <date>', 'created on or after')
     .option('--created-before <date>', 'created on or before');
   // "Assets list only: `type` … and `parent`" (§4)
   const withAssetFilters = () =>
     filtered
-      .option('--type <type>', assetTypes.join(', '))
+      .addOption(suggesting(new Option('--type <type>', assetTypes.join(', ')), assetTypes))
       .option('--folder <folder>', 'folder, by uid or path; / for the top level');
   return collection === 'assets'
     ? withAssetFilters()
@@ -43,7 +50,10 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
 }
 
 const sortFields = ['created_at', 'name', 'duration'];
-export const sortHelp = `${sortFields.join(', ')}; -FIELD for the other direction`;
+export const sortOption = suggesting(
+  new Option('--sort <field>', `${sortFields.join(', ')}; -FIELD for the other direction`),
+  sortFields.flatMap((field) => [field, `-${field}`]),
+);
 
 const filterFlags = (options: FilterOptions): Record<string, string | undefined> => ({
   '--search': options.search,
@@ -57,7 +67,7 @@ const filterFlags = (options: FilterOptions): Record<string, string | undefined>
 
 /** The API lists what the key can see, in whatever workspace: -w would promise what it cannot keep. */
 export function refuseWorkspace({ settings }: Context, command: string): void {
-  if (settings.workspaceAsked)
+  if (settings.origins.of('workspace').rank === ranks.flag)
     throw usageError(
       `${command} does not take --workspace`,
       'leave it out, or name a folder: mediactl assets ls --folder /PATH',

@@ -9,7 +9,7 @@ import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { assetColumns } from './columns.ts';
-import { dateHelp, filtersOf, refuseWorkspace, sortHelp, withFilters } from './filters.ts';
+import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from './filters.ts';
 
 export function list(command: Command, run: Run, collection: Collection): void {
   example(
@@ -24,7 +24,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
     .description(`Lists ${collection}, the newest first. ${dateHelp}`);
   withFilters(described, collection)
     .option('--tag <slug>', 'tag')
-    .option('--sort <field>', sortHelp)
+    .addOption(sortOption)
     .option('--limit <number>', 'how many at most (20)')
     .option('--all', 'every one, however many pages that takes')
     .option('--offset <number>', 'how many to leave out at the beginning', '0')

@@ -1,4 +1,4 @@
-import type { Command } from '@commander-js/extra-typings';
+import { Argument, type Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
 import { assertProfileName } from '../../account/profile-file.ts';
@@ -6,7 +6,7 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { listBy, nothing, record, text } from '../../terminal/result.ts';
-import { type Define, example, type Run } from '../command.ts';
+import { type Define, example, type Run, suggesting } from '../command.ts';
 import { profileColumns, profileRecords, profileRows } from './columns.ts';
 import { login } from './login.ts';
 import { status } from './status.ts';
@@ -44,7 +44,7 @@ function switchProfile(command: Command, run: Run): void {
   command
     .summary('make another profile current')
     .description('Makes another profile the current one.')
-    .argument('<name>', 'profile to act as from now on')
+    .addArgument(suggesting(new Argument('<name>', 'profile to act as from now on'), 'profiles'))
     .action(
       run(async (context, name) => {
         const { profiles } = await context.profiles.read();
@@ -64,11 +64,11 @@ function rename(command: Command, run: Run): void {
   command
     .summary('rename a profile')
     .description('Renames a profile; its key moves with it.')
-    .argument('<old>', 'profile')
+    .addArgument(suggesting(new Argument('<old>', 'profile'), 'profiles'))
     .argument('<new>', 'its new name')
     .action(
       run(async (context, from, to) => {
-        const { profiles, configDir } = context;
+        const { profiles } = context;
         assertProfileName(to);
         const before = await profiles.read();
         const profile = before.profiles[from];
@@ -77,15 +77,17 @@ function rename(command: Command, run: Run): void {
           throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
         if (context.onlyPretends(`rename profile ${from} to ${to}`)) return nothing;
         const inKeychain = profile.keyStore === 'keychain';
-        const key = await keyOf(profile, { configDir, profile: from });
-        const moved = inKeychain && (await storeInKeychain({ configDir, profile: to }, key));
+        const key = await keyOf(profile, { configDir: profiles.directory, profile: from });
+        const moved =
+          inKeychain &&
+          (await storeInKeychain({ configDir: profiles.directory, profile: to }, key));
         const config = await profiles.update((current) => {
           delete current.profiles[from];
           current.profiles[to] =
             moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
           if (current.current === from) current.current = to;
         });
-        if (inKeychain) await forgetInKeychain({ configDir, profile: from });
+        if (inKeychain) await forgetInKeychain({ configDir: profiles.directory, profile: from });
         const renamed = profileRecords(config).find(({ name }) => name === to);
         return record(renamed as NonNullable<typeof renamed>, to, profileRows);
       }),
@@ -99,11 +101,13 @@ function logout(command: Command, run: Run): void {
     .description(
       'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
     )
-    .argument('[name]', 'profile; the current one if left out')
+    .addArgument(
+      suggesting(new Argument('[name]', 'profile; the current one if left out'), 'profiles'),
+    )
     .option('--all', 'forget every profile')
     .action(
       run(async (context, name, { all }) => {
-        const { profiles, configDir, settings, terminal } = context;
+        const { profiles, settings, terminal } = context;
         const before = await profiles.read();
         const one = name ?? settings.profile ?? before.current;
         const leaving = all ? Object.keys(before.profiles) : one ? [one] : [];
@@ -123,7 +127,7 @@ function logout(command: Command, run: Run): void {
           });
         for (const each of leaving)
           if (before.profiles[each]?.keyStore === 'keychain')
-            await forgetInKeychain({ configDir, profile: each });
+            await forgetInKeychain({ configDir: profiles.directory, profile: each });
         const config = await profiles.update((current) => {
           for (const each of leaving) delete current.profiles[each];
           if (current.current && !current.profiles[current.current]) delete current.current;

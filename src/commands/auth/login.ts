@@ -7,8 +7,8 @@ import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
+import { ranks } from '../../settings/origins.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { ranks } from '../../settings/sources.ts';
 import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
@@ -130,7 +130,7 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
 }
 
 async function keep(
-  { profiles, configDir, host, terminal }: Context,
+  { profiles, host, terminal }: Context,
   name: string,
   store: 'keychain' | 'file' | undefined,
   key: string,
@@ -138,7 +138,8 @@ async function keep(
 ) {
   const wanted = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
   const inKeychain =
-    wanted !== 'file' && (await storeInKeychain({ configDir, profile: name }, key));
+    wanted !== 'file' &&
+    (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
     throw new MediactlError('this machine has no keychain that answers', {
       code: 'keychain',

@@ -1,9 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { Account } from '../../account/account.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
 import { keyOf } from '../../account/key-stores.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { RateLimit } from '../../api/rate-limit.ts';
-import type { Account, Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, type MediactlError } from '../../errors.ts';
 import { printable, when } from '../../terminal/printable.ts';
 import { type Column, listBy, type Row, record } from '../../terminal/result.ts';
@@ -48,7 +49,7 @@ async function ofProfile(context: Context, name: string, profile: Profile): Prom
   const baseUrl = parseBaseUrl(profile.baseUrl);
   const { workspace, names = {} } = profile;
   try {
-    const apiKey = await keyOf(profile, { configDir: context.configDir, profile: name });
+    const apiKey = await keyOf(profile, { configDir: context.profiles.directory, profile: name });
     context.terminal.redactor.add(apiKey);
     return (await check(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {

@@ -3,10 +3,7 @@ import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
-import { oneOf } from '../../settings/settings.ts';
-import { profileSettings, type SettingName } from '../../settings/sources.ts';
-import { parseDuration } from '../../settings/units.ts';
-import { formats } from '../../terminal/format.ts';
+import { profileSettings, type SettingName, table } from '../../settings/table.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy, nothing, text } from '../../terminal/result.ts';
 import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
@@ -116,9 +113,7 @@ async function changeFor(context: Context, key: string, value: string): Promise<
       profile.workspace = uid;
     };
   }
-  if (setting === 'output') oneOf(key, formats, value);
-  if (setting === 'color') oneOf(key, ['auto', 'always', 'never'], value);
-  if (setting === 'max_wait' || setting === 'request_timeout') parseDuration(key, value);
+  table[setting].kind.read(key, value);
   return (profile) => {
     profile.settings = { ...profile.settings, [setting]: value };
   };

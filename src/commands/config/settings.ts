@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { type SettingName, sources } from '../../settings/sources.ts';
+import { settingNames } from '../../settings/table.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nameKeys, namesFor } from '../../wire/assumptions.ts';
 
@@ -11,7 +11,7 @@ export type Setting = { key: string; value: string | null; origin: string };
 export async function everySetting(context: Context): Promise<Setting[]> {
   const { name, profile } = await context.profileInUse();
   const kept = `profile ${name}`;
-  const settings = (Object.keys(sources) as SettingName[]).map((key): Setting => {
+  const settings = settingNames.map((key): Setting => {
     const { value, origin } = context.settings.origins.of(key);
     if (key === 'api_key') {
       if (value !== undefined) return { key, value: masked(value), origin };

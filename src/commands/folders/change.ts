@@ -1,4 +1,4 @@
-import type { Command } from '@commander-js/extra-typings';
+import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderTree, Placed } from '../../api/folder-tree.ts';
 import type { FolderChange } from '../../api/folders.ts';
 import type { Context } from '../../context.ts';
@@ -7,7 +7,7 @@ import { createPath, missingFolders, namesInPath } from '../../library/folder-cr
 import { below, folderHelp, isRoot, placedAt, readTree } from '../../library/folders.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Result, record } from '../../terminal/result.ts';
-import { example, type Run } from '../command.ts';
+import { example, type Run, suggesting } from '../command.ts';
 import { planned } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';
 
@@ -22,7 +22,7 @@ export function create(command: Command, run: Run): void {
     .description(
       'Creates a folder by its path. With -p those above it too, and one that is there already is fine.',
     )
-    .argument('<path>', 'path such as /Campaigns/2026')
+    .addArgument(suggesting(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
     .option('-p, --parents', 'create what is missing above it; no error where it exists')
     .action(
       run(async (context, path, { parents }) => {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { ranks } from '../../settings/sources.ts';
+import { ranks } from '../../settings/origins.ts';
 
 /** A sandbox of this user: where it keeps everything, and the profile that it has. */
 export type Place = { dataDir: string; profile: string };
@@ -41,7 +41,7 @@ export async function newPlace(context: Context, data: string | undefined): Prom
   const { settings, host, sandboxDir } = context;
   const { value: asked, rank } = settings.origins.of('profile');
   const named = rank === ranks.flag ? asked : undefined;
-  const { name: inUse } = settings.inUse;
+  const { profileInUse: inUse } = settings;
   const own = inUse === undefined ? undefined : profiles[inUse]?.sandbox;
   if (data === undefined && inUse !== undefined && own) return { dataDir: own, profile: inUse };
   const dataDir = data === undefined ? sandboxDir : resolve(host.cwd, data);

@@ -1,4 +1,3 @@
-import type { TransportNotice } from '../../api/transport.ts';
 import type { Context } from '../../context.ts';
 import { MediactlError, someFailed, usageError } from '../../errors.ts';
 import { keepLastUpload } from '../../library/assets.ts';
@@ -13,8 +12,9 @@ import {
   labelOf,
   uploadBatch,
 } from '../../upload/batch.ts';
-import type { OnUploadEvent, UploadEvent } from '../../upload/events.ts';
+import type { OnUploadEvent } from '../../upload/events.ts';
 import type { UploadOptions } from '../../upload/job.ts';
+import { FileSource } from '../../upload/source.ts';
 import { Spool } from '../../upload/spool.ts';
 import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
 
@@ -38,18 +38,11 @@ export async function uploadAll(
 ) {
   const { terminal, clock } = context;
   const progress = await openProgress(mode, terminal, clock);
-  const onEvent: OnUploadEvent = progress.show.bind(progress);
-  let current = '';
-  context.onNotice = (notice) => onEvent(waitingEvent(notice, current));
-  const tools = await toolsFor(context, (event) => {
-    current = event.path;
-    onEvent(event);
-  });
+  const tools = await toolsFor(context, progress.show.bind(progress));
   try {
     const { outcomes, settle } = await uploadBatch(jobs, options, timeoutMs, tools, failures);
     return { ...shown(context, outcomes), written: settle };
   } finally {
-    context.onNotice = undefined;
     progress.close();
   }
 }
@@ -68,6 +61,7 @@ async function toolsFor(context: Context, onEvent: OnUploadEvent): Promise<Batch
     profile: (await context.account()).profile,
     signal,
     onEvent,
+    openSource: FileSource.open,
     onUploaded: (uid) => keepLastUpload(context, uid),
     confirmNewAsset: async (refusal) => {
       if (settings.yes) return;
@@ -81,17 +75,6 @@ async function toolsFor(context: Context, onEvent: OnUploadEvent): Promise<Batch
     },
   };
 }
-
-const waitingEvent = (notice: TransportNotice, path: string): UploadEvent =>
-  notice.kind === 'resumed'
-    ? { path, event: 'going_on' }
-    : {
-        path,
-        event: 'waiting',
-        why: notice.kind,
-        until: new Date(notice.untilMs).toISOString(),
-        reason: notice.kind === 'retrying' ? notice.reason : 'rate limit',
-      };
 
 function shown({ terminal, settings, signal }: Context, outcomes: Batch['outcomes']) {
   const failures = outcomes.flatMap(({ error }) => error ?? []);

@@ -1,4 +1,4 @@
-import { Option } from '@commander-js/extra-typings';
+import { Argument, Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { targetFolders } from '../../library/folder-creation.ts';
@@ -10,7 +10,7 @@ import type { BatchJob } from '../../upload/batch.ts';
 import { filesIn } from '../../upload/files.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
-import { collect, type Define, example } from '../command.ts';
+import { collect, type Define, example, suggesting } from '../command.ts';
 import { plan } from './plan.ts';
 import { uploadAll } from './upload-all.ts';
 
@@ -29,7 +29,9 @@ export const upload: Define = (command, run) => {
     .description(
       'Uploads files, one after another. The same command run again goes on where the last one stopped: after a dropped line, a killed process or a restart. Every file is checked by its BLAKE3.',
     )
-    .argument('[path...]', 'files; directories with -r; - for stdin')
+    .addArgument(
+      suggesting(new Argument('[path...]', 'files; directories with -r; - for stdin'), 'files'),
+    )
     .option('--folder <folder>', 'folder to put the assets in, by uid or path')
     .option('--create-folders', 'make it where it is missing; with -r, folders like those on disk')
     .option('--name <name>', 'name of the asset (one file only)')

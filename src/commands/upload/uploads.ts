@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { asMediactlError, MediactlError, someFailed, usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy, nothing } from '../../terminal/result.ts';
-import type { Journal } from '../../upload/journal.ts';
+import type { UploadJournal } from '../../upload/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../upload/journal-entry.ts';
 import { Spool } from '../../upload/spool.ts';
 import { type Define, example, type Run } from '../command.ts';
@@ -120,7 +120,11 @@ function forget(command: Command, run: Run): void {
 }
 
 /** An upload that another process has in hand would be written down again at once. */
-async function whileOurs(journal: Journal, id: string, work: () => Promise<void>): Promise<void> {
+async function whileOurs(
+  journal: UploadJournal,
+  id: string,
+  work: () => Promise<void>,
+): Promise<void> {
   const release = await journal.lock(id).catch((error) => {
     throw error instanceof MediactlError
       ? error.with({ hint: 'let it finish, or stop it, then forget it' })

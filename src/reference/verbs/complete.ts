@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Names } from '../../commands/command.ts';
 import { type Define, example } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
 import { makeStateFolder } from '../../folders.ts';
@@ -9,7 +10,6 @@ import { parseDuration } from '../../settings/units.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { textIn } from '../../wire/reading.ts';
 import { isUid } from '../../wire/uid.ts';
-import type { Values } from '../tree.ts';
 
 /** A candidate, and what tells a person which one it is. */
 type Name = [value: string, description: string];
@@ -35,7 +35,7 @@ export const complete: Define = (command, run) => {
         const within = new Promise<Name[]>((resolve) =>
           setTimeout(resolve, patienceMs, []).unref(),
         );
-        const asked = namesOf(context, values as Values).catch((): Name[] => []);
+        const asked = namesOf(context, values as Names).catch((): Name[] => []);
         const names = await Promise.race([asked, within]);
         const lines = names
           .filter(([value]) => isTypeable(value))
@@ -53,7 +53,7 @@ const isReserved = (name: string) => name.startsWith('-') || name === '@last' ||
 /** Nobody can type a control character, and no shell should be handed one. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
-async function namesOf(context: Context, values: Values): Promise<Name[]> {
+async function namesOf(context: Context, values: Names): Promise<Name[]> {
   if (values === 'profiles') {
     const { profiles } = await context.profiles.read();
     return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
@@ -67,7 +67,7 @@ async function namesOf(context: Context, values: Values): Promise<Name[]> {
 }
 
 /** Names that cost a request. */
-const remote: Partial<Record<Values, (context: Context) => Promise<Name[]>>> = {
+const remote: Partial<Record<Names, (context: Context) => Promise<Name[]>>> = {
   workspaces: async (context) => {
     const names: Name[] = [];
     for await (const page of (await context.api()).workspaces.list())
@@ -92,7 +92,7 @@ const remote: Partial<Record<Values, (context: Context) => Promise<Name[]>>> = {
 /** A minute old is new enough for somebody who types; a request a keystroke would eat the budget. */
 async function kept(
   context: Context,
-  values: Values,
+  values: Names,
   ask: (context: Context) => Promise<Name[]>,
 ): Promise<Name[]> {
   const { profile, baseUrl, workspace } = await context.account();

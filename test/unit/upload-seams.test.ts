@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest';
+import { Api } from '../../src/api/api.ts';
+import { Transport } from '../../src/api/transport.ts';
+import { systemClock } from '../../src/clock.ts';
+import { type BatchTools, uploadBatch } from '../../src/upload/batch.ts';
+import type { UploadEvent } from '../../src/upload/events.ts';
+import type { UploadJournal } from '../../src/upload/journal.ts';
+import type { JournalEntry } from '../../src/upload/journal-entry.ts';
+import type { Source } from '../../src/upload/source.ts';
+import { Spool } from '../../src/upload/spool.ts';
+import { someBytes } from '../support/files.ts';
+import { answer, listen } from '../support/http-server.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* What a fleet of machines will put in the place of this machine's journal, files and requests. */
+
+const uid = '00000000-0000-4000-8000-000000000001';
+const location = `/api/external/v1/upload/${uid}/`;
+const MiB = 1024 * 1024;
+
+/** A journal that is no folder: a write takes as long as it likes, and is there afterwards. */
+function journalInMemory(writeMs = 0): UploadJournal & { pages: Map<string, JournalEntry> } {
+  const pages = new Map<string, JournalEntry>();
+  return {
+    pages,
+    directory: 'memory',
+    read: async (id) => structuredClone(pages.get(id)),
+    list: async () => [...pages.values()],
+    write: async (entry) => {
+      const kept = structuredClone(entry);
+      await systemClock.sleep(writeMs);
+      pages.set(kept.id, kept);
+    },
+    markBehind: async () => {},
+    remove: async (id) => void pages.delete(id),
+    settle: async (id) => void pages.delete(id),
+    setAside: async (id) => id,
+    lock: async () => async () => {},
+    sweep: async () => {},
+  };
+}
+
+/** Bytes that lie on no disk. */
+function sourceOf(path: string, sizeBytes: number): Source {
+  const block = someBytes(MiB, path);
+  return {
+    path,
+    realPath: path,
+    sizeBytes,
+    identity: { sizeBytes, mtimeNs: '0' },
+    async *read(start, end, { onRead, assertUnchanged } = {}) {
+      for (let at = start; at < end; ) {
+        const from = at % MiB;
+        const bytes = block.subarray(from, Math.min(MiB, from + end - at));
+        onRead?.(at, bytes);
+        at += bytes.length;
+        if (at >= end) await assertUnchanged?.();
+        yield bytes;
+      }
+    },
+    assertUnchanged: async () => {},
+    close: async () => {},
+  };
+}
+
+/** A service that counts what it is sent. */
+async function counting() {
+  let stored = 0;
+  return listen(async (request, response) => {
+    if (request.method === 'POST')
+      return answer(response, 201, { uid, asset_uid: uid, location }, { location });
+    if (request.method === 'PATCH') for await (const part of request) stored += part.length;
+    const limit = {
+      'x-ratelimit-limit': '1000',
+      'x-ratelimit-remaining': '900',
+      'x-ratelimit-reset': '60',
+    };
+    answer(response, 204, undefined, { 'upload-offset': String(stored), ...limit });
+  });
+}
+
+async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<BatchTools> = {}) {
+  const paced = { taken: 0, told: 0 };
+  const transport = new Transport({
+    ...{ baseUrl: new URL(await counting()), apiKey: 'a-key', clock: systemClock },
+    ...{ userAgent: 'test', requestTimeoutMs: 30_000, maxWaitMs: 60_000 },
+    pace: {
+      take: async () => {
+        paced.taken++;
+      },
+      told: () => {
+        paced.told++;
+      },
+    },
+  });
+  const job = { path: 'far/away.mov', id: 'given-by-others', workspace: uid };
+  const options = {
+    ...{ chunkBytes: 50 * MiB, idleTimeoutMs: 30_000, resume: true },
+    ...{ onExpired: 'restart' as const, requireChecksum: false },
+  };
+  const batch = await uploadBatch([job], options, undefined, {
+    ...{ api: new Api(transport, {}), journal, profile: 'none' },
+    spool: new Spool(temporaryFolder()),
+    stdin: () => process.stdin,
+    onEvent: () => {},
+    openSource: async (path) => sourceOf(path, sizeBytes),
+    onUploaded: async () => {},
+    confirmNewAsset: async (refusal) => {
+      throw refusal;
+    },
+    ...more,
+  });
+  await transport.close();
+  return { batch, paced };
+}
+
+it('another journal, another source, an id of others and a pace for requests carry an upload', async () => {
+  const journal = journalInMemory();
+  const { batch, paced } = await upload(journal, 3 * MiB);
+  const [outcome] = batch.outcomes;
+  expect(outcome).toMatchObject({ id: 'given-by-others', uploaded: { sizeBytes: 3 * MiB } });
+  expect(journal.pages.get('given-by-others')).toMatchObject({ state: 'whole' });
+  // POST, PATCH, and the second look at what no checksum was told of.
+  expect([outcome?.requests, paced.taken]).toEqual([4, 4]);
+  expect(paced.told).toBeGreaterThan(0);
+  await batch.settle();
+  expect(journal.pages.size).toBe(0);
+});
+
+it('no byte leaves before the journal says that it may have: on the disk, however slow that is', async () => {
+  const journal = journalInMemory(150);
+  const ahead: [sent: number, kept: number][] = [];
+  const onEvent = (event: UploadEvent) => {
+    const page = journal.pages.get('given-by-others');
+    if (event.event !== 'progress' || page?.state !== 'open') return;
+    if (event.sent_bytes > page.sentTo) ahead.push([event.sent_bytes, page.sentTo]);
+  };
+  const { batch } = await upload(journal, 400 * MiB, { onEvent });
+  expect(batch.outcomes[0]?.error).toBeUndefined();
+  expect(ahead).toEqual([]);
+});

@@ -126,7 +126,7 @@ export class Context {
   }
 
   /** With --dry-run: says what would be done, and that it is not. Every command that writes asks. */
-  onlyPretends(what: string): boolean {
+  isDryRun(what: string): boolean {
     if (this.settings.dryRun) this.terminal.say(`dry run: would ${what}`);
     return this.settings.dryRun;
   }

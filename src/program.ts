@@ -20,12 +20,12 @@ import { OutputClosed } from './terminal/terminal.ts';
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
   let called = new Command();
-  const settled: Settled = {};
+  const invocation: Invocation = {};
   try {
-    const program = buildProgram(host, settled, (command) => {
+    const program = buildProgram(host, invocation, (command) => {
       called = command;
     });
-    await program.parseAsync((await spellHelp(argv, program)).map(spellDebug), { from: 'user' });
+    await program.parseAsync((await expandHelp(argv, program)).map(expandDebug), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
@@ -36,9 +36,9 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const error =
       thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
     // Where the settings themselves are wrong, argv tells what form was wanted.
-    const format = settled.settings?.shape.format ?? formatTyped(argv, host);
+    const format = invocation.settings?.shape.format ?? formatTyped(argv, host);
     showError(host.terminal, error, format.startsWith('json'));
-    if (settled.settings?.debug)
+    if (invocation.settings?.debug)
       host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
   }
@@ -48,9 +48,13 @@ const formatTyped = (argv: readonly string[], { environment }: Host): string =>
   argv.find((word) => /^--jsonl?$/.test(word))?.slice(2) ?? environment.MEDIACTL_OUTPUT ?? 'human';
 
 /** What the command that runs was told, once it is known: errors are shown by it. */
-type Settled = { settings?: Settings };
+type Invocation = { settings?: Settings };
 
-function buildProgram(host: Host, settled: Settled, onCall: (command: Command) => void): Command {
+function buildProgram(
+  host: Host,
+  invocation: Invocation,
+  onCall: (command: Command) => void,
+): Command {
   const { terminal, version } = host;
   const program = new Command('mediactl').exitOverride().configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
@@ -61,11 +65,11 @@ function buildProgram(host: Host, settled: Settled, onCall: (command: Command) =
     getOutHasColors: () => Boolean(terminal.stdout.isTTY),
   });
   addNouns(program, version);
-  for (const noun of program.commands as unknown as Command[])
-    noun.hook('preSubcommand', (_noun, verb) => onCall(verb as unknown as Command));
-  const run = runner(host, settled);
+  for (const noun of program.commands.map(plain))
+    noun.hook('preSubcommand', (_noun, verb) => onCall(plain(verb)));
+  const run = runner(host, invocation);
   program.hook('preSubcommand', async (_program, noun) => {
-    const command = noun as unknown as Command;
+    const command = plain(noun);
     onCall(command);
     await loadNoun(command, run);
   });
@@ -84,7 +88,7 @@ export async function wholeTree(version: string): Promise<Command> {
   const run: Run = () => async () => {
     throw new Error('this tree is for reading');
   };
-  for (const noun of program.commands as unknown as Command[]) await loadNoun(noun, run);
+  for (const noun of program.commands.map(plain)) await loadNoun(noun, run);
   return program;
 }
 
@@ -112,6 +116,11 @@ function addNouns(program: Command, version: string): Command {
   return program;
 }
 
+/** A command without the types of its own arguments and options. */
+const plain = (command: unknown) => command as Command;
+
+const parentOf = (command: Command) => plain(command.parent) as Command | null;
+
 const lazily = new WeakMap<Command, Noun['load']>();
 
 async function loadNoun(command: Command, run: Run): Promise<void> {
@@ -122,15 +131,15 @@ async function loadNoun(command: Command, run: Run): Promise<void> {
 }
 
 function leavesOf(command: Command): Command[] {
-  const children = command.commands as unknown as Command[];
+  const children = command.commands.map(plain);
   return children.length === 0 ? [command] : children.flatMap(leavesOf);
 }
 
 const runner =
-  (host: Host, settled: Settled): Run =>
+  (host: Host, invocation: Invocation): Run =>
   (perform) =>
   async (...input) => {
-    const command = input.at(-1) as unknown as Command;
+    const command = input.at(-1) as Command;
     const typed = typedOptions(command);
     // Loaded by the command that runs: --version and --help pay for none of it.
     const [{ Context, profilesOf }, { givenFlags, resolveSettings }, { present }] =
@@ -143,7 +152,7 @@ const runner =
     const { environment, cwd, version } = host;
     const config = await profiles.read();
     const settings = resolveSettings(givenFlags(typed), environment, cwd, config);
-    settled.settings = settings;
+    invocation.settings = settings;
     host.terminal.configure(settings);
     const context = new Context(host, settings, profiles, config, () => wholeTree(version));
     try {
@@ -165,18 +174,18 @@ const runner =
 /** The options that were typed, those before the noun too: `mediactl --json assets ls`. */
 function typedOptions(command: Command): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
-  for (let at: Command | null = command; at; at = at.parent as unknown as Command | null)
+  for (let at: Command | null = command; at; at = parentOf(at))
     for (const [name, value] of Object.entries(at.opts()))
       if (at.getOptionValueSource(name as never) === 'cli') typed[name] ??= value;
   return typed;
 }
 
 /** A bare `--debug` must not take the next word as its value; after `--` nothing is an option. */
-const spellDebug = (word: string, at: number, words: readonly string[]) =>
+const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
 /** `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
-async function spellHelp(argv: readonly string[], program: Command): Promise<string[]> {
+async function expandHelp(argv: readonly string[], program: Command): Promise<string[]> {
   if (argv[0] !== 'help') return [...argv];
   const { topics } = await import('./reference/topics.ts');
   const topic = Object.hasOwn(topics, argv[1] ?? '') ? topics[argv[1] as string] : undefined;
@@ -195,8 +204,7 @@ async function spellHelp(argv: readonly string[], program: Command): Promise<str
 function commanderUsage(error: CommanderError, command: Command): MediactlError {
   const [problem, suggestion] = error.message.replace(/^error: /, '').split('\n');
   const path: string[] = [];
-  for (let at: Command | null = command; at?.name(); at = at.parent as unknown as Command | null)
-    path.unshift(at.name());
+  for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   return usageError(
     problem ?? 'that cannot be understood',
     [

@@ -5,7 +5,7 @@ import { EmbedSettings } from './embed-settings.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
-import { assertTaken, type Fields, otherNameHint, taught } from './writes.ts';
+import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
 
 /** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
@@ -42,7 +42,11 @@ export class EmbedsApi {
   /** @throws MediactlError `write_ignored` where the restriction stayed as it was */
   async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
     const request = this.restricting(workspace, before, enabled);
-    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_enabled');
+    await withNameHint(
+      this.#transport.send(request),
+      request.json as Fields,
+      () => 'embed_enabled',
+    );
     const after = await this.settings(workspace);
     assertTaken({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
     return after;
@@ -71,7 +75,7 @@ export class EmbedsApi {
     domain: string,
   ): Promise<void> {
     const request = this.changingDomain(method, workspace, before, domain);
-    await taught(this.#transport.send(request), request.json as Fields, () => 'embed_domain');
+    await withNameHint(this.#transport.send(request), request.json as Fields, () => 'embed_domain');
   }
 
   /**

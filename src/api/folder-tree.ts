@@ -6,13 +6,13 @@ import { identified } from './identifier.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
 /** A folder with where it stands. */
-export type Placed = {
+export type FolderNode = {
   folder: Folder;
   name: string;
   /** `/Campaigns/2026`. */
   path: string;
-  parent: Placed | undefined;
-  children: Placed[];
+  parent: FolderNode | undefined;
+  children: FolderNode[];
 };
 
 /** Folders in folders; no library is deeper, and a stack holds more. */
@@ -28,20 +28,20 @@ const tooDeep = () =>
  * this service uses for name, children and parent (A02, A03). The names seen here win over guesses.
  */
 export class FolderTree {
-  readonly roots: readonly Placed[];
+  readonly roots: readonly FolderNode[];
   /** Every folder, each before those below it. */
-  readonly all: readonly Placed[];
+  readonly all: readonly FolderNode[];
   readonly #names: NameOverrides;
 
   constructor(folders: readonly unknown[], names: NameOverrides) {
     this.#names = names;
-    const all: Placed[] = [];
-    const place = (sent: unknown, parent: Placed | undefined, depth = 0): Placed => {
+    const all: FolderNode[] = [];
+    const place = (sent: unknown, parent: FolderNode | undefined, depth = 0): FolderNode => {
       if (depth > deepest) throw tooDeep();
       const folder = identified<Folder>(sent);
       const name = textIn(folder[this.#seen('folder_name', folder)]) ?? folder.uid;
       const path = `${parent?.path ?? ''}/${name}`;
-      const placed: Placed = { folder, name, path, parent, children: [] };
+      const placed: FolderNode = { folder, name, path, parent, children: [] };
       all.push(placed);
       placed.children.push(
         ...this.#childrenOf(folder).map((child) => place(child, placed, depth + 1)),
@@ -52,12 +52,12 @@ export class FolderTree {
     this.all = all;
   }
 
-  find(uid: string): Placed | undefined {
+  find(uid: string): FolderNode | undefined {
     return this.all.find(({ folder }) => isSameUid(folder.uid, uid));
   }
 
   /** Folders of that path; several where siblings share a name, or have a slash in it. */
-  at(path: string): Placed[] {
+  at(path: string): FolderNode[] {
     const parts = path.split('/').filter(Boolean);
     return this.all.filter((placed) => placed.path === `/${parts.join('/')}`);
   }

@@ -3,18 +3,18 @@ import type { NameKey, NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import { fieldsIn } from '../wire/reading.ts';
 import type { Folder } from '../wire/types.ts';
-import { FolderTree, type Placed } from './folder-tree.ts';
+import { type FolderNode, FolderTree } from './folder-tree.ts';
 import { identified, identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
-import { assertTaken, type Fields, otherNameHint, taught } from './writes.ts';
+import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
 
 /** What to make of a folder; the parent is a uid, null for the top level. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
 
 /** A folder as the tree shows it after a write. */
-export type Changed = { placed: Placed; tree: FolderTree };
+export type Changed = { placed: FolderNode; tree: FolderTree };
 
 /** Which of the two names of a folder's body a field would be. */
 const keyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
@@ -57,7 +57,7 @@ export class FoldersApi {
   async create(workspace: string, tree: FolderTree, change: FolderChange): Promise<Changed> {
     const request = this.creating(workspace, tree, change);
     const creation = this.#transport.json(request);
-    const made = identified<Folder>(await taught(creation, request.json as Fields, keyOf));
+    const made = identified<Folder>(await withNameHint(creation, request.json as Fields, keyOf));
     return this.#looked(workspace, made.uid, { parent: null, ...change });
   }
 
@@ -78,7 +78,7 @@ export class FoldersApi {
     change: FolderChange,
   ): Promise<Changed> {
     const request = this.changing(workspace, uid, tree, change);
-    await taught(this.#transport.send(request), request.json as Fields, keyOf);
+    await withNameHint(this.#transport.send(request), request.json as Fields, keyOf);
     return this.#looked(workspace, uid, change);
   }
 

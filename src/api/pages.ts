@@ -15,8 +15,8 @@ export const mostPagesInFlight = 8;
  * largest: another one counts the page.
  */
 export function totalOf(page: Page<unknown>, names: NameOverrides): number | undefined {
-  const told = namesFor('page_total', names).flatMap((name) => numberIn(page[name]) ?? []);
-  return told.length > 0 ? Math.max(...told) : undefined;
+  const totals = namesFor('page_total', names).flatMap((name) => numberIn(page[name]) ?? []);
+  return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
 /** The items of an answer that should be a page; a plain array is taken as its only page. */

@@ -72,7 +72,7 @@ function brief(value: unknown): string {
  *
  * @param keyOf the name override that a field of that name would be
  */
-export async function taught<T>(
+export async function withNameHint<T>(
   write: Promise<T>,
   sent: Fields,
   keyOf: (field: string) => NameKey,

@@ -4,7 +4,10 @@ import { cell, printable } from '../terminal/printable.ts';
 import { listBy, type Result } from '../terminal/result.ts';
 
 /** --dry-run: the requests that would be sent, and none is. */
-export async function planned(context: Context, requests: readonly ApiRequest[]): Promise<Result> {
+export async function dryRunPlan(
+  context: Context,
+  requests: readonly ApiRequest[],
+): Promise<Result> {
   const { baseUrl } = await context.account();
   context.terminal.say(
     `dry run: would send ${requests.length} request${requests.length === 1 ? '' : 's'}`,

@@ -1,4 +1,4 @@
-import type { FolderTree, Placed } from '../api/folder-tree.ts';
+import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { isUid } from '../wire/uid.ts';
@@ -18,7 +18,7 @@ export function namesInPath(path: string): string[] {
  * @throws MediactlError `not_found` (3), `exists` (6): see `missingFolders`
  */
 export const createPath = (context: Context, names: readonly string[], withParents: boolean) =>
-  context.exclusively('folders', async (): Promise<Placed> => {
+  context.exclusively('folders', async (): Promise<FolderNode> => {
     const { folders } = await context.api();
     let { tree, workspace } = await readTree(context);
     const { missing, above } = missingFolders(tree, names, withParents);
@@ -28,7 +28,7 @@ export const createPath = (context: Context, names: readonly string[], withParen
       // The tree after a write shows the names to write next.
       ({ placed: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
-    return at as Placed;
+    return at as FolderNode;
   });
 
 /**
@@ -40,14 +40,14 @@ export const createPath = (context: Context, names: readonly string[], withParen
 export function missingFolders(tree: FolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walked(tree, names);
   if (!withParents) {
-    if (missing.length === 0) throw alreadyThere(names, above as Placed);
+    if (missing.length === 0) throw alreadyThere(names, above as FolderNode);
     if (missing.length > 1) throw noParent(names);
   }
   return { missing, above };
 }
 
 function walked(tree: FolderTree, names: readonly string[]) {
-  let above: Placed | undefined;
+  let above: FolderNode | undefined;
   for (const [n, name] of names.entries()) {
     const level = above ? above.children : tree.roots;
     const named = level.filter((placed) => placed.name === name);
@@ -70,7 +70,7 @@ const noParent = (names: readonly string[]) =>
     hint: `mediactl folders create -p /${names.join('/')}`,
   });
 
-const alreadyThere = (names: readonly string[], { folder }: Placed) =>
+const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
   new MediactlError(`/${names.join('/')} is there already`, {
     code: 'exists',
     exitCode: exitCodes.rejected,

@@ -1,4 +1,4 @@
-import type { FolderTree, Placed } from '../api/folder-tree.ts';
+import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { isUid } from '../wire/uid.ts';
@@ -13,7 +13,7 @@ export async function readTree(context: Context): Promise<{ workspace: string; t
 }
 
 /** The folder that a person named by uid or path, or an error that says how far the path leads. */
-export function placedAt(tree: FolderTree, uidOrPath: string): Placed {
+export function folderAt(tree: FolderTree, uidOrPath: string): FolderNode {
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
   if (byUid) return byUid;
   const [first, ...others] = tree.at(uidOrPath);
@@ -21,13 +21,13 @@ export function placedAt(tree: FolderTree, uidOrPath: string): Placed {
     throw usageError(
       `${others.length + 1} folders are at ${uidOrPath}`,
       'give the uid of one of them',
-      [first as Placed, ...others].map(({ folder }) => folder.uid).join(', '),
+      [first as FolderNode, ...others].map(({ folder }) => folder.uid).join(', '),
     );
   return first ?? missing(tree, uidOrPath);
 }
 
 /** Everything below a folder, each before what is in it. */
-export const below = ({ children }: Placed): Placed[] =>
+export const below = ({ children }: FolderNode): FolderNode[] =>
   children.flatMap((child) => [child, ...below(child)]);
 
 function missing(tree: FolderTree, uidOrPath: string): never {
@@ -53,7 +53,7 @@ function missing(tree: FolderTree, uidOrPath: string): never {
 /** A folder by uid, taken as it is, or by its path. */
 export async function folderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
-  return placedAt((await readTree(context)).tree, uidOrPath).folder.uid;
+  return folderAt((await readTree(context)).tree, uidOrPath).folder.uid;
 }
 
 /** §4: "a parent folder uid in the primary workspace, or the literal root for top level". */

@@ -27,8 +27,8 @@ const bounds: Bounds = {
  * A server that slow, silent and many clients cannot exhaust. A chunk of 50 MiB may take long:
  * there silence alone is bounded, where the bytes are received.
  */
-export function boundedServer(listener: RequestListener, told: Partial<Bounds> = {}): Server {
-  const { headersMs, bodyMs, idleMs, connections, headerBytes } = { ...bounds, ...told };
+export function boundedServer(listener: RequestListener, overrides: Partial<Bounds> = {}): Server {
+  const { headersMs, bodyMs, idleMs, connections, headerBytes } = { ...bounds, ...overrides };
   const server = createServer(
     {
       maxHeaderSize: headerBytes,

@@ -60,7 +60,7 @@ async function serve(given: string[], options: Options, log: (line: string) => v
     url,
     workspace,
     started_at,
-    told: told(given),
+    options: startOptions(given),
     notes,
   });
   log(`listening on ${url}`);
@@ -75,7 +75,7 @@ async function serve(given: string[], options: Options, log: (line: string) => v
 }
 
 /** What a later start is compared with: the options of the service itself. */
-const told = (given: readonly string[]) =>
+const startOptions = (given: readonly string[]) =>
   given.filter(
     (each, at) =>
       !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(given[at - 1] ?? ''),

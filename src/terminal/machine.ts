@@ -2,25 +2,25 @@ import { usageError } from '../errors.ts';
 import { fieldsIn, toJson } from '../wire/reading.ts';
 import type { Format, Shape } from './format.ts';
 import { printableJson, printableLines } from './printable.ts';
-import type { Dress, ListResult, RecordResult, Shown } from './result.ts';
+import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
-export const json = (value: unknown, dress: Dress) =>
-  dress.isTerminal ? printableJson(toJson(value, 2)) : toJson(value);
+export const json = (value: unknown, render: RenderContext) =>
+  render.isTerminal ? printableJson(toJson(value, 2)) : toJson(value);
 
 /** One record a line, whoever reads it. */
-export const line = (value: unknown, dress: Dress) =>
-  dress.isTerminal ? printableJson(toJson(value)) : toJson(value);
+export const line = (value: unknown, render: RenderContext) =>
+  render.isTerminal ? printableJson(toJson(value)) : toJson(value);
 
 /** One JSON array, written while pages arrive. */
 export async function writeArray(
   terminal: Terminal,
   pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
-  dress: Dress,
+  render: RenderContext,
 ): Promise<void> {
   let before = '[';
   for await (const page of pages) {
-    const items = page.map((item) => indent(json(item, dress))).join(',\n');
+    const items = page.map((item) => indent(json(item, render))).join(',\n');
     if (items) await terminal.write(`${before}\n${items}`);
     if (items) before = ',';
   }
@@ -70,7 +70,7 @@ export async function writeRows(
   terminal: Terminal,
   { format, fields }: Shape,
   result: ListResult | RecordResult,
-  dress: Dress,
+  render: RenderContext,
 ): Promise<void> {
   const { csvLines, tsvLines } = await import('./csv.lazy.ts');
   const value = await wholeOf(result);
@@ -79,5 +79,5 @@ export async function writeRows(
   if (header.length === 0) return; // nothing is there, and nothing says what would be
   const rows = records.map((record) => header.map((field) => record[field]));
   const text = (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
-  await terminal.write(dress.isTerminal ? printableLines(text) : text);
+  await terminal.write(render.isTerminal ? printableLines(text) : text);
 }

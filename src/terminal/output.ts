@@ -3,7 +3,7 @@ import { withFields } from './fields.ts';
 import type { Shape } from './format.ts';
 import { filtered, json, line, writeArray, writeRows } from './machine.ts';
 import { cell, printable, printableLines } from './printable.ts';
-import type { Dress, ListResult, RecordResult, Result, Row, Shown } from './result.ts';
+import type { ListResult, RecordResult, RenderContext, Result, Row, Shown } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Result to stdout, in the shape asked for. */
@@ -13,7 +13,7 @@ export async function present(
   result: Result,
   now: number,
 ): Promise<void> {
-  const dress: Dress = {
+  const render: RenderContext = {
     isTerminal: Boolean(terminal.stdout.isTTY),
     columns: terminal.columns,
     colors: terminal.colors(terminal.stdout),
@@ -23,7 +23,7 @@ export async function present(
   const asked = result.kind === 'raw' && isTabular(shape) ? recordsIn(result) : result;
   if (asked.kind === 'raw' && shape.jq === undefined)
     return terminal.write(
-      `${dress.isTerminal ? printableLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
+      `${render.isTerminal ? printableLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
     );
   const shaped = shape.fields ? withFields(asked, shape.fields, terminal) : asked;
   if (shape.jq !== undefined) return filtered(terminal, shape.jq, shape.format, shaped);
@@ -32,10 +32,10 @@ export async function present(
     return terminal.write(`${machine ? toJson(shaped.text) : shaped.text}\n`);
   }
   if (shape.format === 'csv' || shape.format === 'tsv')
-    return writeRows(terminal, shape, shaped, dress);
+    return writeRows(terminal, shape, shaped, render);
   return shaped.kind === 'record'
-    ? writeRecord(terminal, shape, shaped, dress)
-    : writeList(terminal, shape, shaped, dress);
+    ? writeRecord(terminal, shape, shaped, render)
+    : writeList(terminal, shape, shaped, render);
 }
 
 /** Whether records are wanted, of an answer that came as a text. */
@@ -71,53 +71,57 @@ async function writeRecord(
   terminal: Terminal,
   { format }: Shape,
   result: RecordResult,
-  dress: Dress,
+  render: RenderContext,
 ): Promise<void> {
   if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
-  if (format === 'jsonl') return terminal.write(`${line(result.record, dress)}\n`);
-  if (format === 'json') return terminal.write(`${json(result.record, dress)}\n`);
-  const view = result.view(dress);
-  return terminal.write(typeof view === 'string' ? view : await detailOf(view, dress));
+  if (format === 'jsonl') return terminal.write(`${line(result.record, render)}\n`);
+  if (format === 'json') return terminal.write(`${json(result.record, render)}\n`);
+  const view = result.view(render);
+  return terminal.write(typeof view === 'string' ? view : await detailOf(view, render));
 }
 
 async function writeList(
   terminal: Terminal,
   { format }: Shape,
   result: ListResult,
-  dress: Dress,
+  render: RenderContext,
 ): Promise<void> {
   if (format === 'json' || (format === 'human' && result.alwaysJson))
-    return writeArray(terminal, result.pages, dress);
-  if (format === 'human' && dress.isTerminal) return writeTable(terminal, result, dress);
+    return writeArray(terminal, result.pages, render);
+  if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render);
   for await (const page of result.pages)
     await terminal.write(
       page
         .map((item) => {
           if (format === 'quiet') return result.id(item) && `${printable(result.id(item))}\n`;
-          if (format === 'jsonl') return `${line(item, dress)}\n`;
-          return `${result.columns.map((column) => column.value(item, dress)).join('\t')}\n`;
+          if (format === 'jsonl') return `${line(item, render)}\n`;
+          return `${result.columns.map((column) => column.value(item, render)).join('\t')}\n`;
         })
         .join(''),
     );
 }
 
 /** Label and value, a line each; empty ones are left out. Measuring text is for terminals only. */
-async function detailOf(rows: readonly Row[], dress: Dress): Promise<string> {
+async function detailOf(rows: readonly Row[], render: RenderContext): Promise<string> {
   const shown = rows.filter(([, value]) => value !== '');
   // One word a label, as JSON has it, for who splits lines.
-  if (!dress.isTerminal)
+  if (!render.isTerminal)
     return shown
       .map(([label, value]) => `${label.trim().replaceAll(' ', '_')}\t${value}\n`)
       .join('');
   const { detail } = await import('./detail.lazy.ts');
-  return detail(shown, dress);
+  return detail(shown, render);
 }
 
-async function writeTable(terminal: Terminal, result: ListResult, dress: Dress): Promise<void> {
+async function writeTable(
+  terminal: Terminal,
+  result: ListResult,
+  render: RenderContext,
+): Promise<void> {
   const rows: string[][] = [];
   for await (const page of result.pages)
-    for (const item of page) rows.push(result.columns.map((column) => column.value(item, dress)));
+    for (const item of page) rows.push(result.columns.map((column) => column.value(item, render)));
   if (rows.length === 0) return result.empty ? terminal.say(result.empty) : undefined;
   const { table } = await import('./table.lazy.ts');
-  await terminal.write(table(result.columns, rows, dress));
+  await terminal.write(table(result.columns, rows, render));
 }

@@ -1,11 +1,16 @@
 import type { ChalkInstance } from 'chalk';
 
 /** How human output is dressed; its content never depends on it. */
-export type Dress = { isTerminal: boolean; columns: number; colors: ChalkInstance; now: number };
+export type RenderContext = {
+  isTerminal: boolean;
+  columns: number;
+  colors: ChalkInstance;
+  now: number;
+};
 
 export type Column<T> = {
   header: string;
-  value(record: T, dress: Dress): string;
+  value(record: T, render: RenderContext): string;
   /** Never cut to fit: uids. */
   whole?: boolean;
   /** Cells are cut to no less, in columns of the terminal; then whole columns are left out. */
@@ -30,7 +35,12 @@ export type Result =
       /** Records of any shape: JSON for people too. */
       alwaysJson?: boolean;
     }
-  | { kind: 'record'; record: unknown; view: (dress: Dress) => readonly Row[] | string; id: string }
+  | {
+      kind: 'record';
+      record: unknown;
+      view: (render: RenderContext) => readonly Row[] | string;
+      id: string;
+    }
   | { kind: 'text'; text: string }
   /** What the service sent, the same in every format. */
   | { kind: 'raw'; text: string }
@@ -68,8 +78,8 @@ export const listBy = <T>(
 export const record = <T>(
   value: T,
   id: string,
-  view: (record: T, dress: Dress) => readonly Row[] | string,
-): Result => ({ kind: 'record', record: value, id, view: (dress) => view(value, dress) });
+  view: (record: T, render: RenderContext) => readonly Row[] | string,
+): Result => ({ kind: 'record', record: value, id, view: (render) => view(value, render) });
 
 /** A text that is the result itself: a URL, a token. The same in every format but JSON. */
 export const text = (value: string): Result => ({ kind: 'text', text: value });

@@ -7,11 +7,11 @@ export type Spinner = { say(what: string): void; stop(): void };
 /** ora costs 61 ms to load, so only a terminal that shows it pays. */
 export async function openSpinner(terminal: Terminal): Promise<Spinner> {
   if (!terminal.canAnimate) {
-    let said = '';
+    let lastText = '';
     return {
       say: (what) => {
-        if (what !== said) terminal.say(printable(what));
-        said = what;
+        if (what !== lastText) terminal.say(printable(what));
+        lastText = what;
       },
       stop: () => {},
     };

@@ -1,6 +1,6 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
-import type { Column, Dress } from './result.ts';
+import type { Column, RenderContext } from './result.ts';
 
 const gap = 2;
 const least = 6;
@@ -31,13 +31,13 @@ export function table(
   // biome-ignore lint/suspicious/noExplicitAny: only header and whole are read
   columns: readonly Column<any>[],
   rows: readonly string[][],
-  dress: Dress,
+  render: RenderContext,
 ): string {
   const shown = columns.map((column, at) => {
     const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
     return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
   });
-  const excess = () => shown.reduce((sum, { width }) => sum + width + gap, -gap) - dress.columns;
+  const excess = () => shown.reduce((sum, { width }) => sum + width + gap, -gap) - render.columns;
   const giving = () =>
     shown
       .filter(({ column, width }) => !column.whole && width > (column.least ?? least))
@@ -52,7 +52,7 @@ export function table(
   const drawn = new CliTable({
     chars: frameless,
     style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [] },
-    head: shown.map(({ column }) => dress.colors.dim(column.header)),
+    head: shown.map(({ column }) => render.colors.dim(column.header)),
     colWidths: shown.map(({ width }) => width + gap),
   });
   drawn.push(...rows.map((row) => shown.map(({ at }) => row[at] ?? '')));

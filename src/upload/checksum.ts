@@ -37,9 +37,9 @@ export async function openWasmChecksum(): Promise<Checksum> {
  */
 export function digestIn(text: string | undefined): string | undefined {
   // A proxy may have repeated it.
-  const told = new Set(text?.split(',').map((each) => each.trim()));
-  const [only = ''] = told;
-  if (told.size !== 1) return undefined;
+  const values = new Set(text?.split(',').map((each) => each.trim()));
+  const [only = ''] = values;
+  if (values.size !== 1) return undefined;
   const value = only.replace(/^"(.*)"$/, '$1').replace(/^(?:blake3[:=-]|0x)/i, '');
   if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase();
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) return undefined;

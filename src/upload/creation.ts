@@ -3,7 +3,7 @@ import type { CreatedSession } from '../api/upload-sessions.ts';
 import { MediactlError } from '../errors.ts';
 import { sessionLifetimeMs } from '../wire/tus.ts';
 import type { Intended, Open } from './journal-entry.ts';
-import { askAboutLost } from './lost-creation.ts';
+import { confirmAfterLostCreation } from './lost-creation.ts';
 import { sentAhead } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -69,7 +69,7 @@ async function createSession(run: UploadRun, intended: Intended): Promise<Create
     } catch (error) {
       if (!isStorageUnavailable(error) || tries >= maxTries) throw error;
       await api.transport.waitBeforeRetry(tries - 1, error, signal);
-      await askAboutLost(run, { ...intended, sizeBytes });
+      await confirmAfterLostCreation(run, { ...intended, sizeBytes });
     }
   }
 }

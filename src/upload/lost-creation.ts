@@ -32,7 +32,7 @@ export type LostCreation = {
  *
  * @throws MediactlError `creation_unknown` (2) where nobody can be asked, `declined`
  */
-export async function askAboutLost(run: UploadRun, lost: LostCreation): Promise<void> {
+export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreation): Promise<void> {
   const { api, journal, confirmNewAsset } = run.tools;
   const found = await findLost(api, journal, lost);
   if (found.assets.length === 0 && found.isAll) return;

@@ -30,18 +30,18 @@ export class SessionGone extends Error {
  * What the asset of a session that is gone holds, as the service tells it: the file, not all of it,
  * nothing since it is gone itself, or nobody can tell.
  */
-export type Held = 'whole' | 'unfinished' | 'gone' | 'unknown';
+export type AssetState = 'whole' | 'unfinished' | 'gone' | 'unknown';
 
 /** How long an asset is waited for that may hold the whole file, and is being processed. */
 const patienceMs = 60_000;
 
 /** @param isAllSent whether every byte had been on its way when the session was last used */
-export async function heldBy(
+export async function assetState(
   { assets, transport: { clock } }: Api,
   { session, offset, sentTo, file }: Open,
   isAllSent: boolean,
   signal: AbortSignal | undefined,
-): Promise<Held> {
+): Promise<AssetState> {
   const { assetUid } = session;
   let status: unknown;
   try {

@@ -1,8 +1,8 @@
-import { afterSession } from './after-session.ts';
 import { createUpload } from './creation.ts';
-import { goOnWith } from './earlier.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Open, Whole } from './journal-entry.ts';
+import { recoverFromGoneSession } from './recover.ts';
+import { continueFrom } from './resume.ts';
 import { sendFile } from './send-file.ts';
 import { SessionGone } from './session-gone.ts';
 import { UploadRun } from './upload-run.ts';
@@ -36,7 +36,7 @@ async function uploadLocked(run: UploadRun): Promise<Uploaded> {
     const found = await run.page.read();
     // Of stdin there is no other copy: whatever comes next, it can be found.
     if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
-    let entry = (found && (await goOnWith(run, found))) ?? (await createUpload(run));
+    let entry = (found && (await continueFrom(run, found))) ?? (await createUpload(run));
     while (entry.state === 'open') entry = await sentOrNext(run, entry);
     return concluded(run, entry);
   } finally {
@@ -48,7 +48,7 @@ async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
   try {
     return await sendFile(run, entry);
   } catch (error) {
-    if (error instanceof SessionGone) return afterSession(run, entry, error);
+    if (error instanceof SessionGone) return recoverFromGoneSession(run, entry, error);
     throw error;
   }
 }

@@ -26,16 +26,16 @@ export async function verify(
 ): Promise<Verdict> {
   const header = headers['x-checksum-blake3'];
   if (header === undefined) return { verified: null };
-  const told = digestIn(header);
-  if (told === undefined)
+  const stated = digestIn(header);
+  if (stated === undefined)
     return {
       verified: null,
       note: `the service’s checksum cannot be read: ${header.slice(0, 80)}`,
     };
-  if (told === blake3) return { verified: true };
+  if (stated === blake3) return { verified: true };
   const lastChunk: Checksum = await openChecksum();
   for await (const bytes of source.read(lastChunkStart, source.sizeBytes)) lastChunk.update(bytes);
-  if (told === lastChunk.digest())
+  if (stated === lastChunk.digest())
     return { verified: null, note: 'the service’s checksum covers the last chunk only' };
   return { verified: false, serviceBlake3: header };
 }

@@ -28,8 +28,8 @@ export function encodeMetadata(metadata: UploadMetadata): string {
 
 /** The offset that `Upload-Offset` tells (§4), which a proxy may have repeated; undefined where it tells none. */
 export function offsetIn(header = ''): number | undefined {
-  const told = new Set(header.split(',').map((each) => each.trim()));
-  const [only = ''] = told;
-  if (told.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;
+  const values = new Set(header.split(',').map((each) => each.trim()));
+  const [only = ''] = values;
+  if (values.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;
   return Number(only);
 }

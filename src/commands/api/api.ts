@@ -8,7 +8,7 @@ import { apiPrefix } from '../../wire/paths.ts';
 import { type Fields, textIn } from '../../wire/reading.ts';
 import type { Page } from '../../wire/types.ts';
 import { collect, type Define, example, jsonPair, pair } from '../command.ts';
-import { planned } from '../dry-run.ts';
+import { dryRunPlan } from '../dry-run.ts';
 
 export const api: Define = (command, run) => {
   example(
@@ -18,7 +18,6 @@ export const api: Define = (command, run) => {
     'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
   );
   command
-    .summary('call any path of the API')
     .description(
       'Calls any path of the API with the account in use, and prints the answer as it came. The method is GET, or POST where fields or an input are given.',
     )
@@ -51,7 +50,7 @@ export const api: Define = (command, run) => {
             'headers are no JSON',
           );
         if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD')
-          return planned(context, [call]);
+          return dryRunPlan(context, [call]);
         if (options.paginate) return paginate(context, call);
         const { transport } = await context.api();
         const response = await transport.send(call).catch((error) => {

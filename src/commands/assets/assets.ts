@@ -164,7 +164,7 @@ function thumb(command: Command, run: Run, collection: Collection): void {
         if (!url) throw noThumbnail(uid);
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
         const path = output ?? fileNameFor(name, uid, extension);
-        if (context.onlyPretends(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
+        if (context.isDryRun(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
         return save(context, { assetUid: uid, url, expected: {} }, path);
       }),
     );

@@ -1,9 +1,9 @@
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
 import {
   type Column,
-  type Dress,
   list,
   nothing,
+  type RenderContext,
   type Result,
   type Row,
   record,
@@ -12,21 +12,21 @@ import { statusMeans } from '../../wire/assumptions.ts';
 import { numberIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 
-const status = ({ status: value }: Asset, { colors }: Dress) => {
+const status = ({ status: value }: Asset, { colors }: RenderContext) => {
   const color = { ready: colors.green, failed: colors.red, 'in progress': colors.yellow };
   return color[statusMeans(value)](cell(value));
 };
 
-const created = ({ created_at }: Asset, { isTerminal, now }: Dress) =>
+const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
   isTerminal ? when(created_at, now) : cell(created_at);
 
 /** Piped, a duration is seconds; on a terminal, minutes and seconds. What is no number stays as it came. */
-function length({ duration: told }: Asset, { isTerminal }: Dress): string {
-  const seconds = numberIn(told);
-  return seconds === undefined || !isTerminal ? cell(told) : duration(seconds);
+function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
+  const seconds = numberIn(value);
+  return seconds === undefined || !isTerminal ? cell(value) : duration(seconds);
 }
 
-function sizeText({ size }: Asset, { isTerminal }: Dress): string {
+function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
   const count = numberIn(size);
   return count === undefined || !isTerminal ? cell(size) : bytes(count);
 }
@@ -41,7 +41,7 @@ export const assetColumns: Column<Asset>[] = [
 ];
 
 /** The fields one looks for first; then whatever else the service sent. */
-export function assetRows(asset: Asset, dress: Dress): Row[] {
+export function assetRows(asset: Asset, render: RenderContext): Row[] {
   const {
     uid,
     name,
@@ -56,9 +56,9 @@ export function assetRows(asset: Asset, dress: Dress): Row[] {
     ['uid', printable(uid)],
     ['name', cell(name)],
     ['type', cell(type)],
-    ['status', status(asset, dress)],
-    ['length', length(asset, dress)],
-    ['size', sizeText(asset, dress)],
+    ['status', status(asset, render)],
+    ['length', length(asset, render)],
+    ['size', sizeText(asset, render)],
     ['created', cell(created_at)],
     ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
   ];

@@ -49,7 +49,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
         if (!source) throw nothingToPlay(uid, info, unusable, 'file');
         if (source.kind === 'image' && !areOrdered) throw sizesUnknown(uid);
         const path = output ?? fileNameFor(asset.name, uid, null);
-        if (context.onlyPretends(`save ${source.url.origin}${source.url.pathname} as ${path}`))
+        if (context.isDryRun(`save ${source.url.origin}${source.url.pathname} as ${path}`))
           return nothing;
         return save(
           context,

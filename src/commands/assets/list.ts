@@ -71,7 +71,7 @@ async function countOf(
   return count;
 }
 
-const usual = 20;
+const defaultLimit = 20;
 
 /** As many as one looks at; where there are more, that is said: a script must not take them for all. */
 async function firstOf(
@@ -80,8 +80,8 @@ async function firstOf(
   filters: AssetFilters,
   offset: number,
 ): Promise<Asset[]> {
-  const page = await (await context.api())[collection].page(filters, usual, offset);
-  const items = itemsOf<Asset>(page).slice(0, usual);
+  const page = await (await context.api())[collection].page(filters, defaultLimit, offset);
+  const items = itemsOf<Asset>(page).slice(0, defaultLimit);
   const total = totalOf(page, (await context.account()).names);
   if (total !== undefined && total > offset + items.length)
     context.terminal.say(`${items.length} of ${total}; --all for all, --limit for more`);

@@ -2,10 +2,10 @@ import type { Command } from '@commander-js/extra-typings';
 import { idHelp } from '../../library/assets.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
-import { planned } from '../dry-run.ts';
-import { eachOf, outcomeOf } from './each.ts';
+import { dryRunPlan } from '../dry-run.ts';
+import { bulkResult, writeEach } from './bulk.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
-import { agree, mostOf, targetsOf } from './targets.ts';
+import { confirmBulk, targetsOf, writeLimit } from './targets.ts';
 
 export function remove(command: Command, run: Run, collection: Collection): void {
   example(
@@ -26,18 +26,18 @@ export function remove(command: Command, run: Run, collection: Collection): void
     .option('--max-delete <number>', 'how many at most (100)')
     .action(
       run(async (context, ids, options) => {
-        const most = mostOf('--max-delete', options.maxDelete);
+        const limit = writeLimit('--max-delete', options.maxDelete);
         const filters = await filtersOf(context, options);
-        const { targets } = await targetsOf(context, collection, ids, filters, most);
+        const { targets } = await targetsOf(context, collection, ids, filters, limit);
         const { [collection]: assets } = await context.api();
         if (context.settings.dryRun)
-          return planned(
+          return dryRunPlan(
             context,
             targets.map(({ uid }) => assets.deleting(uid)),
           );
-        const deed = (what: string) => `move ${what} to the trash`;
-        await agree(context, collection, targets, { deed, most });
-        const outcomes = await eachOf(context, targets, async ({ uid }) => {
+        const action = (what: string) => `move ${what} to the trash`;
+        await confirmBulk(context, collection, targets, { action, limit });
+        const outcomes = await writeEach(context, targets, async ({ uid }) => {
           await assets.delete(uid);
           return {};
         });
@@ -46,7 +46,7 @@ export function remove(command: Command, run: Run, collection: Collection): void
           context.terminal.say(
             `${gone} moved to the trash; the API cannot restore ${gone === 1 ? 'it' : 'them'}`,
           );
-        return outcomeOf(context, outcomes, 'moved to the trash', collection);
+        return bulkResult(context, outcomes, 'moved to the trash', collection);
       }),
     );
 }

@@ -8,7 +8,7 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { NamedLocks } from '../../lock.ts';
 import { bytes, printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type Dress, type Result, type Row, record } from '../../terminal/result.ts';
+import { type RenderContext, type Result, type Row, record } from '../../terminal/result.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
 
 type Saved = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
@@ -27,14 +27,14 @@ export async function save(context: Context, media: Media, path: string): Promis
   // A device or a pipe is written to; only a file can be replaced whole.
   const saved =
     there !== undefined && !there.isFile()
-      ? await straightTo(context, media, path)
-      : await besideThenThere(context, media, path, there !== undefined);
+      ? await writeThrough(context, media, path)
+      : await saveAtomically(context, media, path, there !== undefined);
   const shown = { asset_uid: media.assetUid, path, size_bytes: saved.bytes };
   const type = saved.contentType ?? null;
   return record<Saved>({ ...shown, content_type: type }, media.assetUid, savedRows);
 }
 
-async function straightTo(context: Context, media: Media, path: string): Promise<Downloaded> {
+async function writeThrough(context: Context, media: Media, path: string): Promise<Downloaded> {
   const handle = await open(path, 'w').catch((error) => {
     throw cannotOpen(path, error);
   });
@@ -46,14 +46,14 @@ async function straightTo(context: Context, media: Media, path: string): Promise
 }
 
 /** @param mayReplace whether a file that is there is to be replaced: one that comes meanwhile is not */
-async function besideThenThere(
+async function saveAtomically(
   context: Context,
   media: Media,
   path: string,
   mayReplace: boolean,
 ): Promise<Downloaded> {
-  const place = await placeOf(path);
-  const release = await take(context, place);
+  const place = await targetPath(path);
+  const release = await lockTarget(context, place);
   const part = `${place}.${ownMark(context)}${randomBytes(4).toString('hex')}.part`;
   try {
     // Appending, so that after a truncation the next write begins at the beginning.
@@ -90,13 +90,13 @@ async function renameWithoutReplacing(part: string, place: string): Promise<void
     await link(part, place);
     await rm(part);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw cameMeanwhile(place);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw appearedMeanwhile(place);
     await rename(part, place); // a file system without links
   }
 }
 
 /** Where a path leads, its folder by its real name: the same for all who write there. */
-async function placeOf(path: string): Promise<string> {
+async function targetPath(path: string): Promise<string> {
   const folder = await realpath(dirname(resolve(path))).catch((error) => {
     throw cannotOpen(path, error);
   });
@@ -109,7 +109,7 @@ async function placeOf(path: string): Promise<string> {
  *
  * @throws MediactlError `already_downloading`
  */
-async function take(context: Context, place: string): Promise<() => Promise<void>> {
+async function lockTarget(context: Context, place: string): Promise<() => Promise<void>> {
   const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
   const locks = new NamedLocks(join(context.stateDir, 'downloads'));
   let release: (() => Promise<void>) | undefined;
@@ -144,7 +144,7 @@ const alreadyDownloading = (path: string) =>
     retryable: true,
   });
 
-const cameMeanwhile = (path: string) =>
+const appearedMeanwhile = (path: string) =>
   usageError(
     `${path} is there by now`,
     'another place with -o, or --yes to replace it',
@@ -163,7 +163,10 @@ const cannotWrite = (path: string, error: Error) =>
     underlying: error,
   });
 
-const savedRows = ({ path, size_bytes, content_type }: Saved, { isTerminal }: Dress): Row[] => [
+const savedRows = (
+  { path, size_bytes, content_type }: Saved,
+  { isTerminal }: RenderContext,
+): Row[] => [
   ['saved', printable(path)],
   ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
   ['type', printable(content_type ?? '')],

@@ -8,20 +8,20 @@ import { askLine, confirm } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
-import { assertHeeded } from './doubts.ts';
+import { assertFiltersApplied } from './filter-checks.ts';
 import { refuseWorkspace } from './filters.ts';
 
 /** An asset to write to; `asset` is its record, where that was read. */
 export type Target = { uid: string; name: string | null; asset?: Asset };
 
 /** How many a command may write to: a flag that was typed is a limit, the default one a question. */
-export type Most = { flag: string; count: number; isTyped: boolean };
+export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
-const usual = 100;
+const defaultLimit = 100;
 
-export const mostOf = (flag: string, typed: string | undefined): Most => ({
+export const writeLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
-  count: typed === undefined ? usual : parseCount(flag, typed, 1),
+  count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
   isTyped: typed !== undefined,
 });
 
@@ -36,7 +36,7 @@ export async function targetsOf(
   collection: Collection,
   ids: readonly string[],
   filters: AssetFilters,
-  most: Most,
+  limit: WriteLimit,
 ): Promise<{ targets: Target[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
   if (byFilter === ids.length > 0)
@@ -45,16 +45,16 @@ export async function targetsOf(
       'give ids, or filters such as --tag SLUG --created-before 90d',
     );
   refuseWorkspace(context, `a change of ${collection}`);
-  const isLimit = most.isTyped || !context.terminal.isInteractive;
+  const isLimit = limit.isTyped || !context.terminal.isInteractive;
   const targets = byFilter
     ? // One more than may be is enough to know; a whole library is not read for that.
-      await matching(context, collection, filters, isLimit ? most.count + 1 : undefined)
+      await matching(context, collection, filters, isLimit ? limit.count + 1 : undefined)
     : (await assetUids(context, collection, ids)).map((uid) => ({ uid, name: null }));
-  if (isLimit && targets.length > most.count) throw tooMany(collection, most);
+  if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
   return { targets, byFilter };
 }
 
-const tooMany = (noun: string, { flag, count }: Most, found?: number) =>
+const tooMany = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} are meant, and ${flag} is ${count}`,
     `name fewer, or allow more with ${flag}`,
@@ -70,14 +70,14 @@ async function matching(
   const { [collection]: assets } = await context.api();
   const found: Asset[] = [];
   for await (const page of assets.list(filters, { limit })) found.push(...page);
-  await assertHeeded(assets, filters, found);
+  await assertFiltersApplied(assets, filters, found);
   return found.map((asset) => ({ uid: asset.uid, name: textIn(asset.name) ?? null, asset }));
 }
 
-type Asked = {
+type BulkQuestion = {
   /** What would be done: "update 3 assets", "move 3 assets to the trash". */
-  deed(what: string): string;
-  most: Most;
+  action(what: string): string;
+  limit: WriteLimit;
   /** What else is to be known before, a line each. */
   notes?: readonly string[];
 };
@@ -87,22 +87,22 @@ type Asked = {
  *
  * @throws MediactlError exit 130 when declined, exit 2 where nobody can be asked
  */
-export async function agree(
+export async function confirmBulk(
   context: Context,
   collection: Collection,
   targets: readonly Target[],
-  { deed, most, notes = [] }: Asked,
+  { action, limit, notes = [] }: BulkQuestion,
 ): Promise<void> {
   const { terminal, settings } = context;
   const count = targets.length;
   if (count === 0) return;
-  const what = deed(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`);
+  const what = action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`);
   const isAsked = terminal.isInteractive && !settings.yes;
-  if (isAsked) terminal.say([await sample(context, collection, targets), ...notes].join('\n'));
-  if (count > most.count) {
-    if (!isAsked) throw tooMany(collection, most, count);
+  if (isAsked) terminal.say([await preview(context, collection, targets), ...notes].join('\n'));
+  if (count > limit.count) {
+    if (!isAsked) throw tooMany(collection, limit, count);
     const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);
-    if (typed !== String(count)) throw tooMany(collection, most, count);
+    if (typed !== String(count)) throw tooMany(collection, limit, count);
     return;
   }
   await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
@@ -114,7 +114,7 @@ export async function agree(
 const shown = 5;
 
 /** The first few by name, for whoever is asked; ids that were typed are looked up. */
-async function sample(context: Context, collection: Collection, targets: readonly Target[]) {
+async function preview(context: Context, collection: Collection, targets: readonly Target[]) {
   const api = await context.api();
   const lines: string[] = [];
   for (const { uid, name } of targets.slice(0, shown)) {

@@ -10,12 +10,12 @@ import { record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
-import { planned } from '../dry-run.ts';
+import { dryRunPlan } from '../dry-run.ts';
+import { bulkResult, writeEach } from './bulk.ts';
 import { assetRows } from './columns.ts';
-import { eachOf, outcomeOf } from './each.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
-import { agree, mostOf, type Target, targetsOf } from './targets.ts';
+import { confirmBulk, type Target, targetsOf, writeLimit } from './targets.ts';
 
 export function update(command: Command, run: Run, collection: Collection): void {
   example(
@@ -44,7 +44,7 @@ export function update(command: Command, run: Run, collection: Collection): void
     .option('--max-update <number>', 'how many at most (100)')
     .action(
       run(async (context, ids, options) => {
-        const most = mostOf('--max-update', options.maxUpdate);
+        const limit = writeLimit('--max-update', options.maxUpdate);
         if (options.body === '-' && ids.includes('-'))
           throw usageError('ids and body cannot both come from stdin');
         if (options.tag !== undefined && ids.length > 0)
@@ -54,7 +54,7 @@ export function update(command: Command, run: Run, collection: Collection): void
           );
         const change = await changesOf(context, options);
         const filters = await filtersOf(context, options);
-        const found = await targetsOf(context, collection, ids, filters, most);
+        const found = await targetsOf(context, collection, ids, filters, limit);
         const { [collection]: assets } = await context.api();
         const { names } = await context.account();
         const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
@@ -63,15 +63,15 @@ export function update(command: Command, run: Run, collection: Collection): void
           ...(change.tags && tagsAfter(change.tags, target, names)),
         });
         if (context.settings.dryRun)
-          return planned(
+          return dryRunPlan(
             context,
             targets.map((target) => assets.updating(target.uid, bodyFor(target))),
           );
         const lost = change.tags ? tagsLost(change.tags, targets) : [];
         if (found.byFilter)
-          await agree(context, collection, targets, {
-            deed: (what) => `update ${what}`,
-            most,
+          await confirmBulk(context, collection, targets, {
+            action: (what) => `update ${what}`,
+            limit,
             notes: lost,
           });
         else for (const line of lost) context.terminal.say(line);
@@ -82,13 +82,13 @@ export function update(command: Command, run: Run, collection: Collection): void
           return record(asset, asset.uid, assetRows);
         }
         const unseen = new Set<string>();
-        const outcomes = await eachOf(context, targets, async (target) => {
+        const outcomes = await writeEach(context, targets, async (target) => {
           const updated = await assets.update(target.uid, bodyFor(target));
           for (const field of updated.unseen) unseen.add(field);
           return updated.asset;
         });
         warnOf(context, [...unseen]);
-        return outcomeOf(context, outcomes, 'updated', collection);
+        return bulkResult(context, outcomes, 'updated', collection);
       }),
     );
 }

@@ -49,7 +49,7 @@ function switchProfile(command: Command, run: Run): void {
       run(async (context, name) => {
         const { profiles } = await context.profiles.read();
         if (!profiles[name]) throw noSuchProfile(name, profiles);
-        if (context.onlyPretends(`make profile ${name} current`)) return nothing;
+        if (context.isDryRun(`make profile ${name} current`)) return nothing;
         const config = await context.profiles.update((current) => {
           current.current = name;
         });
@@ -75,7 +75,7 @@ function rename(command: Command, run: Run): void {
         if (!profile) throw noSuchProfile(from, before.profiles);
         if (before.profiles[to])
           throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
-        if (context.onlyPretends(`rename profile ${from} to ${to}`)) return nothing;
+        if (context.isDryRun(`rename profile ${from} to ${to}`)) return nothing;
         const inKeychain = profile.keyStore === 'keychain';
         const key = await keyOf(profile, { configDir: profiles.directory, profile: from });
         const moved =
@@ -119,7 +119,7 @@ function logout(command: Command, run: Run): void {
           });
         for (const each of leaving)
           if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
-        if (context.onlyPretends(`forget ${leaving.join(', ')}`)) return nothing;
+        if (context.isDryRun(`forget ${leaving.join(', ')}`)) return nothing;
         if (all)
           await confirm(terminal, `Forget ${leaving.length} profiles and their keys?`, {
             yes: settings.yes,

@@ -55,7 +55,7 @@ export function login(command: Command, run: Run): void {
           const chosen = asked && !unchecked ? (await resolveWorkspace(api, asked)).uid : asked;
           const workspace = chosen ?? home?.workspace ?? primaryOf(found)?.uid;
           if (!workspace) terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
-          if (context.onlyPretends(`keep the key under profile ${name}`)) return nothing;
+          if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;
           const updated = await keep(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
             ...(workspace && { workspace }),

@@ -8,7 +8,7 @@ import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy, nothing, text } from '../../terminal/result.ts';
 import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
 import { type Define, example, type Run } from '../command.ts';
-import { everySetting, type Setting, settingOf } from './settings.ts';
+import { everySetting, type Setting, settingOf } from './rows.ts';
 
 export const config: Define = (noun, run) => {
   list(noun.command('ls'), run);
@@ -72,7 +72,7 @@ function set(command: Command, run: Run): void {
     .action(
       run(async (context, key, value) => {
         const change = await changeFor(context, key, value);
-        if (context.onlyPretends(`set ${key} to ${printable(value)}`)) return nothing;
+        if (context.isDryRun(`set ${key} to ${printable(value)}`)) return nothing;
         await inProfile(context, change);
         return nothing;
       }),
@@ -88,7 +88,7 @@ function unset(command: Command, run: Run): void {
     .action(
       run(async (context, key) => {
         const change = removalOf(key);
-        if (context.onlyPretends(`unset ${key}`)) return nothing;
+        if (context.isDryRun(`unset ${key}`)) return nothing;
         await inProfile(context, change);
         return nothing;
       }),

@@ -114,7 +114,7 @@ export const checks: Record<string, Check> = {
 };
 
 /** What a check stands on: where that failed, it would only say the same again. */
-export const standsOn: Record<string, string> = {
+export const dependsOn: Record<string, string> = {
   service: 'account',
   names: 'account',
   'rate limit': 'service',

@@ -12,7 +12,7 @@ import { type Column, listBy } from '../../terminal/result.ts';
 import { type NameKey, nameKeys, namesFor } from '../../wire/assumptions.ts';
 import { paths } from '../../wire/paths.ts';
 import { type Define, example } from '../command.ts';
-import { checks, run as runCheck, standsOn } from './checks.ts';
+import { checks, dependsOn, run as runCheck } from './checks.ts';
 
 type Finding = {
   check: string;
@@ -45,7 +45,6 @@ const columns: Column<Finding>[] = [
 export const doctor: Define = (command, run) => {
   example(command, 'mediactl doctor', 'mediactl doctor --learn');
   command
-    .summary('check this machine, the account and the service; learn its names')
     .description(
       'Checks config, account, service, clock and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
     )
@@ -58,7 +57,7 @@ async function examine(context: Context) {
   const errors: MediactlError[] = [];
   for (const [check, perform] of Object.entries(checks)) {
     const isSound = (other: string) => findings.find((each) => each.check === other)?.ok === true;
-    if (check in standsOn && !isSound(standsOn[check] as string)) {
+    if (check in dependsOn && !isSound(dependsOn[check] as string)) {
       findings.push({ check, ok: null, found: null, error: null });
       continue;
     }
@@ -106,7 +105,7 @@ async function learn(context: Context) {
     throw undescribed(usageError('the description names none of the fields in question'));
   const changes = learned.filter(({ changed }) => changed);
   const { name: inUse = '' } = await context.profileInUse();
-  if (changes.length > 0 && !context.onlyPretends(`keep ${changes.length} names in the profile`))
+  if (changes.length > 0 && !context.isDryRun(`keep ${changes.length} names in the profile`))
     await context.profiles.update(({ profiles }) => {
       const profile = profiles[inUse];
       if (!profile)

@@ -14,7 +14,7 @@ import { printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { planned } from '../dry-run.ts';
+import { dryRunPlan } from '../dry-run.ts';
 import { domainsIn, parseDomain } from './domain.ts';
 import { readSettings } from './settings.ts';
 
@@ -124,7 +124,7 @@ async function changeDomains(
     ...remove.map((domain) => ({ method: 'DELETE' as const, domain })),
   ];
   if (context.settings.dryRun)
-    return planned(
+    return dryRunPlan(
       context,
       steps.map(({ method, domain }) => embeds.changingDomain(method, workspace, settings, domain)),
     );

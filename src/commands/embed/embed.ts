@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { type Define, example, type Run } from '../command.ts';
-import { planned } from '../dry-run.ts';
+import { dryRunPlan } from '../dry-run.ts';
 import { add, list, remove, sync } from './domains.ts';
 import { readSettings, settingsRecord } from './settings.ts';
 
@@ -48,7 +48,7 @@ function restrict(command: Command, run: Run, enabled: boolean): void {
       run(async (context) => {
         const { workspace, embeds, settings } = await readSettings(context);
         if (context.settings.dryRun)
-          return planned(context, [embeds.restricting(workspace, settings, enabled)]);
+          return dryRunPlan(context, [embeds.restricting(workspace, settings, enabled)]);
         const after = await embeds.restrict(workspace, settings, enabled);
         if (enabled && after.domains.length === 0)
           context.terminal.warn('the allow-list is empty: nobody may embed');

@@ -1,14 +1,14 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { FolderTree, Placed } from '../../api/folder-tree.ts';
+import type { FolderNode, FolderTree } from '../../api/folder-tree.ts';
 import type { FolderChange } from '../../api/folders.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
-import { below, folderHelp, isRoot, placedAt, readTree } from '../../library/folders.ts';
+import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Result, record } from '../../terminal/result.ts';
 import { example, type Run, suggesting } from '../command.ts';
-import { planned } from '../dry-run.ts';
+import { dryRunPlan } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';
 
 export function create(command: Command, run: Run): void {
@@ -38,7 +38,7 @@ async function plannedCreation(context: Context, names: readonly string[], withP
   const { folders } = await context.api();
   const { tree, workspace } = await readTree(context);
   const { missing, above } = missingFolders(tree, names, withParents);
-  return planned(
+  return dryRunPlan(
     context,
     missing.map((name, n) =>
       folders.creating(workspace, tree, {
@@ -80,7 +80,7 @@ export function move(command: Command, run: Run): void {
       run((context, folder, parent) =>
         changed(context, folder, (tree, moving) => {
           if (isRoot(parent)) return { parent: null };
-          const target = placedAt(tree, parent);
+          const target = folderAt(tree, parent);
           for (let at: typeof target | undefined = target; at; at = at.parent)
             if (at === moving)
               throw usageError(
@@ -107,9 +107,9 @@ export function remove(command: Command, run: Run): void {
       run(async (context, folder) => {
         const { folders } = await context.api();
         const { tree, workspace } = await readTree(context);
-        const placed = placedAt(tree, folder);
+        const placed = folderAt(tree, folder);
         const { uid } = placed.folder;
-        if (context.settings.dryRun) return planned(context, [folders.deleting(workspace, uid)]);
+        if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
         const inside = below(placed).length;
         const holding = inside === 0 ? '' : `, which holds ${inside} more`;
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
@@ -133,15 +133,15 @@ export function remove(command: Command, run: Run): void {
 async function changed(
   context: Context,
   uidOrPath: string,
-  changeOf: (tree: FolderTree, moving: Placed) => FolderChange,
+  changeOf: (tree: FolderTree, moving: FolderNode) => FolderChange,
 ): Promise<Result> {
   const { folders } = await context.api();
   const { tree, workspace } = await readTree(context);
-  const placed = placedAt(tree, uidOrPath);
+  const placed = folderAt(tree, uidOrPath);
   const { uid } = placed.folder;
   const change = changeOf(tree, placed);
   if (context.settings.dryRun)
-    return planned(context, [folders.changing(workspace, uid, tree, change)]);
+    return dryRunPlan(context, [folders.changing(workspace, uid, tree, change)]);
   const { placed: after } = await folders.change(workspace, uid, tree, change);
   return record(folderRecord(after), uid, folderRows);
 }

@@ -1,4 +1,4 @@
-import type { Placed } from '../../api/folder-tree.ts';
+import type { FolderNode } from '../../api/folder-tree.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import type { Column, Row } from '../../terminal/result.ts';
 import type { Folder } from '../../wire/types.ts';
@@ -7,7 +7,7 @@ import type { Folder } from '../../wire/types.ts';
 export type FolderRecord = Folder & { path: string };
 
 /** A folder without those below it: they have rows of their own. */
-export function folderRecord({ folder, children, path }: Placed): FolderRecord {
+export function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
   const below = children.map((child) => child.folder);
   const own = Object.entries(folder).filter(
     ([, value]) => !(Array.isArray(value) && value.every((each) => below.includes(each))),

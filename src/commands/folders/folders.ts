@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Placed } from '../../api/folder-tree.ts';
-import { below, folderHelp, isRoot, placedAt, readTree } from '../../library/folders.ts';
+import type { FolderNode } from '../../api/folder-tree.ts';
+import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { printable } from '../../terminal/printable.ts';
-import { type Dress, list as listPages, record } from '../../terminal/result.ts';
+import { list as listPages, type RenderContext, record } from '../../terminal/result.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { create, move, remove, rename } from './change.ts';
 import { folderColumns, folderRecord } from './columns.ts';
@@ -31,20 +31,20 @@ function tree(command: Command, run: Run): void {
         return record(
           folders.roots.map(({ folder }) => folder),
           workspace,
-          (_record, dress) => drawn(folders.roots, '', dress),
+          (_record, render) => drawn(folders.roots, '', render),
         );
       }),
     );
 }
 
 /** Lines as `tree` draws them. */
-function drawn(level: readonly Placed[], indent: string, dress: Dress): string {
+function drawn(level: readonly FolderNode[], indent: string, render: RenderContext): string {
   return level
     .map((placed, at) => {
       const isLast = at === level.length - 1;
-      const name = `${printable(placed.name)}  ${dress.colors.dim(printable(placed.folder.uid))}`;
-      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), dress);
-      return `${dress.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
+      const name = `${printable(placed.name)}  ${render.colors.dim(printable(placed.folder.uid))}`;
+      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), render);
+      return `${render.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
     })
     .join('');
 }
@@ -67,7 +67,7 @@ function list(command: Command, run: Run): void {
     .action(
       run(async (context, folder, { recursive }) => {
         const { tree } = await readTree(context);
-        const top = folder === undefined || isRoot(folder) ? undefined : placedAt(tree, folder);
+        const top = folder === undefined || isRoot(folder) ? undefined : folderAt(tree, folder);
         const level = top ? top.children : tree.roots;
         const inside = recursive ? level.flatMap((each) => [each, ...below(each)]) : level;
         return listPages([inside.map(folderRecord)], folderColumns, 'no folders');

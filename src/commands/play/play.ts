@@ -37,7 +37,6 @@ export const play: Define = (command, run) => {
     'mediactl play --asset UID --token-file token.txt --url',
   );
   command
-    .summary('resolve what to play, and check that it plays')
     .description(
       'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback; an image in the size asked for. Exit code 12 where playback is blocked.',
     )
@@ -87,8 +86,8 @@ export const play: Define = (command, run) => {
         if (way === 'url') return text(best.url.href);
         if (way === 'check') return checked(context, uid, best);
         if (way === undefined)
-          return record(info, uid, (shown, dress) => playbackRows(shown, chosen, dress));
-        if (context.onlyPretends(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
+          return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
+        if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
         const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
         if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
         else if (options.player === undefined)

@@ -1,20 +1,20 @@
 import { isSize, type Playable } from '../../library/playables.ts';
 import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
-import type { Dress, Row } from '../../terminal/result.ts';
+import type { RenderContext, Row } from '../../terminal/result.ts';
 import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../wire/reading.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';
 import type { CheckReport, Link } from './check.ts';
 
-function expiry({ expiresAt }: Playable, { isTerminal, now }: Dress): string {
+function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): string {
   if (!cell(expiresAt)) return '';
   return isTerminal ? `(expires ${when(expiresAt, now)})` : cell(expiresAt);
 }
 
 const urlRow =
-  (dress: Dress) =>
+  (render: RenderContext) =>
   (each: Playable): Row => {
-    const told = [printable(each.url.href), expiry(each, dress)].filter(Boolean);
-    return [labelOf(each), told.join(dress.isTerminal ? ' ' : '\t')];
+    const told = [printable(each.url.href), expiry(each, render)].filter(Boolean);
+    return [labelOf(each), told.join(render.isTerminal ? ' ' : '\t')];
   };
 
 function labelOf({ kind, extent }: Playable): string {
@@ -64,20 +64,24 @@ const views: Record<string, (info: PlaybackInfo) => Row[]> = {
   third_party: () => [['note', 'a page of its provider, no stream']],
 };
 
-export function playbackRows(info: PlaybackInfo, found: readonly Playable[], dress: Dress): Row[] {
+export function playbackRows(
+  info: PlaybackInfo,
+  found: readonly Playable[],
+  render: RenderContext,
+): Row[] {
   const type = textIn(info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type] : undefined;
-  return [['type', cell(info.type)], ...found.map(urlRow(dress)), ...(view?.(info) ?? [])];
+  return [['type', cell(info.type)], ...found.map(urlRow(render)), ...(view?.(info) ?? [])];
 }
 
-export const checkRows = ({ plays, kind, links }: CheckReport, dress: Dress): Row[] => [
-  ...links.map((link): Row => [link.link, linkText(link, dress)]),
-  ['plays', plays ? dress.colors.green(`yes, ${kind}`) : dress.colors.red('no')],
+export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): Row[] => [
+  ...links.map((link): Row => [link.link, linkText(link, render)]),
+  ['plays', plays ? render.colors.green(`yes, ${kind}`) : render.colors.red('no')],
 ];
 
 function linkText(
   { ok, content_type, bytes: count, problem, url }: Link,
-  { colors }: Dress,
+  { colors }: RenderContext,
 ): string {
   if (!ok) return `${colors.red('broken:')} ${printable(problem ?? '')} at ${printable(url)}`;
   return `${colors.green('ok')}  ${printable(content_type ?? '')}, ${bytes(count ?? 0)}`;

@@ -3,11 +3,11 @@ import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { makeFolder } from '../../folders.ts';
 import { withoutKey } from '../../processes.ts';
+import type { SandboxLocation } from './location.ts';
 import { logPath } from './log.ts';
-import type { Place } from './place.ts';
 import { findRunning, type Running } from './server.ts';
 
-export type Launch = { dataDir: string; port: string | undefined; told: readonly string[] };
+export type Launch = { dataDir: string; port: string | undefined; options: readonly string[] };
 
 /** A server's process, and what it says on stderr before it runs: why it does not. */
 export type Launched = { child: ChildProcess; complaint(): string };
@@ -15,11 +15,11 @@ export type Launched = { child: ChildProcess; complaint(): string };
 /** Starts the server's process; detached, with its log in its folder, unless in the foreground. */
 export async function launch(
   { host }: Context,
-  { dataDir, port, told }: Launch,
+  { dataDir, port, options }: Launch,
   foreground: boolean,
 ): Promise<Launched> {
   await makeFolder(dataDir, 'name another one: --data DIR');
-  const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...told];
+  const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
     detached: !foreground,
@@ -43,7 +43,7 @@ const lockedExit = 3;
 export async function untilRunning(
   context: Context,
   { child, complaint }: Launched,
-  place: Place,
+  place: SandboxLocation,
 ): Promise<Running> {
   const deadline = context.clock.now() + startupMs;
   const isUp = () => child.exitCode === null && child.signalCode === null;
@@ -59,7 +59,11 @@ export async function untilRunning(
   throw notStarted(isUp() ? 'it does not answer' : complaint(), child.exitCode, place);
 }
 
-function notStarted(reason: string, childExit: number | null, place: Place): MediactlError {
+function notStarted(
+  reason: string,
+  childExit: number | null,
+  place: SandboxLocation,
+): MediactlError {
   const [, hint = 'mediactl sandbox start --foreground shows what it does'] =
     nextSteps(place).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
@@ -72,10 +76,10 @@ function notStarted(reason: string, childExit: number | null, place: Place): Med
 }
 
 /** What `--seed` answers to a sandbox that has assets: to begin anew, or beside it. */
-export const seedHint = ({ profile }: Place) =>
+export const seedHint = ({ profile }: SandboxLocation) =>
   `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
 
-const nextSteps = (place: Place): [RegExp, string][] => [
+const nextSteps = (place: SandboxLocation): [RegExp, string][] => [
   [/EADDRINUSE/, 'mediactl sandbox start --port 0, for any port that is free'],
   [/^--seed fills/, seedHint(place)],
   [/^no space is left/, 'make room there, or name another folder: --data DIR'],

@@ -2,11 +2,11 @@ import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import type { Place } from './place.ts';
+import type { SandboxLocation } from './location.ts';
 import { type Running, readKeys } from './server.ts';
 
 /** The profiles of a sandbox: its own, and where asked for, those whose keys may do less. */
-export const profileNames = ({ profile }: Place, withScoped: boolean) =>
+export const profileNames = ({ profile }: SandboxLocation, withScoped: boolean) =>
   withScoped ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
 
 /** @throws MediactlError before anything starts, where one of the profiles is another service's */
@@ -25,7 +25,7 @@ export async function assertProfilesAreOurs(
 /** Makes or mends them; the first is made current where there is no other. True where it is. */
 export async function keepProfiles(
   context: Context,
-  { dataDir }: Place,
+  { dataDir }: SandboxLocation,
   running: Running,
   names: readonly string[],
 ): Promise<boolean> {

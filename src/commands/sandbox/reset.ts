@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { confirm } from '../../terminal/prompt.ts';
 import { nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
-import { dataOption, placeOf } from './place.ts';
+import { dataOption, findSandbox } from './location.ts';
 import { forgetProfiles } from './profiles.ts';
 import { assertNoServer, findRunning, shutDown } from './server.ts';
 
@@ -19,12 +19,12 @@ export function reset(command: Command, run: Run): void {
     .action(
       run(async (context, { data }) => {
         const { settings, terminal } = context;
-        const { dataDir } = await placeOf(context, data);
+        const { dataDir } = await findSandbox(context, data);
         if (!(await isThere(join(dataDir, 'sandbox.db')))) {
           terminal.say(`there is no sandbox in ${dataDir}; nothing was deleted`);
           return nothing;
         }
-        if (context.onlyPretends(`stop the sandbox and delete what it keeps in ${dataDir}`))
+        if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`))
           return nothing;
         await confirm(terminal, `Delete everything in ${dataDir}?`, {
           yes: settings.yes,

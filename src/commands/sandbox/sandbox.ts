@@ -7,8 +7,8 @@ import { printable, printableLines } from '../../terminal/printable.ts';
 import { nothing, type Row, record, text } from '../../terminal/result.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { openWithDefault } from '../open.ts';
+import { dataOption, findSandbox } from './location.ts';
 import { LogReader, logPath } from './log.ts';
-import { dataOption, placeOf } from './place.ts';
 import { reset } from './reset.ts';
 import { findRunning, type Health, readKeys, shutDown } from './server.ts';
 import { start } from './start.ts';
@@ -30,10 +30,9 @@ function stop(command: Command, run: Run): void {
     .option(...dataOption)
     .action(
       run(async (context, { data }) => {
-        const { dataDir } = await placeOf(context, data);
+        const { dataDir } = await findSandbox(context, data);
         const running = await findRunning(context, dataDir);
-        if (context.onlyPretends(running ? `stop pid ${running.pid}` : 'do nothing'))
-          return nothing;
+        if (context.isDryRun(running ? `stop pid ${running.pid}` : 'do nothing')) return nothing;
         if (running) await shutDown(context, running);
         context.terminal.say(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
         return nothing;
@@ -65,7 +64,7 @@ function status(command: Command, run: Run): void {
     .option(...dataOption)
     .action(
       run(async (context, { data }) => {
-        const { dataDir } = await placeOf(context, data);
+        const { dataDir } = await findSandbox(context, data);
         const running = await findRunning(context, dataDir);
         const found: Status = {
           running: running !== undefined,
@@ -109,7 +108,7 @@ function logs(command: Command, run: Run): void {
     .action(
       run(async (context, { data, lines, follow }) => {
         const count = parseCount('--lines', lines, 1);
-        const { dataDir } = await placeOf(context, data);
+        const { dataDir } = await findSandbox(context, data);
         const log = await LogReader.open(logPath(dataDir)).catch((error) => {
           throw new MediactlError('the sandbox has no log', {
             code: 'no_log',
@@ -151,7 +150,7 @@ function watch(command: Command, run: Run): void {
     .option(...dataOption)
     .action(
       run(async (context, id, { open, data }) => {
-        const { dataDir, profile } = await placeOf(context, data);
+        const { dataDir, profile } = await findSandbox(context, data);
         const running = await findRunning(context, dataDir);
         if (!running) throw notRunning();
         const { all } = await readKeys(dataDir);
@@ -163,7 +162,7 @@ function watch(command: Command, run: Run): void {
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);
           if (!open) return text(url.href);
-          if (!context.onlyPretends(`open ${url.origin}${url.pathname}`))
+          if (!context.isDryRun(`open ${url.origin}${url.pathname}`))
             await openWithDefault(context, url, `mediactl sandbox watch ${id} prints its address`);
           return nothing;
         } finally {

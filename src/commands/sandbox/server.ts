@@ -11,7 +11,7 @@ export type Running = {
   workspace: string;
   started_at: string;
   /** The options that it was started with. */
-  told: string[];
+  options: string[];
   /** What a person should know of the folder that it was started on. */
   notes: string[];
 };
@@ -43,7 +43,7 @@ async function readRunning(dataDir: string): Promise<Running | undefined> {
   try {
     const running = JSON.parse(text) as Partial<Running> | null;
     if (typeof running?.pid !== 'number' || !running.url) return undefined;
-    return { told: [], notes: [], ...running } as Running; // an older one did not tell
+    return { options: [], notes: [], ...running } as Running; // an older one did not tell
   } catch {
     return undefined;
   }

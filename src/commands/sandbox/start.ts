@@ -10,7 +10,7 @@ import { printable } from '../../terminal/printable.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { launch, seedHint, untilRunning } from './launch.ts';
-import { dataOption, newPlace, type Place } from './place.ts';
+import { dataOption, type SandboxLocation, sandboxToStart } from './location.ts';
 import { assertProfilesAreOurs, keepProfiles, profileNames } from './profiles.ts';
 import { findRunning, type Running } from './server.ts';
 import { serviceArguments, serviceOptions } from './service-options.ts';
@@ -37,23 +37,23 @@ export function start(command: Command, run: Run): void {
     );
   serviceOptions(plain).action(
     run(async (context, options) => {
-      const place = await newPlace(context, options.data);
+      const place = await sandboxToStart(context, options.data);
       const { dataDir, profile } = place;
       const { port, foreground = false } = options;
       if (port !== undefined) parseCount('--port', port);
-      const told = serviceArguments(options);
-      if (context.onlyPretends(`start the sandbox on ${dataDir}`)) return nothing;
+      const given = serviceArguments(options);
+      if (context.isDryRun(`start the sandbox on ${dataDir}`)) return nothing;
       const profiles = profileNames(place, options.scopedProfiles ?? false);
       await assertProfilesAreOurs(context, profiles);
       const already = await findRunning(context, dataDir);
-      if (already) await assertSame(place, already, { port, told });
-      else if (told.some(isSeed) && (await hasBytes(dataDir))) throw notEmpty(place);
+      if (already) await assertSame(place, already, { port, given });
+      else if (given.some(isSeed) && (await hasBytes(dataDir))) throw notEmpty(place);
       if (already && !foreground) {
         await keepProfiles(context, place, already, profiles);
         context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
         return view(already, place);
       }
-      const launched = await launch(context, { dataDir, port, told }, foreground);
+      const launched = await launch(context, { dataDir, port, options: given }, foreground);
       const { child } = launched;
       const running = await untilRunning(context, launched, place).catch((error) => {
         child.kill(); // nobody would know of it
@@ -82,20 +82,20 @@ export function start(command: Command, run: Run): void {
 
 /** @throws MediactlError exit 2 where what runs already is not what is asked for */
 async function assertSame(
-  place: Place,
+  place: SandboxLocation,
   already: Running,
-  { port, told }: { port: string | undefined; told: readonly string[] },
+  { port, given }: { port: string | undefined; given: readonly string[] },
 ): Promise<void> {
   const other = (hint: string, reason?: string) =>
     usageError(`the sandbox runs already, at ${already.url}`, hint, reason);
   if (port !== undefined && new URL(already.url).port !== port && port !== '0')
     throw other('mediactl sandbox stop, then start it with that port');
-  const missing = told.filter((each) => !already.told.includes(each));
+  const missing = given.filter((each) => !already.options.includes(each));
   if (missing.length === 0) return;
   if (missing.some(isSeed) && (await hasBytes(place.dataDir))) throw notEmpty(place);
   throw other(
     'mediactl sandbox stop, then start it with these options',
-    `it was started ${already.told.length > 0 ? `with ${already.told.join(' ')}` : 'without options'}`,
+    `it was started ${already.options.length > 0 ? `with ${already.options.join(' ')}` : 'without options'}`,
   );
 }
 
@@ -108,7 +108,7 @@ async function hasBytes(dataDir: string): Promise<boolean> {
   return names.flat().length > 0;
 }
 
-const notEmpty = (place: Place) =>
+const notEmpty = (place: SandboxLocation) =>
   usageError(
     '--seed fills an empty sandbox, and this one has assets already',
     seedHint(place),
@@ -130,7 +130,10 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
     });
 }
 
-const view = ({ pid, url, workspace, started_at }: Running, { dataDir, profile }: Place) =>
+const view = (
+  { pid, url, workspace, started_at }: Running,
+  { dataDir, profile }: SandboxLocation,
+) =>
   record({ pid, url, workspace, started_at, data: dataDir, profile }, url, (shown): Row[] => [
     ['url', shown.url],
     ['pid', String(shown.pid)],

@@ -55,7 +55,7 @@ export function resume(command: Command, run: Run): void {
               )
             : usageError(`upload ${id} is unreadable`, `mediactl uploads forget ${id}`);
         }
-        if (context.onlyPretends(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
+        if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
           return nothing;
         const options = transferOptions(context, {
           chunkSize: '50MiB',

@@ -18,7 +18,7 @@ import { FileSource } from '../../upload/source.ts';
 import { Spool } from '../../upload/spool.ts';
 import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
 
-type Following = {
+type UploadAllOptions = {
   /** Wait until ready, at most so many milliseconds; undefined does not wait. */
   timeoutMs: number | undefined;
   progress: ProgressMode;
@@ -26,7 +26,7 @@ type Following = {
   failures?: readonly FileOutcome[];
 };
 
-const mendAndRepeat =
+const repeatHint =
   'run the same command again once they are mended: what is uploaded is not sent twice';
 
 /** Uploads, shows what came of each file, and forgets what is done with once that is written. */
@@ -34,14 +34,14 @@ export async function uploadAll(
   context: Context,
   jobs: readonly BatchJob[],
   options: UploadOptions,
-  { timeoutMs, progress: mode, failures = [] }: Following,
+  { timeoutMs, progress: mode, failures = [] }: UploadAllOptions,
 ) {
   const { terminal, clock } = context;
   const progress = await openProgress(mode, terminal, clock);
   const tools = await toolsFor(context, progress.show.bind(progress));
   try {
     const { outcomes, settle } = await uploadBatch(jobs, options, timeoutMs, tools, failures);
-    return { ...shown(context, outcomes), written: settle };
+    return { ...resultOf(context, outcomes), written: settle };
   } finally {
     progress.close();
   }
@@ -76,7 +76,7 @@ async function toolsFor(context: Context, onEvent: OnUploadEvent): Promise<Batch
   };
 }
 
-function shown({ terminal, settings, signal }: Context, outcomes: Batch['outcomes']) {
+function resultOf({ terminal, settings, signal }: Context, outcomes: Batch['outcomes']) {
   const failures = outcomes.flatMap(({ error }) => error ?? []);
   const [failure] = failures;
   const isOne = outcomes.length === 1;
@@ -96,7 +96,7 @@ function shown({ terminal, settings, signal }: Context, outcomes: Batch['outcome
     failure: someFailed(
       problemOf(failures, outcomes.length, notUploaded),
       named,
-      notUploaded > 0 ? mendAndRepeat : undefined,
+      notUploaded > 0 ? repeatHint : undefined,
     ),
   };
 }

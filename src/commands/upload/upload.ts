@@ -11,7 +11,7 @@ import { filesIn } from '../../upload/files.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
-import { plan } from './plan.ts';
+import { plan } from './dry-run.ts';
 import { uploadAll } from './upload-all.ts';
 
 const idleTimeoutMs = 120_000;
@@ -25,7 +25,6 @@ export const upload: Define = (command, run) => {
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
   command
-    .summary('upload files, going on where an earlier run stopped')
     .description(
       'Uploads files, one after another. The same command run again goes on where the last one stopped: after a dropped line, a killed process or a restart. Every file is checked by its BLAKE3.',
     )

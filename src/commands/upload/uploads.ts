@@ -80,7 +80,7 @@ function forget(command: Command, run: Run): void {
           .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))
           .filter(({ shown }) => id !== undefined || all || shown.state === 'expired');
         const names = leaving.map(({ shown }) => shown.path).join(', ');
-        if (context.onlyPretends(`forget ${names || 'nothing'}`)) return nothing;
+        if (context.isDryRun(`forget ${names || 'nothing'}`)) return nothing;
         const spool = new Spool(context.stateDir);
         const spooled = new Set((await spool.list()).map(({ name }) => name));
         const lost = leaving.filter(({ entry, shown }) =>

@@ -57,8 +57,7 @@ function use(command: Command, run: Run): void {
       run(async (context, uidOrName) => {
         const { profile } = await context.account();
         const workspace = await resolveWorkspace(await context.api(), uidOrName);
-        if (context.onlyPretends(`work in ${workspace.uid} with profile ${profile}`))
-          return nothing;
+        if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return nothing;
         await context.profiles.update(({ profiles }) => {
           const mine = profiles[profile];
           if (!mine)

@@ -5,14 +5,14 @@ const everyMs = 5_000;
 
 /** Tells the service how far somebody is: now and then, at a pause, at the end, when they leave. */
 export function reportPosition(media: HTMLMediaElement, { url, playbackToken }: PositionReport) {
-  let told = Number.NaN;
+  let reported = Number.NaN;
   let toldAt = 0;
 
   const report = () => {
     // Before anything has moved there is nothing to tell, and 0 would forget where they were.
     const { currentTime } = media;
-    if (currentTime === 0 || currentTime === told) return;
-    told = currentTime;
+    if (currentTime === 0 || currentTime === reported) return;
+    reported = currentTime;
     toldAt = Date.now();
     send(url, { playback_token: playbackToken, position_seconds: currentTime }).then(
       () => note(''),

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { type Define, example } from '../../commands/command.ts';
 import { record } from '../../terminal/result.ts';
 import { describe, leaves } from '../tree.ts';
@@ -11,7 +10,7 @@ export const commands: Define = (command, run) => {
     )
     .action(
       run(async (context) => {
-        const tree = describe((await context.commandTree()) as Command);
+        const tree = describe(await context.commandTree());
         const all = leaves(tree);
         const width = Math.max(...all.map(({ path }) => path.length));
         return record(tree, 'mediactl', () =>

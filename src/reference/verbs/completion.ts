@@ -1,4 +1,4 @@
-import { Argument, type Command } from '@commander-js/extra-typings';
+import { Argument } from '@commander-js/extra-typings';
 import { type Define, example } from '../../commands/command.ts';
 import { describe } from '../tree.ts';
 
@@ -19,7 +19,7 @@ export const completion: Define = (command, run) => {
     .action(
       run(async (context, shell) => {
         const { shells } = await import('../shells/shells.lazy.ts');
-        const tree = describe((await context.commandTree()) as Command);
+        const tree = describe(await context.commandTree());
         return { kind: 'raw', text: shells[shell].script(tree) } as const;
       }),
     );

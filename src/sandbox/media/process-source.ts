@@ -66,14 +66,14 @@ async function processMedia(
   if (why === 'broken' && !streams) return failed(reason as string);
   if (reason) job.log(reason);
   const known = streams instanceof ToolRefused ? undefined : streams;
-  const told = {
+  const described = {
     ...found,
     type: typeOf(found, known),
     chapters: found.chapters.length > 0 ? found.chapters : (known?.chapters ?? []),
   };
-  return told.type === 'video'
-    ? processVideo(job, told, known, reading?.package ?? undefined)
-    : processAudio(job, told, known);
+  return described.type === 'video'
+    ? processVideo(job, described, known, reading?.package ?? undefined)
+    : processAudio(job, described, known);
 }
 
 const isTruncated = (duration: number | null, reading: Reading | undefined) =>

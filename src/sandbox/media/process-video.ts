@@ -75,9 +75,9 @@ const isAbout = (a: number, b: number) => Math.abs(a - b) <= 2;
  * mediabunny knows which way up a picture is, and takes interlaced H.264 for half as high as it is;
  * ffmpeg tells the size before it is turned.
  */
-function sizeOf(told: Size | undefined, seen: Size | undefined): Size | undefined {
-  if (!told || !seen) return told ?? (seen && { width: seen.width, height: seen.height });
-  const isSame = isAbout(told.width, seen.width) && isAbout(told.height, seen.height);
-  const isTurned = isAbout(told.width, seen.height) && isAbout(told.height, seen.width);
-  return isSame || isTurned ? told : { width: seen.width, height: seen.height };
+function sizeOf(stated: Size | undefined, seen: Size | undefined): Size | undefined {
+  if (!stated || !seen) return stated ?? (seen && { width: seen.width, height: seen.height });
+  const isSame = isAbout(stated.width, seen.width) && isAbout(stated.height, seen.height);
+  const isTurned = isAbout(stated.width, seen.height) && isAbout(stated.height, seen.width);
+  return isSame || isTurned ? stated : { width: seen.width, height: seen.height };
 }

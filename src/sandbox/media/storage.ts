@@ -19,6 +19,6 @@ export function isOfStorage(error: Error): boolean {
 
 /** @throws NoRoom where these words tell of a full disk */
 export function assertRoom(words: string): void {
-  const [said] = full.exec(words) ?? [];
-  if (said !== undefined) throw new NoRoom(`no room to work in: ${said}`);
+  const [phrase] = full.exec(words) ?? [];
+  if (phrase !== undefined) throw new NoRoom(`no room to work in: ${phrase}`);
 }

@@ -57,12 +57,12 @@ export type Said<Name extends Exclude<keyof Shapes, 'pageOf'>> = z.infer<Shapes[
 
 export type Answers = Shapes & {
   /** The value as it is sent: with `--strict`, what its schema does not name is left out. */
-  said<T>(schema: z.ZodType<T>, value: T): T;
+  serialized<T>(schema: z.ZodType<T>, value: T): T;
 };
 
 export function answersFor(strict: boolean): Answers {
   return strict
     ? // Routes make whole records in both modes; the schema that they declare is what remains.
-      { ...(named as unknown as Shapes), said: (schema, value) => schema.parse(value) }
-    : { ...full, said: (_schema, value) => value };
+      { ...(named as unknown as Shapes), serialized: (schema, value) => schema.parse(value) }
+    : { ...full, serialized: (_schema, value) => value };
 }

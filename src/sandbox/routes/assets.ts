@@ -11,7 +11,7 @@ import { assetQuery, editorial, json, player, uidParameter, videoQuery } from '.
 
 /** §4 Videos and Assets: list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
-  const { pageOf, said } = service.answers;
+  const { pageOf, serialized } = service.answers;
   for (const collection of ['assets', 'videos'] as const) {
     const videosOnly = collection === 'videos';
     const [one, many] = videosOnly ? ['Video', 'Videos'] : ['Asset', 'Assets'];
@@ -36,7 +36,7 @@ export function assetRoutes(app: App, service: Service): void {
         const within = query.parent === undefined ? undefined : withinOf(service, query.parent);
         const { items, count } = service.assets.page({ ...query, type, search, within });
         const list = items.map((asset) => toListItem(service, asset));
-        return c.json(said(page, { items: list, count }), 200);
+        return c.json(serialized(page, { items: list, count }), 200);
       },
     );
 
@@ -51,7 +51,7 @@ export function assetRoutes(app: App, service: Service): void {
       }),
       (c) => {
         const asset = find(service, c.req.valid('param').uid, videosOnly);
-        return c.json(said(detail, toDetail(service, asset)), 200);
+        return c.json(serialized(detail, toDetail(service, asset)), 200);
       },
     );
 
@@ -70,7 +70,7 @@ export function assetRoutes(app: App, service: Service): void {
       (c) => {
         const { uid } = find(service, c.req.valid('param').uid, videosOnly);
         service.assets.edit(uid, c.req.valid('json'), service.timestamp());
-        return c.json(said(detail, toDetail(service, find(service, uid, videosOnly))), 200);
+        return c.json(serialized(detail, toDetail(service, find(service, uid, videosOnly))), 200);
       },
     );
 

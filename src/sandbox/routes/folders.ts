@@ -12,7 +12,7 @@ const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 /** §4 Folders: the tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
-  const { folder, said } = service.answers;
+  const { folder, serialized } = service.answers;
 
   app.openapi(
     createRoute({
@@ -25,7 +25,7 @@ export function folderRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      return c.json(said(folder.array(), folders.tree(uid).map(toFolder)), 200);
+      return c.json(serialized(folder.array(), folders.tree(uid).map(toFolder)), 200);
     },
   );
 
@@ -46,7 +46,7 @@ export function folderRoutes(app: App, service: Service): void {
       const { name, parent_uid = null } = c.req.valid('json');
       if (parent_uid !== null) assertRoom(service, parentIn(service, uid, parent_uid), 1);
       const made = folders.insert(uid, name, parent_uid, service.timestamp());
-      return c.json(said(folder, toFolder({ ...made, children: [] })), 201);
+      return c.json(serialized(folder, toFolder({ ...made, children: [] })), 201);
     },
   );
 
@@ -74,7 +74,7 @@ export function folderRoutes(app: App, service: Service): void {
         assertRoom(service, parent, heightOf(folders.subtree(found)));
       }
       folders.change(found, fields, service.timestamp());
-      return c.json(said(folder, toFolder(folders.subtree(found))), 200);
+      return c.json(serialized(folder, toFolder(folders.subtree(found))), 200);
     },
   );
 

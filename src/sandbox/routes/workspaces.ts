@@ -7,7 +7,7 @@ import { json, listParameters } from './schemas.ts';
 
 /** §4 Workspaces: the list. */
 export function workspaceRoutes(app: App, { workspaces, answers }: Service): void {
-  const { workspace, pageOf, said } = answers;
+  const { workspace, pageOf, serialized } = answers;
   const page = pageOf(workspace);
 
   app.openapi(
@@ -27,7 +27,7 @@ export function workspaceRoutes(app: App, { workspaces, answers }: Service): voi
         is_primary: is_primary === 1,
         created_at,
       }));
-      return c.json(said(page, { items, count: workspaces.count() }), 200);
+      return c.json(serialized(page, { items, count: workspaces.count() }), 200);
     },
   );
 }

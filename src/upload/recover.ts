@@ -3,7 +3,13 @@ import { createUpload } from './creation.ts';
 import type { Open, Whole } from './journal-entry.ts';
 import { PrefixDigest } from './prefix-digest.ts';
 import { assertUntouched, wholeEntry } from './send-file.ts';
-import { expired, heldBy, maybeWhole, refusedSession, type SessionGone } from './session-gone.ts';
+import {
+  assetState,
+  expired,
+  maybeWhole,
+  refusedSession,
+  type SessionGone,
+} from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
@@ -12,7 +18,7 @@ import type { UploadRun } from './upload-run.ts';
  *
  * @throws MediactlError `session_refused`, `session_expired`, `session_unknown` (3), each naming the asset
  */
-export async function afterSession(
+export async function recoverFromGoneSession(
   run: UploadRun,
   entry: Open,
   { underlying, wasThere, isAllSent }: SessionGone,
@@ -20,7 +26,8 @@ export async function afterSession(
   const { api, signal, confirmNewAsset } = run.tools;
   // Of this run's own making, and not known the first time that it was used.
   const isRefused = run.sessionsCreated > 0 && !wasThere;
-  const held = isRefused && !isAllSent ? 'unfinished' : await heldBy(api, entry, isAllSent, signal);
+  const held =
+    isRefused && !isAllSent ? 'unfinished' : await assetState(api, entry, isAllSent, signal);
   if (held === 'whole') return wholeWithoutSession(run, entry);
   if (isRefused && held !== 'unknown') {
     await run.page.write({ ...entry, isRefused: true });

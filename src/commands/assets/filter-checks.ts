@@ -7,13 +7,13 @@ import type { Asset } from '../../wire/types.ts';
 import { isSameUid } from '../../wire/uid.ts';
 
 /** What a record says of a filter that it was listed by; undefined where it does not say. */
-type Says = boolean | undefined;
+type Match = boolean | undefined;
 
-type Doubt = {
+type FilterCheck = {
   /** Whether a record matches. */
-  says(asset: Asset, value: string): Says;
+  matches(asset: Asset, value: string): Match;
   /** A value that no asset matches: a service that lists one all the same passes over the filter. */
-  nobody(): string;
+  unmatchable(): string;
 };
 
 /** A slug or word that nobody has. */
@@ -26,48 +26,48 @@ const zonesMs = 14 * 3_600_000;
 /** A text that is there is compared; null and what is no text tell nothing. */
 const equals =
   (field: 'status' | 'type') =>
-  (asset: Asset, value: string): Says => {
-    const told = textIn(asset[field]);
-    return told === undefined ? undefined : told === value;
+  (asset: Asset, value: string): Match => {
+    const shown = textIn(asset[field]);
+    return shown === undefined ? undefined : shown === value;
   };
 
 /** Every filter of §4 that a bulk change may go by, each with how far it can be doubted. */
-const doubts: Record<Exclude<keyof AssetFilters, 'ordering'>, Doubt> = {
+const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   // Full-text search may know more of words than we do.
-  search: { says: () => undefined, nobody: nonsense },
-  status: { says: equals('status'), nobody: nonsense },
-  type: { says: equals('type'), nobody: nonsense },
+  search: { matches: () => undefined, unmatchable: nonsense },
+  status: { matches: equals('status'), unmatchable: nonsense },
+  type: { matches: equals('type'), unmatchable: nonsense },
   tag: {
-    says: ({ tags }, value) =>
+    matches: ({ tags }, value) =>
       Array.isArray(tags) ? slugsIn(tags).some((slugs) => slugs.includes(value)) : undefined,
-    nobody: nonsense,
+    unmatchable: nonsense,
   },
   created_after: {
-    says: ({ created_at }, day) => {
+    matches: ({ created_at }, day) => {
       const made = timeIn(created_at);
       return made === undefined ? undefined : made >= Date.parse(day) - zonesMs;
     },
-    nobody: () => '9998-01-01',
+    unmatchable: () => '9998-01-01',
   },
   created_before: {
-    says: ({ created_at }, day) => {
+    matches: ({ created_at }, day) => {
       const made = timeIn(created_at);
       return made === undefined ? undefined : made < Date.parse(day) + dayMs + zonesMs;
     },
-    nobody: () => '1971-01-01',
+    unmatchable: () => '1971-01-01',
   },
   parent: {
-    says: (asset, parent) => {
+    matches: (asset, parent) => {
       const [field] = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'].filter(
         (each) => each in asset,
       );
       if (field === undefined) return undefined;
-      const told = asset[field];
-      if (told === null) return parent === 'root';
-      const uid = textIn(told) ?? textIn(fieldsIn(told).uid);
+      const shown = asset[field];
+      if (shown === null) return parent === 'root';
+      const uid = textIn(shown) ?? textIn(fieldsIn(shown).uid);
       return uid === undefined ? undefined : parent !== 'root' && isSameUid(uid, parent);
     },
-    nobody: randomUUID,
+    unmatchable: randomUUID,
   },
 };
 
@@ -84,19 +84,19 @@ const slugsIn = (tags: unknown): string[][] =>
  *
  * @throws MediactlError `filter_ignored`; nothing was written
  */
-export async function assertHeeded(
+export async function assertFiltersApplied(
   assets: AssetsApi,
   filters: AssetFilters,
   found: readonly Asset[],
 ): Promise<void> {
-  for (const [name, { says, nobody }] of Object.entries(doubts)) {
-    const value = filters[name as keyof typeof doubts];
+  for (const [name, { matches, unmatchable }] of Object.entries(checks)) {
+    const value = filters[name as keyof typeof checks];
     if (value === undefined || found.length === 0) continue;
-    const answers = found.map((asset) => says(asset, value));
+    const answers = found.map((asset) => matches(asset, value));
     const other = found[answers.indexOf(false)];
     if (other) throw ignored(name, `it lists ${other.uid}, which does not match`);
     if (!answers.includes(undefined)) continue;
-    const unlikely = nobody();
+    const unlikely = unmatchable();
     if (await isListed(assets, { [name]: unlikely }))
       throw ignored(name, `it lists assets by ${name}=${unlikely} too, which none can match`);
   }

@@ -11,7 +11,7 @@ import {
   type Open,
   type Whole,
 } from './journal-entry.ts';
-import { askAboutLost } from './lost-creation.ts';
+import { confirmAfterLostCreation } from './lost-creation.ts';
 import { PrefixDigest } from './prefix-digest.ts';
 import { isSessionGone } from './session-gone.ts';
 import { changed, isUntouched } from './source.ts';
@@ -23,17 +23,17 @@ import type { UploadRun } from './upload-run.ts';
  * @throws MediactlError `file_changed` (13) before a byte is sent; `creation_unknown` (2) where the
  *   earlier run may have made an asset that nobody knows of
  */
-export async function goOnWith(
+export async function continueFrom(
   run: UploadRun,
   found: JournalEntry | CorruptEntry,
 ): Promise<Open | Whole | undefined> {
   if (!run.options.resume) {
-    sayLeft(run, found);
+    noticeLeftBehind(run, found);
     return undefined;
   }
   if (isCorrupt(found)) {
     const { sizeBytes } = run.source;
-    await askAboutLost(run, { metadata: run.metadata, sizeBytes, ...found });
+    await confirmAfterLostCreation(run, { metadata: run.metadata, sizeBytes, ...found });
     await run.page.setAside(found);
     return undefined;
   }
@@ -41,7 +41,7 @@ export async function goOnWith(
     case 'planned':
       return undefined;
     case 'intended':
-      await askAboutLost(run, { ...found, sizeBytes: found.file.sizeBytes });
+      await confirmAfterLostCreation(run, { ...found, sizeBytes: found.file.sizeBytes });
       return undefined;
     case 'open':
       return resumable(run, found);
@@ -50,7 +50,7 @@ export async function goOnWith(
   }
 }
 
-function sayLeft(run: UploadRun, found: JournalEntry | CorruptEntry): void {
+function noticeLeftBehind(run: UploadRun, found: JournalEntry | CorruptEntry): void {
   const assetUid = isCorrupt(found) ? found.assetUid : assetOf(found);
   if (assetUid === undefined) return;
   const isWhole = 'state' in found && (found.state === 'whole' || found.state === 'settled');
@@ -74,7 +74,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
   const isSame =
     isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
   if (!isSame) {
-    sayLeft(run, entry);
+    noticeLeftBehind(run, entry);
     return undefined;
   }
   const { assetUid } = entry.session;

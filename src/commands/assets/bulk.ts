@@ -15,16 +15,16 @@ import type { Target } from './targets.ts';
 /** How many writes are on their way at once. */
 const writesInFlight = 4;
 
-type Outcome = { uid: string; name: string | null; error: MediactlError | undefined };
+type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
 /** Writes to each, a few at once; what fails for one does not stop the others, unless it must. */
-export async function eachOf(
+export async function writeEach(
   { signal }: Context,
   targets: readonly Target[],
   write: (target: Target) => Promise<{ name?: unknown }>,
-): Promise<Outcome[]> {
+): Promise<WriteOutcome[]> {
   const of = ({ uid, name }: Target) => ({ uid, name });
-  const outcomes: Outcome[] = [];
+  const outcomes: WriteOutcome[] = [];
   let stop: MediactlError | undefined;
   let next = 0;
   const work = async () => {
@@ -37,7 +37,7 @@ export async function eachOf(
             ({ name }) => ({ ...of(target), name: textIn(name) ?? target.name, error: undefined }),
             (thrown) => ({ ...of(target), error: asMediactlError(thrown) }),
           );
-      const { error } = outcomes[at] as Outcome;
+      const { error } = outcomes[at] as WriteOutcome;
       if (error && endsTheRun(error)) stop ??= error;
     }
   };
@@ -54,9 +54,9 @@ type WriteRecord = {
 };
 
 /** The result, a row each, and where some failed the error that names them. */
-export function outcomeOf(
+export function bulkResult(
   { signal }: Context,
-  outcomes: readonly Outcome[],
+  outcomes: readonly WriteOutcome[],
   done: string,
   noun: string,
 ) {

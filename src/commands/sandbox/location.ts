@@ -5,7 +5,7 @@ import { usageError } from '../../errors.ts';
 import { ranks } from '../../settings/origins.ts';
 
 /** A sandbox of this user: where it keeps everything, and the profile that it has. */
-export type Place = { dataDir: string; profile: string };
+export type SandboxLocation = { dataDir: string; profile: string };
 
 /** The profile of the sandbox that is asked for without a name. */
 const usualProfile = 'sandbox';
@@ -21,9 +21,12 @@ export const dataOption = [
  *
  * @throws MediactlError exit 2 where --profile names one that is for no sandbox
  */
-export async function placeOf(context: Context, data: string | undefined): Promise<Place> {
+export async function findSandbox(
+  context: Context,
+  data: string | undefined,
+): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
-  const place = await newPlace(context, data);
+  const place = await sandboxToStart(context, data);
   const { value: asked, rank } = context.settings.origins.of('profile');
   const isNamed = asked !== undefined && rank === ranks.flag && data === undefined;
   if (!isNamed || asked === usualProfile || profiles[asked]?.sandbox) return place;
@@ -36,7 +39,10 @@ export async function placeOf(context: Context, data: string | undefined): Promi
 }
 
 /** The same for a sandbox that need not be there yet: --profile may name the profile it is to get. */
-export async function newPlace(context: Context, data: string | undefined): Promise<Place> {
+export async function sandboxToStart(
+  context: Context,
+  data: string | undefined,
+): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
   const { settings, host, sandboxDir } = context;
   const { value: asked, rank } = settings.origins.of('profile');

@@ -1,8 +1,8 @@
 // Bundles the sources to CommonJS: one file for the tool, one for the sandbox, one for its media
 // worker, one for what is generated; and one script for the browser, which stands in every watch
-// page. Dynamic imports become lazy requires; those of `*.lazy.ts` are
-// files of their own, so that a command does not even parse what it does not use. A lazy file may
-// import none of our classes, since it carries copies of what it imports.
+// page. Dynamic imports become lazy requires; those of packages, and of `*.lazy.ts`, are files of their
+// own, so that a command does not even parse what it does not use. A lazy file may import none of our
+// classes, since it carries copies of what it imports (test/house holds that).
 import {
   copyFileSync,
   existsSync,
@@ -12,26 +12,54 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
 import { build, context } from 'esbuild';
 
 /** Packages with native parts; they stay what npm installed. */
 const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring'];
 
-const lazyFiles = Object.fromEntries(
-  readdirSync('src', { recursive: true })
+const sources = readdirSync('src', { recursive: true }).filter((path) => path.endsWith('.ts'));
+
+/** A part that is a file of its own already keeps what it imports: the sandbox, a lazy file. */
+const isPart = (path) => /^(sandbox|player)\b|\.(lazy|d)\.ts$/.test(path);
+
+/** Packages that the tool imports when it needs them. */
+const lazyPackages = new Set(
+  sources
+    .filter((path) => !isPart(path))
+    .flatMap((path) => [
+      ...readFileSync(`src/${path}`, 'utf8').matchAll(/\bimport\('([^.'][^']*)'\)/g),
+    ])
+    .map(([, name]) => name)
+    .filter((name) => !name.startsWith('node:') && !external.includes(name)),
+);
+
+const fileOf = (name) => name.replace(/^@/, '').replaceAll('/', '-');
+
+const lazyFiles = Object.fromEntries([
+  ...sources
     .filter((path) => path.endsWith('.lazy.ts'))
     .map((path) => [basename(path, '.ts'), `src/${path}`]),
-);
+  ...[...lazyPackages].map((name) => [fileOf(name), `package:${name}`]),
+]);
 
 const lazyParts = {
   name: 'lazy-parts',
-  setup({ onResolve }) {
-    onResolve({ filter: /\.lazy\.ts$/ }, ({ kind, path }) =>
-      kind === 'dynamic-import'
-        ? { path: `./${basename(path, '.ts')}.cjs`, external: true }
-        : undefined,
-    );
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /./ }, ({ kind, path, importer }) => {
+      if (kind !== 'dynamic-import') return undefined;
+      if (path.endsWith('.lazy.ts'))
+        return { path: `./${basename(path, '.ts')}.cjs`, external: true };
+      const isLazy = lazyPackages.has(path) && !isPart(relative('src', importer));
+      return isLazy ? { path: `./${fileOf(path)}.cjs`, external: true } : undefined;
+    });
+    onResolve({ filter: /^package:/ }, ({ path }) => ({ path, namespace: 'package' }));
+    // A require() of it must give what `import()` gives: a default export as `default`.
+    onLoad({ filter: /./, namespace: 'package' }, ({ path }) => ({
+      contents: `import * as all from '${path.slice('package:'.length)}'; export = Object(all).default ?? all;`,
+      loader: 'ts',
+      resolveDir: '.',
+    }));
   },
 };
 

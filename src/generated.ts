@@ -1,7 +1,7 @@
 import { wholeTree } from './program.ts';
 import { manPage } from './reference/man.ts';
 import { assumptionsPage, commandsPage } from './reference/pages.ts';
-import { shells } from './reference/shells/shells.ts';
+import { shells } from './reference/shells/shells.lazy.ts';
 import { describe } from './reference/tree.ts';
 
 /** Everything that is generated, by its path in the repository. */

@@ -62,9 +62,9 @@ export class ProfileFile {
 
   /** Reads, changes and writes in one go; others wait, so that no change is lost. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
-    const [{ whileLocked }, { Conf }] = await Promise.all([
+    const [{ whileLocked }, { default: Conf }] = await Promise.all([
       import('../lock.ts'),
-      import('./conf.lazy.ts'), // before the lock, which nobody is to wait for longer than need be
+      import('conf'), // before the lock, which nobody is to wait for longer than need be
     ]);
     const busy = () => this.#unusable('another mediactl process holds its lock');
     const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };

@@ -43,7 +43,7 @@ const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
 /** JSON of any form, with `ExactNumber` where a double would not do. @throws SyntaxError */
 export async function parseExact(text: string): Promise<unknown> {
   if (!longNumber.test(text)) return JSON.parse(text);
-  const { isSafeNumber, parse } = await import('./lossless-json.lazy.ts');
+  const { isSafeNumber, parse } = await import('lossless-json');
   return parse(text, undefined, (digits) =>
     isSafeNumber(digits, { approx: false }) ? Number(digits) : new ExactNumber(digits),
   );

@@ -40,7 +40,7 @@ export type TransportOptions = {
 };
 
 /** Keeps the requests of a key within what the service allows, whoever else sends some. */
-export type RequestPace = {
+type RequestPace = {
   /** Resolves when one more request with the key may leave. @throws what the signal aborts with */
   take(signal: AbortSignal): Promise<void>;
   /** What an answer said is left. */

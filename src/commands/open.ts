@@ -52,7 +52,7 @@ export async function openWithDefault(
   target: URL,
   instead: string,
 ): Promise<void> {
-  const { open } = await import('./open.lazy.ts');
+  const { default: open } = await import('open');
   const child = await open(target.href);
   const patience = new AbortController();
   const failure = await Promise.race([

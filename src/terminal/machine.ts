@@ -3,6 +3,7 @@ import { fieldsIn, toJson } from '../wire/reading.ts';
 import type { Format, Shape } from './format.ts';
 import { printableJson, printableLines } from './printable.ts';
 import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
+import { csvLines, tsvLines } from './rows.ts';
 import type { Terminal } from './terminal.ts';
 
 export const json = (value: unknown, render: RenderContext) =>
@@ -72,12 +73,11 @@ export async function writeRows(
   result: ListResult | RecordResult,
   render: RenderContext,
 ): Promise<void> {
-  const { csvLines, tsvLines } = await import('./csv.lazy.ts');
   const value = await wholeOf(result);
   const records = (Array.isArray(value) ? value : [value]).map(fieldsIn);
   const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
   if (header.length === 0) return; // nothing is there, and nothing says what would be
   const rows = records.map((record) => header.map((field) => record[field]));
-  const text = (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
+  const text = await (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
   await terminal.write(render.isTerminal ? printableLines(text) : text);
 }

@@ -21,7 +21,9 @@ export async function openProgress(
     return { show: (event) => terminal.say(JSON.stringify(event)), close: () => {} };
   if (chosen === 'none') return { show: (event) => sayDoubt(event, terminal), close: () => {} };
   if (chosen === 'plain') return new PlainProgress(terminal, clock);
-  const { SingleBar: Bar } = await import('./cli-progress.lazy.ts');
+  const {
+    default: { SingleBar: Bar },
+  } = await import('cli-progress');
   return new BarProgress(terminal, clock, await openSpinner(terminal), Bar);
 }
 

@@ -16,7 +16,7 @@ export async function openSpinner(terminal: Terminal): Promise<Spinner> {
       stop: () => {},
     };
   }
-  const { ora } = await import('./ora.lazy.ts');
+  const { default: ora } = await import('ora');
   const spinner = ora({
     stream: terminal.stderr as NodeJS.WriteStream,
     discardStdin: false,

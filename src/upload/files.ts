@@ -33,9 +33,9 @@ export async function filesIn(
   paths: readonly string[],
   { recursive, contentType, include, exclude }: FileOptions,
 ): Promise<FilesFound> {
-  const [{ mime }, { picomatch }] = await Promise.all([
-    import('./mime.lazy.ts'),
-    import('./picomatch.lazy.ts'),
+  const [{ default: mime }, { default: picomatch }] = await Promise.all([
+    import('mime/lite'),
+    import('picomatch'),
   ]);
   const anyOf = (globs: readonly string[]) => {
     const each = globs.map((glob) => picomatch(glob, { basename: !glob.includes('/'), dot: true }));

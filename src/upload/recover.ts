@@ -23,11 +23,10 @@ export async function recoverFromGoneSession(
   entry: Open,
   { underlying, wasThere, isAllSent }: SessionGone,
 ): Promise<Open | Whole> {
-  const { api, signal, confirmNewAsset } = run.tools;
+  const { confirmNewAsset } = run.tools;
   // Of this run's own making, and not known the first time that it was used.
   const isRefused = run.sessionsCreated > 0 && !wasThere;
-  const held =
-    isRefused && !isAllSent ? 'unfinished' : await assetState(api, entry, isAllSent, signal);
+  const held = isRefused && !isAllSent ? 'unfinished' : await assetState(run, entry, isAllSent);
   if (held === 'whole') return wholeWithoutSession(run, entry);
   if (isRefused && held !== 'unknown') {
     await run.page.write({ ...entry, isRefused: true });

@@ -1,8 +1,8 @@
-import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { waitForAssets } from '../library/waiting.ts';
 import { isUnfinished, statusMeans } from '../wire/assumptions.ts';
 import type { Open } from './journal-entry.ts';
+import type { UploadRun } from './upload-run.ts';
 
 const statusOf = (error: unknown) =>
   error instanceof MediactlError ? error.explanation.status : undefined;
@@ -33,15 +33,15 @@ export class SessionGone extends Error {
 export type AssetState = 'whole' | 'unfinished' | 'gone' | 'unknown';
 
 /** How long an asset is waited for that may hold the whole file, and is being processed. */
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 /** @param isAllSent whether every byte had been on its way when the session was last used */
 export async function assetState(
-  { assets, transport: { clock } }: Api,
+  run: UploadRun,
   { session, offset, sentTo, file }: Open,
   isAllSent: boolean,
-  signal: AbortSignal | undefined,
 ): Promise<AssetState> {
+  const { assets, transport } = run.tools.api;
   const { assetUid } = session;
   let status: unknown;
   try {
@@ -58,7 +58,10 @@ export async function assetState(
   if (!isAllSent && sentTo < file.sizeBytes) return isReady ? 'unknown' : 'unfinished';
   if (isReady) return 'whole';
   // Some services call an asset queued before its first byte: only what becomes ready has them all.
-  const settled = await waitForAssets(assets, [assetUid], { clock, timeoutMs: patienceMs, signal });
+  run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
+  const settled = await waitForAssets(assets, [assetUid], {
+    ...{ clock: transport.clock, timeoutMs: patienceMs, signal: run.tools.signal },
+  });
   return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'whole';
 }
 

@@ -48,7 +48,7 @@ async function runTus(
   { source, signal }: SessionState,
   stack: SessionHttpStack,
 ): Promise<void> {
-  const { Upload } = await import('./tus-client.lazy.ts');
+  const { Upload } = await import('tus-js-client');
   await new Promise<void>((resolve, reject) => {
     const upload = new Upload(
       // Our file reader takes the source itself; tus-js-client only passes it on.

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { key, workspace } from '../support/library.ts';
 import { type Answers, record } from '../support/recording-server.ts';
+import { mediactl } from '../support/spawn.ts';
 
 /* Lists and records of services that write values in another way than the specification's examples. */
 
@@ -41,6 +42,13 @@ it('numbers that no double holds come through as the service sent them', async (
   expect((await cli.run(['assets', 'ls', '--fields', 'size,exact', '--tsv'])).stdout).toBe(
     'size\texact\n12345678901234567891\t9007199254740993\n',
   );
+  // The built program has its parts in files of their own.
+  const environment = { MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: cli.home };
+  for (const format of ['--csv', '--tsv']) {
+    const args = ['assets', 'get', uid, '--fields', 'size', format];
+    const { stdout } = await mediactl(args, environment).finished;
+    expect(stdout).toBe('size\n12345678901234567891\n');
+  }
 });
 
 describe('durations', () => {

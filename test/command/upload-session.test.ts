@@ -210,7 +210,7 @@ describe('sessions that are gone', () => {
       if (method === 'PATCH' && nth === 5) return { loseAnswer: true };
       return method === 'HEAD' ? answering(404) : undefined;
     };
-    const { code, record } = await world.upload();
+    const { code, record } = await world.upload([], { clock: fastClock(10) });
     expect([code, record.verified]).toEqual([0, null]);
     expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
     expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -151,4 +151,37 @@ it('no runtime dependency runs an install script', () => {
     ([, { dev, hasInstallScript }]) => hasInstallScript && !dev,
   );
   expect(guilty.map(([name]) => name)).toEqual([]);
+});
+
+it('a lazy file, which carries copies of what it imports, imports none of our classes', () => {
+  const reached = (file: string, seen = new Set<string>()): Set<string> => {
+    const code = source(file).replace(/import type [^;]+;/g, '');
+    for (const [, target] of code.matchAll(/from '(\.[^']+)'/g)) {
+      const path = resolve(dirname(file), target as string);
+      if (!seen.has(path)) reached(path, seen.add(path));
+    }
+    return seen;
+  };
+  const lazy = files.filter((file) => file.endsWith('.lazy.ts'));
+  expect(lazy.length).toBeGreaterThan(3);
+  const guilty = lazy.flatMap((file) =>
+    [...reached(file)]
+      .filter((path) => /^(export )?(abstract )?class /m.test(source(path)))
+      .map((path) => `${place(file)} -> ${place(path)}`),
+  );
+  expect(guilty).toEqual([]);
+});
+
+it('undici is pinned to the version whose inner files are imported, and they are there', () => {
+  const root = join(src, '..');
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const installed = JSON.parse(
+    readFileSync(join(root, 'node_modules/undici/package.json'), 'utf8'),
+  );
+  expect(devDependencies.undici).toBe(installed.version);
+  const inner = files.flatMap((file) =>
+    [...source(file).matchAll(/'(undici\/lib\/[^']+)'/g)].map(([, path]) => path as string),
+  );
+  expect(inner.length).toBeGreaterThan(3);
+  for (const path of inner) expect(existsSync(join(root, 'node_modules', path)), path).toBe(true);
 });

@@ -1,1 +1,0 @@
-export { isSafeNumber, parse } from 'lossless-json';

@@ -1,1 +1,0 @@
-export { SingleBar } from 'cli-progress';

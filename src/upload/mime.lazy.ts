@@ -1,1 +1,0 @@
-export { default as mime } from 'mime/lite';

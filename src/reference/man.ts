@@ -1,6 +1,6 @@
 import { exitCodeMeanings } from '../errors.ts';
+import { type CommandNode, leaves, type OptionNode } from './node.ts';
 import { environmentRows } from './topics.ts';
-import { type CommandNode, leaves, type OptionNode } from './tree.ts';
 
 /** Text as roff shows it: backslashes, leading dots and quotes mean something to it. */
 const plain = (text: string) =>

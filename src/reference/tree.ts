@@ -6,41 +6,7 @@ import {
   type Suggestion,
   suggestionOf,
 } from '../commands/command.ts';
-
-/** A command as plain data: what documentation and completions are made of. */
-export type CommandNode = {
-  /** `mediactl assets ls` */
-  path: string;
-  aliases: readonly string[];
-  summary: string;
-  description: string;
-  arguments: readonly ArgumentNode[];
-  options: readonly OptionNode[];
-  examples: readonly string[];
-  children: readonly CommandNode[];
-};
-
-type ArgumentNode = {
-  /** `<id...>` */
-  term: string;
-  description: string;
-  choices: readonly string[];
-  values: Names | null;
-  isVariadic: boolean;
-};
-
-export type OptionNode = {
-  /** `-r, --recursive` */
-  flags: string;
-  short: string | null;
-  long: string | null;
-  takesValue: boolean;
-  choices: readonly string[];
-  values: Names | null;
-  description: string;
-  defaultValue: string | null;
-  isGlobal: boolean;
-};
+import type { CommandNode, OptionNode } from './node.ts';
 
 export function describe(command: Command, parents: readonly string[] = []): CommandNode {
   const path = [...parents, command.name()];
@@ -100,10 +66,3 @@ const byWord: Record<string, Names> = {
 
 const namesOf = (suggestion: Suggestion | undefined, word: string): Names | null =>
   typeof suggestion === 'string' ? suggestion : (byWord[word] ?? null);
-
-/** Every command that does something, in the tree's order. */
-export const leaves = (node: CommandNode): CommandNode[] =>
-  node.children.length === 0 ? [node] : node.children.flatMap(leaves);
-
-/** A command and all below it. */
-export const every = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(every)];

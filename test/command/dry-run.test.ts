@@ -2,7 +2,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { wholeTree } from '../../src/program.ts';
-import { describe as describeTree, leaves } from '../../src/reference/tree.ts';
+import { leaves } from '../../src/reference/node.ts';
+import { describe as describeTree } from '../../src/reference/tree.ts';
 import { Cli } from '../support/cli.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -17,7 +17,7 @@ async function against(answers: Answers) {
     ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspace },
     NO_COLOR: '1',
   });
-  return { cli, requests };
+  return { cli, requests, url };
 }
 
 /** A library of that one asset. */
@@ -33,7 +33,7 @@ const one =
 it('numbers that no double holds come through as the service sent them', async () => {
   const text = `{"uid":"${uid}","size":12345678901234567891,"exact":9007199254740993,"ratio":1.5}`;
   const headers = { 'content-type': 'application/json' };
-  const { cli } = await against(({ path }) => ({
+  const { cli, url } = await against(({ path }) => ({
     body: path.includes(uid) ? text : `{"items":[${text}],"count":1}`,
     headers,
   }));
@@ -43,7 +43,11 @@ it('numbers that no double holds come through as the service sent them', async (
     'size\texact\n12345678901234567891\t9007199254740993\n',
   );
   // The built program has its parts in files of their own.
-  const environment = { MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: cli.home };
+  const environment = {
+    MEDIACTL_API_KEY: key,
+    MEDIACTL_BASE_URL: url,
+    MEDIACTL_STATE_DIR: cli.home,
+  };
   for (const format of ['--csv', '--tsv']) {
     const args = ['assets', 'get', uid, '--fields', 'size', format];
     const { stdout } = await mediactl(args, environment).finished;

@@ -1,4 +1,4 @@
-import type { CommandNode } from '../tree.ts';
+import type { CommandNode } from '../node.ts';
 import { header, type Place, placesOf } from './model.ts';
 import { optionValues, values, walk } from './posix.ts';
 

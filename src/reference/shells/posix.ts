@@ -1,4 +1,4 @@
-import type { CommandNode } from '../tree.ts';
+import type { CommandNode } from '../node.ts';
 import { completedOptions, type Place, spellings, typedCommands, valuedOptions } from './model.ts';
 
 /* What bash and zsh say alike: the words typed so far, and the values of an option. */

@@ -1,6 +1,7 @@
 import { type Define, example } from '../../commands/command.ts';
 import { record } from '../../terminal/result.ts';
-import { describe, leaves } from '../tree.ts';
+import { leaves } from '../node.ts';
+import { describe } from '../tree.ts';
 
 export const commands: Define = (command, run) => {
   example(command, 'mediactl commands', 'mediactl commands --json');

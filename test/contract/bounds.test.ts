@@ -63,15 +63,10 @@ describe('a connection is closed', () => {
   );
 
   it('that asks for media and does not read it', async () => {
-    const { sandbox, upload, call } = await bounded({ idleMs: 1_000 });
+    const { sandbox, upload, playbackInfo } = await bounded({ idleMs: 1_000 });
     const { uid } = await upload(fixture('clip.mp4'));
-    const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
-    const info = await call('POST', '/playback/info/', {
-      key: '',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ asset_id: uid, playback_token }),
-    });
-    const { pathname, search } = new URL((await info.json()).source_url.url);
+    const info = await playbackInfo(uid);
+    const { pathname, search } = new URL(info.source_url.url);
     const { socket, closed } = await rawSocket(sandbox.url);
     socket.pause();
     // More than the buffers of both sides hold.

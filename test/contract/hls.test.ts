@@ -21,15 +21,10 @@ afterAll(async () => {
 
 /** Uploaded and processed, with its playback info. */
 async function processed(sandbox: TestSandbox, path: string) {
-  const { call, upload } = rawHttp(() => sandbox);
+  const { playbackInfo, upload } = rawHttp(() => sandbox);
   const asset = await upload(path);
-  const { playback_token } = await (await call('GET', `/assets/${asset.uid}/player/`)).json();
-  const info = await call('POST', '/playback/info/', {
-    key: '',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ asset_id: asset.uid, playback_token }),
-  });
-  return { asset, info: await info.json() };
+  const info = await playbackInfo(asset.uid);
+  return { asset, info: info };
 }
 
 type Segment = { seconds: number; bytes: Buffer };

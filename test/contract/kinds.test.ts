@@ -23,15 +23,10 @@ afterAll(async () => {
 
 /** Uploaded and processed, with its playback info and its player's picture. */
 async function processed(sandbox: TestSandbox, path: string, metadata = {}) {
-  const { call, upload } = rawHttp(() => sandbox);
+  const { playbackInfo, player, upload } = rawHttp(() => sandbox);
   const asset = await upload(path, metadata);
-  const player = await (await call('GET', `/assets/${asset.uid}/player/`)).json();
-  const response = await call('POST', '/playback/info/', {
-    key: '',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ asset_id: asset.uid, playback_token: player.playback_token }),
-  });
-  return { asset, info: await response.json(), poster: player.items[0].asset.thumbnail_url };
+  const [item] = (await player(asset.uid)).items;
+  return { asset, info: await playbackInfo(asset.uid), poster: item.asset.thumbnail_url };
 }
 
 const written = (name: string, content: string | Uint8Array) => {

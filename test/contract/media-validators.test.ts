@@ -5,20 +5,15 @@ import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 // RFC 9110 §13: a download that broke goes on only where the file is still the same one.
 let sandbox: TestSandbox;
-const { call, upload } = rawHttp(() => sandbox);
+const { playbackInfo, upload } = rawHttp(() => sandbox);
 const bytes = readFileSync(fixture('clip.mp4'));
 let source: string;
 let playlist: string;
 beforeAll(async () => {
   sandbox = await startSandbox();
   const { uid } = await upload(fixture('clip.mp4'));
-  const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
-  const info = await call('POST', '/playback/info/', {
-    key: '',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ asset_id: uid, playback_token }),
-  });
-  const { source_url, hls_url } = await info.json();
+
+  const { source_url, hls_url } = await playbackInfo(uid);
   source = source_url.url;
   playlist = hls_url.url;
   // A date is a strong validator once the second that it names is over (§8.8.2.2).

@@ -53,18 +53,13 @@ const isGone = (pid: string) => {
 describe('a broken ffmpeg', () => {
   it('that fails leaves the asset ready without, and the log says why', async () => {
     const broken = script('echo first >&2; echo "no such filter" >&2; exit 1');
-    const { upload, call, log } = await start({ ffmpeg: broken });
+    const { upload, playbackInfo, log } = await start({ ffmpeg: broken });
     const clip = await upload(fixture('clip.mp4'));
     expect(clip).toMatchObject({ status: 'ready', thumbnail_url: null });
     for (const extra of ['list of streams', 'thumbnail', 'preview sprites', 'lower step'])
       expect(log).toContain(`asset ${clip.uid} no ${extra}: exit code 1: no such filter`);
-    const { playback_token } = await (await call('GET', `/assets/${clip.uid}/player/`)).json();
-    const info = await call('POST', '/playback/info/', {
-      key: '',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ asset_id: clip.uid, playback_token }),
-    });
-    const { hls_url, preview_sprites_url } = await info.json();
+    const info = await playbackInfo(clip.uid);
+    const { hls_url, preview_sprites_url } = info;
     expect(preview_sprites_url).toBeNull();
     const master = await (await fetch(hls_url.url)).text();
     expect(master.match(/^[a-z].*m3u8/gm)).toHaveLength(1); // the remuxed step alone

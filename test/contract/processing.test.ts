@@ -8,28 +8,18 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 let sandbox: TestSandbox;
 const log: string[] = [];
-const { call, upload } = rawHttp(() => sandbox);
+const { call, playbackInfo, upload } = rawHttp(() => sandbox);
 
 beforeAll(async () => {
   sandbox = await startSandbox({ ffmpeg, log: (line) => log.push(line) });
 });
 afterAll(() => sandbox.end());
 
-const infoOf = async (uid: string) => {
-  const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
-  const info = await call('POST', '/playback/info/', {
-    key: '',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ asset_id: uid, playback_token }),
-  });
-  return info.json();
-};
-
 /** Uploaded and processed, with its playback info; it must have come out ready. */
 const ready = async (path: string) => {
   const asset = await upload(path);
   expect(asset).toMatchObject({ status: 'ready', failure_reason: null });
-  return { asset, info: await infoOf(asset.uid) };
+  return { asset, info: await playbackInfo(asset.uid) };
 };
 
 /** The steps of a master playlist, as told and as ffprobe finds them. */

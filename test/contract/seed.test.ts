@@ -5,7 +5,7 @@ import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const count = 2_500;
 let sandbox: TestSandbox;
-const { call, create } = rawHttp(() => sandbox);
+const { call, create, playbackInfo } = rawHttp(() => sandbox);
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: count, strict: false });
 });
@@ -58,25 +58,15 @@ describe('--seed', () => {
 
   it('promises nothing that would play: those that are ready are blocked', async () => {
     const [{ uid }] = (await page('status=ready&type=video&limit=1')).items;
-    const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
-    const info = await call('POST', '/playback/info/', {
-      key: '',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ asset_id: uid, playback_token }),
-    });
-    expect(await info.json()).toEqual({ type: 'video', blocked: true });
+    const info = await playbackInfo(uid);
+    expect(info).toEqual({ type: 'video', blocked: true });
   });
 
   it('a third party has a page of its own, which is of another origin', async () => {
     const [{ uid, status }] = (await page('type=third_party&limit=1')).items;
     expect(status).toBe('ready');
-    const { playback_token } = await (await call('GET', `/assets/${uid}/player/`)).json();
-    const info = await call('POST', '/playback/info/', {
-      key: '',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ asset_id: uid, playback_token }),
-    });
-    const { embed_url, ...rest } = await info.json();
+    const info = await playbackInfo(uid);
+    const { embed_url, ...rest } = info;
     expect(rest).toEqual({ type: 'third_party', blocked: false });
     expect(new URL(embed_url).origin).toBe(sandbox.url.replace('127.0.0.1', 'localhost'));
     const provider = await fetch(embed_url);

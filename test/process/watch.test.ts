@@ -1,18 +1,26 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Browser, FrameLocator, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type WatchPageInput, watchPage } from '../../src/player/page.ts';
-import { chromiumPath, launchBrowser, openPage, siteNames } from '../support/browser.ts';
-import { answer, listen } from '../support/http-server.ts';
+import {
+  chromiumPath,
+  currentTime,
+  launchBrowser,
+  type Media,
+  openPage,
+  state,
+  until,
+} from '../support/browser.ts';
+import { answer, listen, siteOf } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, playerScript, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 let browser: Browser;
 let sandbox: TestSandbox;
-const { call, create, upload } = rawHttp(() => sandbox);
+const { create, playbackInfo, upload, watchUrl } = rawHttp(() => sandbox);
 beforeAll(async () => {
   if (!chromiumPath) return;
   sandbox = await startSandbox();
@@ -25,42 +33,8 @@ afterAll(async () => {
 
 const open = (url: string) => openPage(browser, url);
 
-const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
-const watchUrl = async (uid: string) =>
-  `${sandbox.url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
-const infoOf = async (asset_id: string) => {
-  const { playback_token } = await player(asset_id);
-  const response = await call('POST', '/playback/info/', {
-    key: '',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ asset_id, playback_token }),
-  });
-  return response.json();
-};
 const clip = async () => (await upload(fixture('clip.mp4'))).uid as string;
 
-/** Of a media element, what these tests look at; their sources know no DOM. */
-type Media = {
-  currentTime: number;
-  readyState: number;
-  paused: boolean;
-  currentSrc: string;
-  pause(): void;
-};
-
-const state = (page: Page | FrameLocator, element = 'video') =>
-  page.locator(element).evaluate(({ currentTime, readyState, paused, currentSrc }: Media) => ({
-    ...{ currentTime, readyState, paused, currentSrc },
-  }));
-const currentTime = async (page: Page | FrameLocator, element?: string) =>
-  (await state(page, element)).currentTime;
-const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
-
-type Playback = { blocked: boolean; hls_url?: { url: string } };
-
-/** A site of its own that serves one document. */
-const site = (text: string) =>
-  listen((_, response) => answer(response, 200, text, { 'content-type': 'text/html' }));
 const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
   watchPage({ ...input, script: playerScript }).html;
 
@@ -121,17 +95,17 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     expect((await kept).status()).toBe(204);
     await page.locator('video').evaluate((video: Media) => video.pause());
     const left = await currentTime(page);
-    await until(async () => (await infoOf(uid)).resume_position_seconds).toBe(left);
+    await until(async () => (await playbackInfo(uid)).resume_position_seconds).toBe(left);
     await page.reload();
     await until(() => currentTime(page)).toBeCloseTo(left, 3);
     expect(complaints).toEqual([]);
   });
 
   it('falls back to the source where HLS fails', async () => {
-    const { hls_url, ...info } = await infoOf(await clip());
+    const { hls_url, ...info } = await playbackInfo(await clip());
     const broken = { ...hls_url, url: hls_url.url.replace(/.$/, '*') };
     const { page } = await open(
-      await site(pageOf({ title: 'x', info: { ...info, hls_url: broken } })),
+      await siteOf(pageOf({ title: 'x', info: { ...info, hls_url: broken } })),
     );
     await page.getByRole('button', { name: 'Departure' }).click();
     await until(() => currentTime(page)).toBeGreaterThan(7);
@@ -150,10 +124,10 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     });
 
   it('plays the source where the browser knows none of the codecs of HLS', async () => {
-    const { source_url } = await infoOf(await clip());
+    const { source_url } = await playbackInfo(await clip());
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const info = { type: 'video', hls_url, source_url, chapters: [{ title: 'On', start_time: 2 }] };
-    const { page } = await open(await site(pageOf({ title: 'x', info })));
+    const { page } = await open(await siteOf(pageOf({ title: 'x', info })));
     await page.getByRole('button', { name: 'On' }).click();
     await until(() => currentTime(page)).toBeGreaterThan(2);
     expect((await state(page)).currentSrc).toBe(source_url.url);
@@ -163,7 +137,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it('says so where it knows nothing of what there is', async () => {
     const hls_url = { url: `${await strange()}/master.m3u8` };
     const { page } = await open(
-      await site(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
+      await siteOf(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
     );
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('this browser may lack the codec');
@@ -171,9 +145,9 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
 
   it('says so where it plays the sound alone', async () => {
     const { uid } = await upload(fixture('tone.mp3'));
-    const { source } = await infoOf(uid); // as of a picture that is not decoded, nothing is seen
+    const { source } = await playbackInfo(uid); // as of a picture that is not decoded, nothing is seen
     const { page } = await open(
-      await site(pageOf({ title: 'x', info: { type: 'video', source_url: source } })),
+      await siteOf(pageOf({ title: 'x', info: { type: 'video', source_url: source } })),
     );
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('Only the sound plays');
@@ -187,13 +161,13 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
           })
         : answer(response, 404),
     );
-    const info = await infoOf(await clip());
+    const info = await playbackInfo(await clip());
     const subtitle_tracks = [
       { label: 'English', language: 'en', url: `${texts}/en.vtt` },
       { label: 'Deutsch', language: 'de', url: `${texts}/gone.vtt` },
     ];
     const { page } = await open(
-      await site(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })),
+      await siteOf(pageOf({ title: 'x', info: { ...info, subtitle_tracks } })),
     );
     const told = page.getByRole('status');
     await until(() => told.innerText()).toBe('The subtitles "Deutsch" cannot be loaded.');
@@ -209,12 +183,12 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   });
 
   it('says in words that a link has expired, and that the service refuses', async () => {
-    const info = await infoOf(await clip());
+    const info = await playbackInfo(await clip());
     const refusedUrl = info.hls_url.url.replace(/.$/, '*');
     const problem = async (expires_at: string) => {
       const hls_url = { url: refusedUrl, expires_at };
       const { page } = await open(
-        await site(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
+        await siteOf(pageOf({ title: 'x', info: { type: 'video', hls_url } })),
       );
       return page.getByRole('alert').innerText();
     };
@@ -225,7 +199,7 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it('plays from a local file', async () => {
     const path = join(temporaryFolder(), 'watch.html');
     const hostile = `</title></script><script>document.title = 'owned'</script> & "it's"`;
-    writeFileSync(path, pageOf({ title: hostile, info: await infoOf(await clip()) }));
+    writeFileSync(path, pageOf({ title: hostile, info: await playbackInfo(await clip()) }));
     const { page, complaints } = await open(pathToFileURL(path).href);
     expect(await page.title()).toBe(hostile);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(hostile);
@@ -255,8 +229,8 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     const subtitle_tracks = ['en', 'de'].map((language) => ({
       ...{ label: language, language, url: `${texts}/${language}` },
     }));
-    const info = { ...(await infoOf(uid)), subtitle_tracks };
-    const { page, complaints } = await open(await site(pageOf({ title: 'x', info })));
+    const info = { ...(await playbackInfo(uid)), subtitle_tracks };
+    const { page, complaints } = await open(await siteOf(pageOf({ title: 'x', info })));
     const captions = page.locator('#captions');
     expect(await captions.innerText()).toBe('');
     await page.locator('audio').evaluate((audio: { muted: boolean; play(): void }) => {
@@ -279,11 +253,11 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     await until(() => page.evaluate('document.images[0].naturalWidth')).toBe(320);
     expect(complaints).toEqual([]);
 
-    const [{ url }] = (await infoOf(uid)).variants;
+    const [{ url }] = (await playbackInfo(uid)).variants;
     const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
     const many = await openPage(
       browser,
-      await site(pageOf({ title: 'many', info: { type: 'image', variants } })),
+      await siteOf(pageOf({ title: 'many', info: { type: 'image', variants } })),
       { viewport: { width: 390, height: 700 }, deviceScaleFactor: 1 },
     );
     expect(await many.page.evaluate('document.images[0].currentSrc')).toMatch(/#400$/);
@@ -303,11 +277,11 @@ describe.skipIf(!chromiumPath)('other pages', () => {
 
   it('thumbnails of a document stay, and one that is broken goes', async () => {
     const { uid } = await upload(fixture('still.jpg'));
-    const [{ url }] = (await infoOf(uid)).variants;
+    const [{ url }] = (await playbackInfo(uid)).variants;
     const good = Array.from({ length: 40 }, (_, page) => ({ page, url: `${url.url}#${page}` }));
     const thumbnails = [url.url.replace(/.$/, '*'), ...good];
     const { page } = await open(
-      await site(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
+      await siteOf(pageOf({ title: 'x', info: { type: 'document', url: url.url, thumbnails } })),
     );
     const images = page.locator('.thumbnails img');
     await until(() => images.count()).toBe(40);
@@ -323,7 +297,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
         ? answer(response, 401)
         : answer(response, 200, document, { 'content-type': 'text/html' }),
     );
-    const document = pageOf({ title: 'x', info: await infoOf(await clip()), position });
+    const document = pageOf({ title: 'x', info: await playbackInfo(await clip()), position });
     const { page } = await open(url);
     await page.getByRole('button', { name: 'The crane' }).click();
     await page.getByText('Where you are is not kept').waitFor();
@@ -331,9 +305,9 @@ describe.skipIf(!chromiumPath)('other pages', () => {
   });
 
   it('a third party shows in a frame that cannot take the page away', async () => {
-    const provider = await site('<p>Their player</p><a href="/away" target="_top">Leave</a>');
+    const provider = await siteOf('<p>Their player</p><a href="/away" target="_top">Leave</a>');
     const { page, complaints } = await open(
-      await site(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
+      await siteOf(pageOf({ title: 'Theirs', info: { type: 'third_party', embed_url: provider } })),
     );
     const frame = page.frameLocator('iframe');
     expect(await frame.locator('p').innerText()).toBe('Their player');
@@ -371,75 +345,5 @@ describe.skipIf(!chromiumPath)('other pages', () => {
   it('a wrong token is told in words', async () => {
     const { page } = await open(`${sandbox.url}/watch/${await clip()}?token=rubbish`);
     expect(await page.locator('main').innerText()).toMatch('not valid, or expired (401)');
-  });
-});
-
-describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
-  const workspace = (what: string, method: string, body: unknown) =>
-    call(method, `/workspaces/${sandbox.workspace}/embed-${what}/`, {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const [listed, unlisted] = siteNames;
-  let frameUrl: string;
-
-  /** The page of a site that embeds the player. */
-  const embeddedAt = async (name: string, attributes = '') => {
-    const frame = `<iframe ${attributes} allow="autoplay" src="${frameUrl}"></iframe>`;
-    const { port } = new URL(await site(frame));
-    return open(`http://${name}:${port}/`);
-  };
-
-  it('plays on a listed domain, is refused in words on another, and plays anywhere once open', async () => {
-    frameUrl = await watchUrl(await clip());
-    await workspace('settings', 'PATCH', { enabled: true });
-    await workspace('domains', 'POST', { domain: listed });
-
-    const plays = async (name: string) => {
-      const { page, complaints } = await embeddedAt(name);
-      const frame = page.frameLocator('iframe');
-      await frame.getByRole('button', { name: 'Arrival' }).click();
-      await until(() => currentTime(frame)).toBeGreaterThan(0.5);
-      expect(complaints).toEqual([]);
-    };
-    await plays(listed);
-
-    const refused = await embeddedAt(unlisted);
-    const words = refused.page.frameLocator('iframe').locator('main');
-    expect(await words.innerText()).toMatch('may not be embedded on that site (403)');
-
-    const hidden = await embeddedAt(unlisted, 'referrerpolicy="no-referrer"');
-    await until(async () => hidden.complaints.join()).toMatch('frame-ancestors');
-    expect(await hidden.page.frameLocator('iframe').locator('video').count()).toBe(0);
-
-    await workspace('settings', 'PATCH', { enabled: false });
-    await plays(unlisted);
-  });
-
-  it('a page that calls POST /playback/info/ is told `blocked` unless it is listed', async () => {
-    const asset_id = await clip();
-    const { playback_token } = await player(asset_id);
-    await workspace('settings', 'PATCH', { enabled: true });
-    await workspace('domains', 'POST', { domain: listed });
-    const { port } = new URL(await site('<p>A player of their own</p>'));
-    const ask = async (name: string) => {
-      const { page } = await open(`http://${name}:${port}/`);
-      return page.evaluate(
-        async ([url, body]) => {
-          const headers = { 'content-type': 'application/json' };
-          const answer = await fetch(url as string, { method: 'POST', headers, body });
-          const { blocked, hls_url } = (await answer.json()) as Playback;
-          return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
-        },
-        [
-          `${sandbox.url}/api/external/v1/playback/info/`,
-          JSON.stringify({ asset_id, playback_token }),
-        ],
-      );
-    };
-    expect(await ask(listed)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });
-    expect(await ask(unlisted)).toMatchObject({ blocked: true });
-    await workspace('settings', 'PATCH', { enabled: false });
-    expect(await ask(unlisted)).toMatchObject({ blocked: false });
   });
 });

@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type FrameLocator,
+  type Page,
+} from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
 
 /** Debian's chromium; undefined where it is not installed. */
 export const chromiumPath = ['/usr/bin/chromium'].find((path) => existsSync(path));
@@ -51,3 +57,20 @@ export async function openPage(
   await page.goto(url);
   return { page, complaints };
 }
+
+/** Of a media element, what these tests look at; their sources know no DOM. */
+export type Media = {
+  currentTime: number;
+  readyState: number;
+  paused: boolean;
+  currentSrc: string;
+  pause(): void;
+};
+
+export const state = (page: Page | FrameLocator, element = 'video') =>
+  page.locator(element).evaluate(({ currentTime, readyState, paused, currentSrc }: Media) => ({
+    ...{ currentTime, readyState, paused, currentSrc },
+  }));
+export const currentTime = async (page: Page | FrameLocator, element?: string) =>
+  (await state(page, element)).currentTime;
+export const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });

@@ -28,3 +28,7 @@ export function answer(
   response.writeHead(status, { ...(text && { 'content-type': type }), ...headers });
   response.end(text);
 }
+
+/** A site of its own that serves one document. */
+export const siteOf = (text: string) =>
+  listen((_, response) => answer(response, 200, text, { 'content-type': 'text/html' }));

@@ -90,7 +90,23 @@ export function rawHttp(sandbox: () => TestSandbox) {
     }
   };
 
-  return { call, send, create, patch, head, upload, processed };
+  const player = async (uid: string) => (await call('GET', `/assets/${uid}/player/`)).json();
+
+  /** Playback info as a player page gets it: by token, without a key. */
+  const playbackInfo = async (uid: string) => {
+    const { playback_token } = await player(uid);
+    const response = await call('POST', '/playback/info/', {
+      key: '',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ asset_id: uid, playback_token }),
+    });
+    return response.json();
+  };
+
+  const watchUrl = async (uid: string) =>
+    `${sandbox().url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
+
+  return { call, send, create, patch, head, upload, processed, player, playbackInfo, watchUrl };
 }
 
 /** A test says what the JSON is by what it asserts. */

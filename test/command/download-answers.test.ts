@@ -1,0 +1,292 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { beforeEach, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { first, head, type Reply, send, size, uid, whole } from '../support/delivery.ts';
+import { someBytes } from '../support/files.ts';
+import { answer, listen } from '../support/http-server.ts';
+
+let cli: Cli;
+beforeEach(() => {
+  cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: uid });
+});
+
+const second = someBytes(size, 'another version');
+
+const cut: Reply = {
+  headers: { ...head, 'content-length': size },
+  body: first.subarray(0, 100_000),
+  isCut: true,
+};
+const part = (
+  from: number,
+  to: number,
+  of: Buffer = first,
+  headers: Reply['headers'] = {},
+): Reply => ({
+  status: 206,
+  headers: {
+    ...head,
+    'content-range': `bytes ${from}-${to - 1}/${of.length}`,
+    'content-length': to - from,
+    ...headers,
+  },
+  body: of.subarray(from, to),
+});
+/** What is asked for next: of what was sent before the line broke, a busy machine may have taken less. */
+type Script = Reply | ((from: number) => Reply);
+const rest = (from: number) => part(from, size);
+
+type Case = [what: string, replies: Script[], size: number | null, exit: number];
+
+/** What comes after the line broke at byte 100,000 of the first version. */
+const table: Case[] = [
+  ['a whole answer', [whole], size, 0],
+  ['without a length in the record', [whole], null, 0],
+  ['the rest, under an equal ETag', [cut, rest], size, 0],
+  [
+    'parts that are shorter than asked for',
+    [cut, (from) => part(from, 150_000), part(150_000, size)],
+    size,
+    0,
+  ],
+  [
+    'a part that ends before its own Content-Range does',
+    [
+      cut,
+      (from) => ({
+        ...part(from, size, first, { 'content-length': 10 }),
+        body: first.subarray(from, from + 10),
+      }),
+      rest,
+    ],
+    size,
+    0,
+  ],
+  [
+    'a line that breaks at every part',
+    [cut, (from) => ({ ...rest(from), body: first.subarray(from, 200_000), isCut: true }), rest],
+    size,
+    0,
+  ],
+  [
+    'everything again, since it changed',
+    [cut, { ...whole, headers: { ...whole.headers, etag: '"two"' } }],
+    size,
+    0,
+  ],
+  ['a service without ranges', [cut, whole], size, 0],
+  [
+    'Last-Modified alone',
+    [
+      {
+        ...cut,
+        headers: { 'content-length': size, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
+      },
+      (from) =>
+        part(from, size, first, { etag: '', 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' }),
+    ],
+    size,
+    0,
+  ],
+  [
+    'no validator: it begins anew',
+    [
+      { ...cut, headers: { 'content-length': size } },
+      { ...whole, headers: { 'content-length': size } },
+    ],
+    size,
+    0,
+  ],
+  [
+    'a weak ETag vouches for nothing: it begins anew',
+    [{ ...cut, headers: { ...cut.headers, etag: 'W/"one"' } }, whole],
+    size,
+    0,
+  ],
+  [
+    'chunked, with the length in the record',
+    [{ headers: { 'content-type': 'video/mp4', 'transfer-encoding': 'chunked' }, body: first }],
+    size,
+    0,
+  ],
+  [
+    'a rendition of another type, of another length',
+    [{ ...whole, headers: { ...whole.headers, 'content-type': 'video/webm' } }],
+    7,
+    0,
+  ],
+  [
+    'parts of a file whose length nobody tells, after a body in chunks that broke',
+    [
+      { ...cut, headers: { ...head, 'transfer-encoding': 'chunked' } },
+      (from) => part(from, 150_000, first, { 'content-range': `bytes ${from}-149999/*` }),
+      (from) => part(from, size, first, { 'content-range': `bytes ${from}-${size - 1}/*` }),
+      { status: 416 },
+    ],
+    null,
+    0,
+  ],
+
+  ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
+    (type): Case => [
+      `a refusal that is called a success: ${type}`,
+      [{ headers: { 'content-type': type }, body: Buffer.from('{"error":"quota"}') }],
+      size,
+      13,
+    ],
+  ),
+  [
+    'anything, shorter than the record: binary/octet-stream',
+    [
+      {
+        headers: { 'content-type': 'binary/octet-stream', 'content-length': 1000 },
+        body: first.subarray(0, 1000),
+      },
+    ],
+    size,
+    13,
+  ],
+  [
+    'a part of another version: another ETag',
+    [cut, (from) => part(from, size, second, { etag: '"two"' })],
+    size,
+    13,
+  ],
+  [
+    'a part of another version: another Last-Modified',
+    [
+      {
+        ...cut,
+        headers: { 'content-length': size, 'last-modified': 'Sat, 01 Mar 2025 00:00:00 GMT' },
+      },
+      (from) =>
+        part(from, size, second, { etag: '', 'last-modified': 'Sun, 02 Mar 2025 00:00:00 GMT' }),
+    ],
+    size,
+    13,
+  ],
+  ['a part of a longer file', [cut, (from) => part(from, 600_000, someBytes(600_000))], size, 13],
+  ['a part from another place', [cut, (from) => part(from - 1, size)], size, 13],
+  ['a part nobody asked for', [part(0, 10)], size, 13],
+  [
+    'an answer that ends a third of the way, without a length',
+    [
+      {
+        headers: { 'content-type': 'video/mp4' },
+        body: first.subarray(0, 100_000),
+        endsWithLine: true,
+      },
+    ],
+    size,
+    13,
+  ],
+  ['nothing', [{ headers: { ...head, 'content-length': 0 }, body: Buffer.alloc(0) }], size, 13],
+  ['nothing, with 204', [{ status: 204, headers: {}, body: Buffer.alloc(0) }], null, 13],
+  [
+    'a web page',
+    [
+      {
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+        body: Buffer.from('<html>Log in</html>'),
+      },
+    ],
+    null,
+    13,
+  ],
+  [
+    'gzip that nobody asked for',
+    [{ headers: { ...head, 'content-encoding': 'gzip' }, body: first }],
+    size,
+    13,
+  ],
+  [
+    'a whole answer that is shorter than the record',
+    [{ headers: { ...head, 'content-length': 1000 }, body: first.subarray(0, 1000) }],
+    size,
+    13,
+  ],
+  [
+    'the same part for ever',
+    [
+      cut,
+      ...Array(9).fill((from: number) => ({ ...rest(from), body: Buffer.alloc(0), isCut: true })),
+    ],
+    size,
+    10,
+  ],
+  [
+    'parts of nothing for ever',
+    [
+      cut,
+      ...Array(9).fill((from: number) => ({
+        ...part(from, from + 1, first, { 'content-length': 0 }),
+        body: Buffer.alloc(0),
+      })),
+    ],
+    size,
+    13,
+  ],
+  ['a refusal', [{ status: 403, headers: {}, body: Buffer.from('expired') }], size, 5],
+];
+
+it.each([
+  ['the source of a sound', 'audio', 'source', 'audio/mp4', true],
+  ['an image', 'image', 'variants', 'audio/mp4', true],
+  ['a document', 'document', 'url', 'audio/mp4', true],
+  ['a video of another type', 'video', 'source_url', 'video/webm', true],
+  ['a sound that is the file', 'audio', 'source', 'audio/mp4', false],
+])('%s may be a rendition, and is called one', async (_what, type, field, sent, isRendition) => {
+  const service = await listen((request, response) => {
+    if (request.url?.startsWith('/media'))
+      return send(response, {
+        headers: { 'content-type': sent, 'content-length': size },
+        body: first,
+      });
+    const media = { url: `${service}/media` };
+    answer(response, 200, {
+      ...{ uid, name: 'sound', playback_token: 'a.token', type, content_type: 'audio/mp4' },
+      size: isRendition ? 7 : size,
+      [field]: field === 'variants' ? [media] : field === 'url' ? media.url : media,
+    });
+  });
+  const path = join(cli.home, 'sound');
+  const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path], {
+    environment: { MEDIACTL_BASE_URL: service },
+  });
+  expect(code).toBe(0);
+  expect(readFileSync(path).equals(first)).toBe(true);
+  const note = `this is a rendition, not the original file: 293.0 KiB, ${sent}; the record says 7 B, audio/mp4`;
+  expect(stderr).toEqual(isRendition ? expect.stringContaining(note) : '');
+});
+
+it.each(table)(
+  '%s: the first version whole, or no file (%#)',
+  async (_what, replies, told, exit) => {
+    const asked: (string | undefined)[] = [];
+    const service = await listen((request, response) => {
+      if (!request.url?.startsWith('/media'))
+        return answer(response, 200, {
+          ...{ uid: uid, name: 'film', playback_token: 'a.token', type: 'video', size: told },
+          content_type: 'video/mp4',
+          source_url: { url: `${service}/media` },
+        });
+      asked.push(request.headers.range);
+      const script = replies[Math.min(asked.length, replies.length) - 1] as Script;
+      const from = Number(/\d+/.exec(request.headers.range ?? '0')?.[0]);
+      send(response, typeof script === 'function' ? script(from) : script);
+    });
+    const path = join(cli.home, 'film.mp4');
+    const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path], {
+      environment: { MEDIACTL_BASE_URL: service },
+      clock: fastClock(),
+    });
+    expect([code, stderr]).toEqual([exit, expect.any(String)]);
+    expect(stderr).not.toContain('unclassified');
+    if (exit === 0) expect(readFileSync(path).equals(first)).toBe(true);
+    const left = readdirSync(cli.home).filter((name) => name.startsWith(basename(path)));
+    expect(left).toEqual(exit === 0 ? ['film.mp4'] : []);
+    expect(asked.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
+  },
+);

@@ -1,0 +1,101 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  chromiumPath,
+  currentTime,
+  launchBrowser,
+  openPage,
+  siteNames,
+  until,
+} from '../support/browser.ts';
+import { siteOf } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+
+let browser: Browser;
+let sandbox: TestSandbox;
+const { call, player, upload, watchUrl } = rawHttp(() => sandbox);
+beforeAll(async () => {
+  if (!chromiumPath) return;
+  sandbox = await startSandbox();
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await sandbox?.end();
+});
+
+const open = (url: string) => openPage(browser, url);
+const clip = async () => (await upload(fixture('clip.mp4'))).uid as string;
+
+type Playback = { blocked: boolean; hls_url?: { url: string } };
+
+describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
+  const workspace = (what: string, method: string, body: unknown) =>
+    call(method, `/workspaces/${sandbox.workspace}/embed-${what}/`, {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const [listed, unlisted] = siteNames;
+  let frameUrl: string;
+
+  /** The page of a site that embeds the player. */
+  const embeddedAt = async (name: string, attributes = '') => {
+    const frame = `<iframe ${attributes} allow="autoplay" src="${frameUrl}"></iframe>`;
+    const { port } = new URL(await siteOf(frame));
+    return open(`http://${name}:${port}/`);
+  };
+
+  it('plays on a listed domain, is refused in words on another, and plays anywhere once open', async () => {
+    frameUrl = await watchUrl(await clip());
+    await workspace('settings', 'PATCH', { enabled: true });
+    await workspace('domains', 'POST', { domain: listed });
+
+    const plays = async (name: string) => {
+      const { page, complaints } = await embeddedAt(name);
+      const frame = page.frameLocator('iframe');
+      await frame.getByRole('button', { name: 'Arrival' }).click();
+      await until(() => currentTime(frame)).toBeGreaterThan(0.5);
+      expect(complaints).toEqual([]);
+    };
+    await plays(listed);
+
+    const refused = await embeddedAt(unlisted);
+    const words = refused.page.frameLocator('iframe').locator('main');
+    expect(await words.innerText()).toMatch('may not be embedded on that site (403)');
+
+    const hidden = await embeddedAt(unlisted, 'referrerpolicy="no-referrer"');
+    await until(async () => hidden.complaints.join()).toMatch('frame-ancestors');
+    expect(await hidden.page.frameLocator('iframe').locator('video').count()).toBe(0);
+
+    await workspace('settings', 'PATCH', { enabled: false });
+    await plays(unlisted);
+  });
+
+  it('a page that calls POST /playback/info/ is told `blocked` unless it is listed', async () => {
+    const asset_id = await clip();
+    const { playback_token } = await player(asset_id);
+    await workspace('settings', 'PATCH', { enabled: true });
+    await workspace('domains', 'POST', { domain: listed });
+    const { port } = new URL(await siteOf('<p>A player of their own</p>'));
+    const ask = async (name: string) => {
+      const { page } = await open(`http://${name}:${port}/`);
+      return page.evaluate(
+        async ([url, body]) => {
+          const headers = { 'content-type': 'application/json' };
+          const answer = await fetch(url as string, { method: 'POST', headers, body });
+          const { blocked, hls_url } = (await answer.json()) as Playback;
+          return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
+        },
+        [
+          `${sandbox.url}/api/external/v1/playback/info/`,
+          JSON.stringify({ asset_id, playback_token }),
+        ],
+      );
+    };
+    expect(await ask(listed)).toEqual({ blocked: false, media: expect.stringMatching('#EXTM3U') });
+    expect(await ask(unlisted)).toMatchObject({ blocked: true });
+    await workspace('settings', 'PATCH', { enabled: false });
+    expect(await ask(unlisted)).toMatchObject({ blocked: false });
+  });
+});

@@ -6,74 +6,63 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Cli } from '../support/cli.ts';
+import { describe, expect, it } from 'vitest';
+import { cliWorld } from '../support/cli-world.ts';
 import { first, head, send, serving, size, uid, whole } from '../support/delivery.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixture } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
-let sandbox: TestSandbox;
-let cli: Cli;
-const account = () => ({
-  MEDIACTL_API_KEY: sandbox.key,
-  MEDIACTL_BASE_URL: sandbox.url,
-  MEDIACTL_WORKSPACE: sandbox.workspace,
-});
-beforeAll(async () => {
-  sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
-});
-afterAll(() => sandbox.end());
-beforeEach(() => {
-  cli = new Cli(account());
-});
+const { world, account } = cliWorld();
 
 describe('from the sandbox', () => {
   it('gives back the bytes that were uploaded, 0600 and whole', async () => {
-    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
-    const path = join(cli.home, 'back.mp4');
-    const saved = await cli.json(['assets', 'download', '@last', '-o', path]);
+    await world.cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    const path = join(world.cli.home, 'back.mp4');
+    const saved = await world.cli.json(['assets', 'download', '@last', '-o', path]);
     expect(saved).toMatchObject({ path, size_bytes: statSync(fixture('clip.mp4')).size });
     expect(readFileSync(path).equals(readFileSync(fixture('clip.mp4')))).toBe(true);
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   it('a file that is there is replaced with --yes only', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
-    const path = join(cli.home, 'there.jpg');
+    await world.cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(world.cli.home, 'there.jpg');
     writeFileSync(path, 'mine');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
+    expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(2);
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(0);
+    expect((await world.cli.run(['assets', 'download', '@last', '-o', path, '--yes'])).code).toBe(
+      0,
+    );
     expect(readFileSync(path).equals(readFileSync(fixture('still.jpg')))).toBe(true);
   });
 
   it('neither a .part of somebody else nor a link of that name is touched', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
-    const path = join(cli.home, 'picture.jpg');
+    await world.cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const path = join(world.cli.home, 'picture.jpg');
     writeFileSync(`${path}.part`, 'mine');
-    expect((await cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
+    expect((await world.cli.run(['assets', 'download', '@last', '-o', path])).code).toBe(0);
     expect(readFileSync(`${path}.part`, 'utf8')).toBe('mine');
-    expect(readdirSync(cli.home).filter((name) => name.endsWith('.part'))).toEqual([
+    expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual([
       'picture.jpg.part',
     ]);
   });
 
   it('what is no file is written to, not replaced', async () => {
-    await cli.run(['upload', fixture('still.jpg'), '--wait']);
-    const pipe = join(cli.home, 'pipe');
+    await world.cli.run(['upload', fixture('still.jpg'), '--wait']);
+    const pipe = join(world.cli.home, 'pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const reader = promisify(execFile)('cat', [pipe], { encoding: 'buffer' });
-    expect((await cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
+    expect((await world.cli.run(['assets', 'download', '@last', '-o', pipe])).code).toBe(0);
     expect((await reader).stdout.equals(readFileSync(fixture('still.jpg')))).toBe(true);
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 
   it('two to one place at once: one is done, the other one leaves', async () => {
-    const path = join(cli.home, 'same');
+    const path = join(world.cli.home, 'same');
     const waiting: ServerResponse[] = [];
     const service = await serving((response) => waiting.push(response));
     const download = () =>
-      cli.run(['assets', 'download', uid, '-o', path], {
+      world.cli.run(['assets', 'download', uid, '-o', path], {
         environment: { MEDIACTL_BASE_URL: service },
       });
     const slow = download();
@@ -89,8 +78,8 @@ describe('from the sandbox', () => {
   });
 
   it('what a killed download left is gone with the next one to the same place, nobody else’s is', async () => {
-    const path = join(cli.home, 'picture.jpg');
-    const parts = () => readdirSync(cli.home).filter((name) => name.endsWith('.part'));
+    const path = join(world.cli.home, 'picture.jpg');
+    const parts = () => readdirSync(world.cli.home).filter((name) => name.endsWith('.part'));
     let isSlow = true;
     const service = await serving((response) => {
       response.writeHead(200, { ...head, 'content-length': size });
@@ -99,36 +88,36 @@ describe('from the sandbox', () => {
     });
     const { child } = mediactl(['assets', 'download', uid, '-o', path], {
       ...account(),
-      ...{ MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${cli.home}/state` },
+      ...{ MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${world.cli.home}/state` },
     });
     while (parts().length === 0) await sleep(20);
     child.kill('SIGKILL');
     await once(child, 'exit');
     const others = `picture.jpg.${'0a1b2c3d'.repeat(2)}.part`;
-    for (const left of [join(cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
+    for (const left of [join(world.cli.home, others), `${path}.orig`]) writeFileSync(left, 'left');
     isSlow = false;
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code } = await cli.run(['assets', 'download', uid, '-o', path], { environment });
+    const { code } = await world.cli.run(['assets', 'download', uid, '-o', path], { environment });
     expect([code, parts(), existsSync(`${path}.orig`)]).toEqual([0, [others], true]);
   });
 
   it('a file that comes while it downloads is not replaced', async () => {
-    const path = join(cli.home, 'film.mp4');
+    const path = join(world.cli.home, 'film.mp4');
     const service = await serving((response) => {
       writeFileSync(path, 'mine');
       send(response, whole);
     });
     const environment = { MEDIACTL_BASE_URL: service };
-    const { code, stderr } = await cli.run(['assets', 'download', uid, '-o', path], {
+    const { code, stderr } = await world.cli.run(['assets', 'download', uid, '-o', path], {
       environment,
     });
     expect([code, stderr]).toEqual([2, expect.stringContaining('is there by now')]);
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    expect(readdirSync(cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
+    expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 
   it('two that share a place and no state folder leave each other’s bytes alone', async () => {
-    const path = join(cli.home, 'film.mp4');
+    const path = join(world.cli.home, 'film.mp4');
     const waiting: ServerResponse[] = [];
     const service = await serving((response) => {
       if (waiting.push(response) > 1) return send(response, whole);
@@ -136,11 +125,14 @@ describe('from the sandbox', () => {
       response.write(first.subarray(0, 1000));
     });
     const download = (state: string) =>
-      cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
-        environment: { MEDIACTL_BASE_URL: service, MEDIACTL_STATE_DIR: `${cli.home}/${state}` },
+      world.cli.run(['assets', 'download', uid, '-o', path, '--yes'], {
+        environment: {
+          MEDIACTL_BASE_URL: service,
+          MEDIACTL_STATE_DIR: `${world.cli.home}/${state}`,
+        },
       });
     const slow = download('one');
-    while (readdirSync(cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
+    while (readdirSync(world.cli.home).every((name) => !name.endsWith('.part'))) await sleep(20);
     expect((await download('two')).code).toBe(0);
     waiting[0]?.end(first.subarray(1000));
     expect((await slow).code).toBe(0);
@@ -162,7 +154,10 @@ describe('from the sandbox', () => {
         env: {
           ...account(),
           ...{ PATH: process.env.PATH, MEDIACTL_BASE_URL: service },
-          ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
+          ...{
+            MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
+            MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
+          },
         },
       },
     );
@@ -170,7 +165,7 @@ describe('from the sandbox', () => {
   });
 
   it('a reader that leaves ends it quietly', async () => {
-    await cli.run(['upload', fixture('clip.mp4'), '--wait']);
+    await world.cli.run(['upload', fixture('clip.mp4'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout, stderr } = await promisify(execFile)(
       'bash',
@@ -183,8 +178,8 @@ describe('from the sandbox', () => {
         env: {
           ...account(),
           PATH: process.env.PATH,
-          MEDIACTL_STATE_DIR: `${cli.home}/state`,
-          MEDIACTL_CONFIG_DIR: `${cli.home}/config`,
+          MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
+          MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
         },
         encoding: 'buffer',
       },
@@ -193,7 +188,7 @@ describe('from the sandbox', () => {
   });
 
   it('-o - is stdout, byte for byte; on a terminal that is refused', async () => {
-    await cli.run(['upload', fixture('tone.mp3'), '--wait']);
+    await world.cli.run(['upload', fixture('tone.mp3'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -202,12 +197,14 @@ describe('from the sandbox', () => {
         encoding: 'buffer',
         maxBuffer: 64 * 1024 * 1024,
         env: {
-          ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
-          ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
+          ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${world.cli.home}/config` },
+          ...{ MEDIACTL_STATE_DIR: `${world.cli.home}/state`, ...account() },
         },
       },
     );
     expect(stdout.equals(readFileSync(fixture('tone.mp3')))).toBe(true);
-    expect((await cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code).toBe(2);
+    expect(
+      (await world.cli.run(['assets', 'download', '@last', '-o', '-'], { tty: true })).code,
+    ).toBe(2);
   });
 });

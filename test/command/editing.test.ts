@@ -1,26 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/errors.ts';
-import { Cli, type CliOptions } from '../support/cli.ts';
+import type { CliOptions } from '../support/cli.ts';
+import { cliWorld } from '../support/cli-world.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
+import { unshown } from '../support/sandbox.ts';
 
-let sandbox: TestSandbox;
-let cli: Cli;
-const { create } = rawHttp(() => sandbox);
-const account = () => ({
-  MEDIACTL_API_KEY: sandbox.key,
-  MEDIACTL_BASE_URL: sandbox.url,
-  MEDIACTL_WORKSPACE: sandbox.workspace,
-});
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ rateLimit: { limit: 100_000, windowSeconds: 3600 } });
-});
-afterAll(() => sandbox.end());
-beforeEach(() => {
-  cli = new Cli(account());
-});
+const { world } = cliWorld();
+const { create } = rawHttp(() => world.sandbox);
 
 /** Assets without bytes, quickly made; each test has a word of its own to find its own by. */
 const make = async (count: number, word: string) => {
@@ -31,13 +18,13 @@ const make = async (count: number, word: string) => {
   return Promise.all(made);
 };
 const count = async (word: string) =>
-  (await cli.json(['assets', 'ls', '--search', word, '--all'])).length;
+  (await world.cli.json(['assets', 'ls', '--search', word, '--all'])).length;
 
 describe('assets rm', () => {
   it('asks, names what would go, and takes no for an answer', async () => {
     await make(2, 'asked');
     const options: CliOptions = { tty: true, stdin: 'n\n' };
-    const { code, stderr } = await cli.run(['assets', 'rm', '--search', 'asked'], options);
+    const { code, stderr } = await world.cli.run(['assets', 'rm', '--search', 'asked'], options);
     expect(code).toBe(130);
     expect(stderr).toContain('Move 2 assets to the trash? [y/N]');
     expect(stderr).toContain('asked 0');
@@ -46,10 +33,10 @@ describe('assets rm', () => {
 
   it('where nobody can be asked: exit 2 without --yes, and nothing is gone', async () => {
     const [uid] = await make(1, 'unasked');
-    const { code, stderr } = await cli.run(['assets', 'rm', uid as string]);
+    const { code, stderr } = await world.cli.run(['assets', 'rm', uid as string]);
     expect(code).toBe(2);
     expect(stderr).toContain('--yes');
-    expect((await cli.run(['assets', 'rm', uid as string, '--yes'])).code).toBe(0);
+    expect((await world.cli.run(['assets', 'rm', uid as string, '--yes'])).code).toBe(0);
     expect(await count('unasked')).toBe(0);
   });
 
@@ -58,23 +45,27 @@ describe('assets rm', () => {
     for (const which of [['--search', 'bulky'], uids]) {
       const args = ['assets', 'rm', ...which, '--max-delete', '3'];
       for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
-        const { code, stdout, stderr } = await cli.run([...args, '--yes'], options);
+        const { code, stdout, stderr } = await world.cli.run([...args, '--yes'], options);
         expect([code, stdout]).toEqual([2, '']);
         expect(stderr).toContain('more than 3 assets are meant, and --max-delete is 3');
       }
     }
     expect(await count('bulky')).toBe(4);
-    expect((await cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(0);
+    expect((await world.cli.run(['assets', 'rm', ...uids, '--max-delete', '4', '-y'])).code).toBe(
+      0,
+    );
   });
 
   it('more than the usual hundred: --yes is not enough; the number typed is', async () => {
     const uids = await make(101, 'many');
     const args = ['assets', 'rm', '--search', 'many'];
-    expect((await cli.run([...args, '--yes'])).code).toBe(2);
-    expect((await cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code).toBe(2);
-    expect((await cli.run(args, { tty: true, stdin: '100\n' })).code).toBe(2);
+    expect((await world.cli.run([...args, '--yes'])).code).toBe(2);
+    expect(
+      (await world.cli.run(['assets', 'rm', '-', '-y'], { stdin: uids.join('\n') })).code,
+    ).toBe(2);
+    expect((await world.cli.run(args, { tty: true, stdin: '100\n' })).code).toBe(2);
     expect(await count('many')).toBe(101);
-    const { code, stderr } = await cli.run(args, { tty: true, stdin: '101\n' });
+    const { code, stderr } = await world.cli.run(args, { tty: true, stdin: '101\n' });
     expect([code, stderr]).toEqual([0, expect.stringContaining('Type 101 to go on')]);
     expect(await count('many')).toBe(0);
   });
@@ -87,7 +78,7 @@ describe('assets rm', () => {
     ['--created-before', ''],
   ])('%s "%s": an empty filter is exit 2, and not everything', async (flag, value) => {
     for (const verb of [['ls'], ['rm', '-y']]) {
-      const { code, stderr } = await cli.run(['assets', ...verb, flag, value]);
+      const { code, stderr } = await world.cli.run(['assets', ...verb, flag, value]);
       expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${flag} is empty`]);
     }
   });
@@ -95,7 +86,7 @@ describe('assets rm', () => {
   it('-w would promise what the API cannot keep', async () => {
     const [uid] = await make(1, 'elsewhere');
     for (const which of [[uid as string], ['--search', 'elsewhere']])
-      expect((await cli.run(['assets', 'rm', ...which, '-w', 'Archive', '-y'])).code).toBe(2);
+      expect((await world.cli.run(['assets', 'rm', ...which, '-w', 'Archive', '-y'])).code).toBe(2);
     expect(await count('elsewhere')).toBe(1);
   });
 
@@ -105,7 +96,7 @@ describe('assets rm', () => {
       if (method === 'DELETE') paths.push(url);
       answer(response, 200, { items: [{ uid: '..', name: 'n' }], count: 1 });
     });
-    const { code } = await cli.run(['assets', 'rm', '--search', 'n', '--yes'], {
+    const { code } = await world.cli.run(['assets', 'rm', '--search', 'n', '--yes'], {
       environment: { MEDIACTL_BASE_URL: service },
     });
     expect([code, paths]).toEqual([10, []]);
@@ -114,7 +105,10 @@ describe('assets rm', () => {
   it('who answers no is told that nothing was changed, which is no error', async () => {
     const [uid] = await make(1, 'declined');
     for (const stdin of ['n\n', '\n', 'maybe\n']) {
-      const { code, stderr } = await cli.run(['assets', 'rm', uid as string], { tty: true, stdin });
+      const { code, stderr } = await world.cli.run(['assets', 'rm', uid as string], {
+        tty: true,
+        stdin,
+      });
       expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([130, 'nothing was changed']);
       expect(stderr).not.toContain('error');
     }
@@ -122,14 +116,14 @@ describe('assets rm', () => {
   });
 
   it('neither ids nor filters: exit 2; everything would match', async () => {
-    expect((await cli.run(['assets', 'rm', '--yes'])).code).toBe(2);
-    expect((await cli.run(['assets', 'rm', 'x', '--search', 'y', '--yes'])).code).toBe(2);
+    expect((await world.cli.run(['assets', 'rm', '--yes'])).code).toBe(2);
+    expect((await world.cli.run(['assets', 'rm', 'x', '--search', 'y', '--yes'])).code).toBe(2);
   });
 
   it('some fail: each is named, the others are gone, exit 11', async () => {
     const [first, second] = await make(2, 'partly');
     const nobody = '00000000-0000-4000-8000-000000000000';
-    const { code, stdout, stderr } = await cli.run(['assets', 'rm', '-', '--yes', '--json'], {
+    const { code, stdout, stderr } = await world.cli.run(['assets', 'rm', '-', '--yes', '--json'], {
       stdin: `${first}\n${nobody}\n${second}\n`,
     });
     expect(code).toBe(11);
@@ -149,8 +143,8 @@ describe('assets rm', () => {
 
   it('a key that may not: one 403 and no more, the rest is not tried', async () => {
     const uids = await make(20, 'kept');
-    const key = sandbox.createKey('read', ['Read Assets']);
-    const { code, stdout, stderr } = await cli.run(
+    const key = world.sandbox.createKey('read', ['Read Assets']);
+    const { code, stdout, stderr } = await world.cli.run(
       ['assets', 'rm', ...uids, '--yes', '--json', '--debug'],
       { environment: { MEDIACTL_API_KEY: key } },
     );
@@ -166,7 +160,7 @@ describe('assets rm', () => {
   it('by filter, pages deep: all that matched and nothing else', async () => {
     await make(130, 'deep');
     await make(1, 'other');
-    const { code } = await cli.run([
+    const { code } = await world.cli.run([
       'assets',
       'rm',
       '--search',
@@ -188,7 +182,7 @@ it('an interruption is exit 130, whatever was done', async () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     answer(response, 204);
   });
-  const { code, stdout } = await cli.run(['assets', 'rm', ...uids, '--yes', '--json'], {
+  const { code, stdout } = await world.cli.run(['assets', 'rm', ...uids, '--yes', '--json'], {
     signal: interruption.signal,
     environment: { MEDIACTL_BASE_URL: service },
   });
@@ -200,7 +194,7 @@ it('assets get: the ones that are not there are named, the others shown, exit 11
   const [first, second] = await make(2, 'shown');
   const nobody = '00000000-0000-4000-8000-000000000000';
   const args = ['assets', 'get', first as string, nobody, second as string, '--json'];
-  const { code, stdout, stderr } = await cli.run(args);
+  const { code, stdout, stderr } = await world.cli.run(args);
   expect([code, JSON.parse(stdout).map(({ uid }: { uid: string }) => uid)]).toEqual([
     11,
     [first, second],
@@ -210,35 +204,40 @@ it('assets get: the ones that are not there are named, the others shown, exit 11
 
 it('assets ls says where there are more than it shows', async () => {
   await make(25, 'cut');
-  const cut = await cli.run(['assets', 'ls', '--search', 'cut', '-q']);
+  const cut = await world.cli.run(['assets', 'ls', '--search', 'cut', '-q']);
   expect(cut.stdout.trimEnd().split('\n')).toHaveLength(20);
   expect(cut.stderr).toBe(unshown('20 of 25; --all for all, --limit for more\n', ''));
-  expect((await cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe('');
+  expect((await world.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe(
+    '',
+  );
 });
 
 describe('assets update', () => {
   it('shows the record as it is then', async () => {
     const [uid] = await make(1, 'updating');
     const args = ['assets', 'update', uid as string, '--name', 'After', '--description', 'words'];
-    expect(await cli.json([...args, '--add-tag', 'sea'])).toMatchObject({
+    expect(await world.cli.json([...args, '--add-tag', 'sea'])).toMatchObject({
       ...{ uid, name: 'After', description: 'words', tags: ['sea'] },
     });
-    expect((await cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual([]);
+    expect((await world.cli.json(['assets', 'update', uid as string, '--no-tags'])).tags).toEqual(
+      [],
+    );
   });
 
   it('by filter: asks for more than --max-update, and touches only what matches', async () => {
     await make(3, 'relabel');
     await make(1, 'bystander');
     const args = ['assets', 'update', '--search', 'relabel', '--add-tag', 'new', '--yes'];
-    expect((await cli.run([...args, '--max-update', '2'])).code).toBe(2);
-    expect(await cli.json(args)).toHaveLength(3);
-    expect(await cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(3);
+    expect((await world.cli.run([...args, '--max-update', '2'])).code).toBe(2);
+    expect(await world.cli.json(args)).toHaveLength(3);
+    expect(await world.cli.json(['assets', 'ls', '--tag', 'new'])).toHaveLength(3);
   });
 
   it('adds and takes off single tags, and says which others go', async () => {
     const [uid] = await make(1, 'tagged');
-    const update = (...args: string[]) => cli.run(['assets', 'update', uid as string, ...args]);
-    const tags = async () => (await cli.json(['assets', 'get', uid as string])).tags;
+    const update = (...args: string[]) =>
+      world.cli.run(['assets', 'update', uid as string, ...args]);
+    const tags = async () => (await world.cli.json(['assets', 'get', uid as string])).tags;
     await update('--add-tag', 'sea', '--add-tag', 'day');
     await update('--add-tag', 'night', '--remove-tag', 'day');
     expect(await tags()).toEqual(['sea', 'night']);
@@ -246,7 +245,7 @@ describe('assets update', () => {
     expect(stderr).toContain(`${uid}  tags: sea, night → night, city`);
     expect(await tags()).toEqual(['night', 'city']);
     const asked = ['assets', 'update', '--search', 'tagged', '--set-tags', 'new'];
-    const { code, stderr: said } = await cli.run(asked, { tty: true, stdin: 'n\n' });
+    const { code, stderr: said } = await world.cli.run(asked, { tty: true, stdin: 'n\n' });
     expect([code, said]).toEqual([130, expect.stringContaining('tags: night, city → new')]);
   });
 
@@ -260,7 +259,9 @@ describe('assets update', () => {
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],
   ])('%j: exit 2', async (args, problem) => {
     const id = '00000000-0000-4000-8000-000000000000';
-    const { code, stderr } = await cli.run(['assets', 'update', id, ...args], { stdin: '{}' });
+    const { code, stderr } = await world.cli.run(['assets', 'update', id, ...args], {
+      stdin: '{}',
+    });
     expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
   });
 });
@@ -268,10 +269,10 @@ describe('assets update', () => {
 it('tags that several ids lose are said', async () => {
   const uids: string[] = [];
   for (const uid of await make(2, 'tagged')) {
-    await cli.run(['assets', 'update', uid, '--set-tags', 'sea']);
+    await world.cli.run(['assets', 'update', uid, '--set-tags', 'sea']);
     uids.push(uid);
   }
-  const { stderr } = await cli.run(['assets', 'update', ...uids, '--set-tags', 'night']);
+  const { stderr } = await world.cli.run(['assets', 'update', ...uids, '--set-tags', 'night']);
   for (const uid of uids) expect(stderr).toContain(`${uid}  tags: sea → night`);
 });
 
@@ -287,7 +288,7 @@ it.each([
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(`{"uid":"${uid}","big":12345678901234567890,"order":[2,1]}`);
   });
-  const ran = await cli.run(['assets', 'update', uid, '--set-json', field], {
+  const ran = await world.cli.run(['assets', 'update', uid, '--set-json', field], {
     environment: { MEDIACTL_BASE_URL: service },
   });
   expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(reason)]);
@@ -297,5 +298,5 @@ it.each([
 
 it('assets thumb: exit 3 where there is none', async () => {
   const [uid] = await make(1, 'bare');
-  expect((await cli.run(['assets', 'thumb', uid as string])).code).toBe(3);
+  expect((await world.cli.run(['assets', 'thumb', uid as string])).code).toBe(3);
 });

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
+import { gate } from '../support/gate.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { answering, type Fault } from '../support/interposer.ts';
 import { uploadWorld } from '../support/upload-world.ts';
@@ -89,14 +90,11 @@ describe('one file, one asset', () => {
   it('what waits does not settle what another run of the same file has begun', async () => {
     let isReady = false;
     let isHeld = false;
-    let isSending = () => {};
-    const sending = new Promise<void>((resolve) => {
-      isSending = resolve;
-    });
+    const sending = gate();
     world.fault = (seen) => {
       if (seen.method !== 'PATCH' || !isHeld)
         return withStatus(seen, isReady ? 'ready' : 'processing');
-      isSending();
+      sending.open();
       return { respond: () => {} };
     };
     const waiting = run(['upload', world.path, '--wait', '--json'], { clock: undefined });
@@ -105,7 +103,7 @@ describe('one file, one asset', () => {
     isHeld = true;
     const stop = new AbortController();
     const other = world.upload(['--chunk-size', '50MiB'], { signal: stop.signal });
-    await sending;
+    await sending.passed;
     const page = world.entry();
     isReady = true;
     expect((await waiting).code).toBe(0);
@@ -120,30 +118,24 @@ describe('one file, one asset', () => {
   it('two runs of one stdin: the copy stays until the last one is done with it', async () => {
     let isReady = false;
     let isHeld = false;
-    let go = () => {};
-    const released = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    let isSending = () => {};
-    const sending = new Promise<void>((resolve) => {
-      isSending = resolve;
-    });
+    const release = gate();
+    const sending = gate();
     world.fault = (seen) => {
       if (seen.method !== 'PATCH' || !isHeld)
         return withStatus(seen, isReady ? 'ready' : 'processing');
       isHeld = false;
-      isSending();
-      return { beforeAnswer: () => released };
+      sending.open();
+      return { beforeAnswer: () => release.passed };
     };
     const waiting = run(['upload', '-', '--wait', '--json'], { stdin, clock: undefined });
     await untilSent();
     isHeld = true;
     const other = run(['upload', '-', '--no-resume', '--json'], { stdin });
-    await sending;
+    await sending.passed;
     isReady = true;
     expect((await waiting).code).toBe(0);
     expect(spool()).toHaveLength(1);
-    go();
+    release.open();
     expect((await other).code).toBe(0);
     expect([spool(), world.journalFiles()]).toEqual([[], []]);
   });

@@ -1,38 +1,14 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  chromiumPath,
-  currentTime,
-  launchBrowser,
-  openPage,
-  siteNames,
-  until,
-} from '../support/browser.ts';
+import { describe, expect, it } from 'vitest';
+import { browserWorld, chromiumPath, currentTime, siteNames, until } from '../support/browser.ts';
 import { siteOf } from '../support/http-server.ts';
-import { rawHttp } from '../support/raw-http.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
-let browser: Browser;
-let sandbox: TestSandbox;
-const { call, player, upload, watchUrl } = rawHttp(() => sandbox);
-beforeAll(async () => {
-  if (!chromiumPath) return;
-  sandbox = await startSandbox();
-  browser = await launchBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await sandbox?.end();
-});
-
-const open = (url: string) => openPage(browser, url);
-const clip = async () => (await upload(fixture('clip.mp4'))).uid as string;
+const { call, clip, open, player, watchUrl, world } = browserWorld();
 
 type Playback = { blocked: boolean; hls_url?: { url: string } };
 
 describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
   const workspace = (what: string, method: string, body: unknown) =>
-    call(method, `/workspaces/${sandbox.workspace}/embed-${what}/`, {
+    call(method, `/workspaces/${world.sandbox.workspace}/embed-${what}/`, {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
@@ -88,7 +64,7 @@ describe.skipIf(!chromiumPath)('embedded in a page of another site', () => {
           return { blocked, media: hls_url && (await (await fetch(hls_url.url)).text()) };
         },
         [
-          `${sandbox.url}/api/external/v1/playback/info/`,
+          `${world.sandbox.url}/api/external/v1/playback/info/`,
           JSON.stringify({ asset_id, playback_token }),
         ],
       );

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { type WatchPageInput, watchPage } from '../../src/player/page.ts';
 import {
+  browserWorld,
   chromiumPath,
   currentTime,
-  launchBrowser,
   type Media,
   openPage,
   state,
@@ -15,25 +15,10 @@ import {
 } from '../support/browser.ts';
 import { answer, listen, siteOf } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
-import { fixture, playerScript, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixture, playerScript, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-let browser: Browser;
-let sandbox: TestSandbox;
-const { create, playbackInfo, upload, watchUrl } = rawHttp(() => sandbox);
-beforeAll(async () => {
-  if (!chromiumPath) return;
-  sandbox = await startSandbox();
-  browser = await launchBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await sandbox?.end();
-});
-
-const open = (url: string) => openPage(browser, url);
-
-const clip = async () => (await upload(fixture('clip.mp4'))).uid as string;
+const { clip, create, open, playbackInfo, upload, watchUrl, world } = browserWorld();
 
 const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
   watchPage({ ...input, script: playerScript }).html;
@@ -256,7 +241,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     const [{ url }] = (await playbackInfo(uid)).variants;
     const variants = [100, 400, 9000].map((width) => ({ url: `${url.url}#${width}`, width }));
     const many = await openPage(
-      browser,
+      world.browser,
       await siteOf(pageOf({ title: 'many', info: { type: 'image', variants } })),
       { viewport: { width: 390, height: 700 }, deviceScaleFactor: 1 },
     );
@@ -323,7 +308,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
       const [{ uid }] = (await (await ask('GET', '/assets/?type=third_party')).json()).items;
       const { playback_token } = await (await ask('GET', `/assets/${uid}/player/`)).json();
       const { page, complaints } = await openPage(
-        browser,
+        world.browser,
         `${seeded.url}/watch/${uid}?token=${playback_token}`,
       );
       const frame = page.frameLocator('iframe');
@@ -343,7 +328,7 @@ describe.skipIf(!chromiumPath)('other pages', () => {
   });
 
   it('a wrong token is told in words', async () => {
-    const { page } = await open(`${sandbox.url}/watch/${await clip()}?token=rubbish`);
+    const { page } = await open(`${world.sandbox.url}/watch/${await clip()}?token=rubbish`);
     expect(await page.locator('main').innerText()).toMatch('not valid, or expired (401)');
   });
 });

@@ -6,7 +6,9 @@ import {
   type FrameLocator,
   type Page,
 } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { rawHttp } from './raw-http.ts';
+import { fixture, startSandbox, type TestSandbox } from './sandbox.ts';
 
 /** Debian's chromium; undefined where it is not installed. */
 export const chromiumPath = ['/usr/bin/chromium'].find((path) => existsSync(path));
@@ -74,3 +76,20 @@ export const state = (page: Page | FrameLocator, element = 'video') =>
 export const currentTime = async (page: Page | FrameLocator, element?: string) =>
   (await state(page, element)).currentTime;
 export const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
+
+/** What tests of pages share: a browser and a sandbox a file. Neither is there without chromium. */
+export function browserWorld() {
+  const world = {} as { browser: Browser; sandbox: TestSandbox };
+  beforeAll(async () => {
+    if (!chromiumPath) return;
+    world.sandbox = await startSandbox();
+    world.browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await world.browser?.close();
+    await world.sandbox?.end();
+  });
+  const raw = rawHttp(() => world.sandbox);
+  const clip = async () => (await raw.upload(fixture('clip.mp4'))).uid as string;
+  return { world, ...raw, clip, open: (url: string) => openPage(world.browser, url) };
+}

@@ -6,11 +6,10 @@ import {
   flagsOf,
   type GivenFlags,
   longOf,
-  table as rows,
   type SettingName,
   settingNames,
   spokenName,
-  type table,
+  table,
 } from './table.ts';
 
 type Table = typeof table;
@@ -71,11 +70,11 @@ export function resolveSettings(
 
 function propertyOf(name: SettingName): string {
   const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return camel + rows[name].kind.suffix;
+  return camel + table[name].kind.suffix;
 }
 
 const read = (name: SettingName, value: string | undefined) => {
-  const { kind } = rows[name];
+  const { kind } = table[name];
   return value === undefined ? kind.unset : kind.read(spokenName(name), value);
 };
 
@@ -108,7 +107,7 @@ const exclusive = (one: string, other: string) =>
 
 function shapeOf(origins: Origins): Shape {
   const [output, filter] = [origins.of('output'), origins.of('jq')];
-  let format = rows.output.kind.read(spokenName('output'), output.value as string);
+  let format = table.output.kind.read(spokenName('output'), output.value as string);
   let jq = filter.value;
   // jq reads JSON. Where both were typed that is a mistake; else the stronger source wins.
   if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {

@@ -70,7 +70,7 @@ async function lockWithin({ path, waitMs, busy }: Wanted): Promise<Lock> {
 }
 
 const ending = '.lock';
-/** They are taken and left within a millisecond. */
+/** The gate is taken and left within a millisecond. */
 const gateWaitMs = 10_000;
 
 /**
@@ -137,7 +137,7 @@ const isThere = (path: string) =>
     () => false,
   );
 
-/** Others hold a lock for longer than its work can take. */
+/** Another process holds a lock for longer than the work under it can take. */
 export const locked = (path: string) =>
   new MediactlError('another mediactl process is at the same work', {
     code: 'locked',

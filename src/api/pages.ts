@@ -97,7 +97,7 @@ export async function* pages<T extends Fields>(
     }
     return { ...all, hasNext: more.hasNext };
   };
-  /** Those that nobody has seen; records without a uid cannot be told apart, and are all kept. Undefined at the end. */
+  /** The items that came for the first time; records without a uid are all kept. Undefined at the list's end. */
   const freshOf = ({ items, asked }: Fetched<T>, stride: number): T[] | undefined => {
     const fresh = items.filter(({ uid }) => uid === undefined || !seen.has(uid));
     for (const { uid } of fresh) seen.add(uid);

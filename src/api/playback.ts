@@ -34,7 +34,7 @@ export class PlaybackApi {
       url: paths.playbackInfo(),
       json: { asset_id: assetUid, playback_token: playbackToken },
       authenticate: false,
-      // It changes nothing, so it may be repeated like a read.
+      // The request changes nothing, so it may be repeated like a read.
       retry: 'reads',
       purpose: playing,
     });

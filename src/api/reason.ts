@@ -4,7 +4,7 @@ import type { ApiResponse } from './messages.ts';
 /** What a service says of its refusal. */
 export type Reason = {
   message: string | undefined;
-  /** Its own short name for it. */
+  /** The service's own short name for the error. */
   code?: string | undefined;
   /** As it was sent. */
   details?: unknown;

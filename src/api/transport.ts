@@ -52,7 +52,7 @@ class Line {
   /** As the newest answer told it. */
   rateLimit: RateLimit | undefined;
   requestCount = 0;
-  /** Somebody has answered. */
+  /** The service, or something in its place, has answered once. */
   wasReached = false;
   /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
   readonly ended = new AbortController();

@@ -16,7 +16,7 @@ const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid, exact name, or @last (the newest asset uploaded from here)';
 
-/** Whose assets an id is one of. */
+/** The service and the profile whose assets an id is looked for among. */
 type Library = { api: Api; profile: string };
 
 /** The uid for what a person typed: a uid as it is, `@last`, or an exact name. */
@@ -28,7 +28,7 @@ const own = async (context: Context): Promise<Library> => ({
   profile: (await context.account()).profile,
 });
 
-/** The same among assets that need not be the account's. */
+/** The uid for what a person typed, among assets that need not be the account's own. */
 export async function assetUidIn(
   context: Context,
   open: () => Promise<Library>,

@@ -52,7 +52,7 @@ export function watchPage(input: WatchPageInput): Page {
 export const noticePage = (title: string, text: string, theme?: string): Page =>
   documentOf(title, theme, { body: html`<p class="message">${text}</p>` });
 
-/** Others are the reader's own. */
+/** Any other theme leaves it to the reader's own settings. */
 const themes = ['light', 'dark'];
 
 type Live = { setup: Setup; script: Html };

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 export function boundConnections(server: Server, most: number): void {
   /** How many requests are under way on each. */
   const open = new Map<Socket, number>();
-  /** Those without one, the longest idle first. */
+  /** Connections without a request, the longest idle first. */
   const idle = new Set<Socket>();
   const forget = (socket: Socket) => {
     open.delete(socket);

@@ -43,7 +43,7 @@ export type Service = {
   /** How an answer is said: in full, or as the specification names it. */
   answers: Answers;
   now(): number;
-  /** The same in ISO 8601, as records have it. */
+  /** The time of now() in ISO 8601, as records have it. */
   timestamp(): string;
   /** Milliseconds. */
   sessionLifetimeMs: number;

@@ -11,6 +11,6 @@ export const readInput = (terminal: Terminal, path: string): Promise<Buffer> =>
         throw usageError(`cannot read ${path}`, 'check the path', error.message);
       });
 
-/** The same as text. */
+/** That file as text. */
 export const readInputText = async (terminal: Terminal, path: string) =>
   (await readInput(terminal, path)).toString('utf8');

@@ -35,7 +35,7 @@ export class Redactor {
     return safe;
   }
 
-  /** The same for every string of a record of ours that holds somebody else's words. */
+  /** Redacts every string of a record of ours that holds somebody else's words. */
   redactRecord<T>(value: T): T {
     return JSON.parse(
       JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)),

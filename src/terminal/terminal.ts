@@ -50,7 +50,7 @@ export class Terminal {
     return this.#openStdin();
   }
 
-  /** Somebody sits there and may be asked. */
+  /** A person sits at this terminal and may be asked. */
   get isInteractive(): boolean {
     return Boolean(
       this.stdin.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb,
@@ -109,7 +109,7 @@ export class Terminal {
     this.sayStyled(printableLines(text));
   }
 
-  /** The same for lines that carry colours of our own: words of others in them must be printable. */
+  /** Like `say`, for lines that carry colours of our own: words of others in them must be printable. */
   sayStyled(text: string): void {
     this.stderr.write(`${this.redactor.redact(text)}\n`);
   }

@@ -216,7 +216,7 @@ async function withNextStep(
   if (kept.state === 'planned') {
     if (error.exitCode !== exitCodes.rejected)
       return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
-    // It will be refused another time too.
+    // What the service refuses now, it will refuse another time too.
     await journal.remove(id);
     await spool.remove(path);
     return error;

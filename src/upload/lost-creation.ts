@@ -63,7 +63,7 @@ async function findLost(
     (!known.has(uid) &&
       namesOf(metadata).has(comparable(textIn(name) ?? '')) &&
       statusMeans(status) === 'in progress' &&
-      // Some services count the bytes that came.
+      // Some services give the bytes that came as the size.
       [undefined, 0, sizeBytes].includes(numberIn(size)));
   const found = new Map<string, Asset>();
   const named = assetUid === undefined ? undefined : await there(api, assetUid);

@@ -68,7 +68,7 @@ export async function lookAgain(
   return isTold ? { verified: true } : verdict;
 }
 
-/** It was only a look: what cannot be had leaves the file unverified. */
+/** Undefined where the service refuses this second look: the file then stays unverified. */
 const unlessRefused = <T>(look: Promise<T>): Promise<T | undefined> =>
   look.catch((error) => {
     if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;

@@ -66,7 +66,7 @@ function get(command: Command, run: Run, collection: Collection): void {
     );
 }
 
-/** One that is not there says nothing of the others; a key that is refused does. */
+/** An asset that is not there says nothing of the other ones; a key that is refused does. */
 const isOfOne = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.exitCode === exitCodes.notFound;
 

@@ -126,7 +126,7 @@ async function lockTarget(context: Context, place: string): Promise<() => Promis
   return release;
 }
 
-/** Others, who keep their locks elsewhere, may be writing to this place as well. */
+/** Marks the parts of this state folder: processes with another one may be writing to the place as well. */
 const ownMark = ({ stateDir }: Context) =>
   createHash('sha256').update(`${hostname()} ${stateDir}`).digest('hex').slice(0, 8);
 

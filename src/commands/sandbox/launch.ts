@@ -47,7 +47,7 @@ export async function untilRunning(
 ): Promise<Running> {
   const deadline = context.clock.now() + startupMs;
   const isUp = () => child.exitCode === null && child.signalCode === null;
-  // One that another start came before ends so; the other is what runs.
+  // A sandbox ends so where another start was first: that one's sandbox is what runs then.
   while ((isUp() || child.exitCode === lockedExit) && context.clock.now() < deadline) {
     const running = await findRunning(context, place.dataDir);
     if (running && (running.pid === child.pid || !isUp())) {
@@ -68,7 +68,7 @@ function notStarted(
     nextSteps(place).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
     code: 'sandbox_failed',
-    // It ends with 2 where what it was told cannot be.
+    // The sandbox ends with 2 where its options cannot be.
     exitCode: childExit === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
     reason: reason.split('\n').at(-1),
     hint,

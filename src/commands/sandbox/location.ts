@@ -38,7 +38,7 @@ export async function findSandbox(
   );
 }
 
-/** The same for a sandbox that need not be there yet: --profile may name the profile it is to get. */
+/** The location of a sandbox that need not be there yet: --profile may name the profile it is to get. */
 export async function sandboxToStart(
   context: Context,
   data: string | undefined,

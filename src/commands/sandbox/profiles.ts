@@ -40,7 +40,7 @@ export async function keepProfiles(
         replaced.push(
           `profile ${name} is for this sandbox now; it was for the one at ${known.baseUrl}`,
         );
-      // The same key is the same sandbox: what was chosen in it holds.
+      // A profile with this key was made for this sandbox: its workspace holds.
       const workspace = (known?.key === key && known.workspace) || running.workspace;
       current.profiles[name] = {
         ...known,

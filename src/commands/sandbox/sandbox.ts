@@ -46,7 +46,7 @@ type Status = {
   pid: number | null;
   started_at: string | null;
   data: string;
-  /** Those that may still fire. */
+  /** Faults that may still fire. */
   faults: string[];
   /** Path of the ffmpeg that processing uses. */
   ffmpeg: string | null;

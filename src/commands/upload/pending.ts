@@ -92,7 +92,7 @@ export async function keptUploads(context: Context): Promise<(JournalEntry | Cor
   return [...entries, ...orphans];
 }
 
-/** Those that somebody may still want to finish, the one begun last at the end. */
+/** Uploads that somebody may still want to finish, the one begun last at the end. */
 export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
   entries
     .filter((entry) => isCorrupt(entry) || entry.state !== 'settled')

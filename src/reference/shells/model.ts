@@ -51,7 +51,7 @@ export function valuedOptions(tree: CommandNode): OptionNode[] {
   );
 }
 
-/** Those of them whose values are known: a fixed set, or names of a kind. */
+/** Options with a value that completion knows: one of a fixed set, or a name of a kind. */
 export const completedOptions = (tree: CommandNode) =>
   valuedOptions(tree).filter(({ choices, values }) => choices.length > 0 || values !== null);
 

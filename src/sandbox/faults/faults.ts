@@ -29,7 +29,7 @@ export class Faults {
     this.#log = log;
   }
 
-  /** Those that may still fire. */
+  /** Faults that may still fire. */
   active(): ActiveFault[] {
     return [...this.#left]
       .filter(([, left]) => left > 0)
@@ -70,7 +70,7 @@ export class Faults {
     return fault && this.fire(fault, asked) ? fault : undefined;
   }
 
-  /** Those that strike a request as a whole: late, refused, or carried out and never answered. */
+  /** Faults that strike a request as a whole: late, refused, or carried out and never answered. */
   readonly middleware: MiddlewareHandler<Env> = async (c, next) => {
     const asked = { method: c.req.method, path: c.req.path };
     if (spared.includes(asked.path)) return next();

@@ -2,7 +2,7 @@ import { ArgumentError } from '../argument-error.ts';
 import { type ErrorStatus, errorStatuses } from '../service-error.ts';
 import { bytesOf, millisecondsOf } from './quantities.ts';
 
-/** Those that take no value. */
+/** Faults that take no value. */
 type BareName = 'expire-sessions' | 'bad-checksum' | 'no-checksum' | 'lost-answer';
 
 /** What a fault does, with what it was told. */

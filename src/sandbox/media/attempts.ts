@@ -39,7 +39,7 @@ export async function within<T>(
   }
 }
 
-/** The same with ffmpeg, of a source; undefined too where there is no ffmpeg. */
+/** An attempt with ffmpeg on a source; undefined too where there is no ffmpeg. */
 export type Attempt = <T>(
   name: string,
   ownSeconds: number,

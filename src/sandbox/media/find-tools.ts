@@ -5,7 +5,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ArgumentError } from '../argument-error.ts';
 
-/** They tell their version in a fraction of a second; what does not is something else. */
+/** The tools tell their version in a fraction of a second; what does not is something else. */
 const answerMs = 10_000;
 
 /**

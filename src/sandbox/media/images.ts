@@ -11,7 +11,7 @@ export const imageDemuxers = new Map([
   ['image/apng', 'apng'],
 ]);
 
-/** Those that move: a still of them shows less than they are. */
+/** Kinds of images that move: a still shows less than they are. */
 export const movingImages = new Set(['image/gif', 'image/apng']);
 
 /** What browsers show as it is. Of other images only what is made of them is shown. */

@@ -12,7 +12,7 @@ const measured = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
 ]);
 
-/** Its size; `unread` where a common kind of image cannot be read. */
+/** An image's size; `unread` where a common kind of image cannot be read. */
 export async function inspectImage(
   sourcePath: string,
   contentType: string,

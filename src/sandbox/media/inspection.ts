@@ -22,7 +22,7 @@ export type Message =
   | { about: 'source'; found: Found | Broken }
   | { about: 'reading'; reading: Reading };
 
-/** It is not what it promises to be; the reason in words. */
+/** The file is not what its name or type promises; the reason in words. */
 export type Broken = { type: 'broken'; reason: string };
 
 export type Found = {

@@ -7,7 +7,7 @@ const scarce = ['EAGAIN', 'ENOMEM'];
 /** What another try meets again. */
 const lasting = ['EACCES', 'EPERM'];
 
-/** Somebody says that the disk is full: ffmpeg, or the media worker. */
+/** ffmpeg, or the media worker, says that the disk is full. */
 export class NoRoom extends Error {}
 
 /** Whether another try may go well: neither the source nor what reads it is to blame. */

@@ -16,7 +16,7 @@ export type Streams = {
 /** @throws Error where there is neither picture nor sound */
 export async function readStreams(shop: Workshop): Promise<Streams> {
   const tags = 'streams.txt';
-  // Its outputs for machines: a line a property of each stream, and their tags.
+  // ffmpeg's outputs for machines: a line a property of each stream, and their tags.
   const printed = await shop.run([
     ...input(shop.source),
     ...['-map', '0:V?', '-map', '0:a?', '-map', '0:s?', '-c', 'copy', '-t', '0'],

@@ -4,13 +4,13 @@ import type { Job } from './job.ts';
 import type { Streams } from './streams.ts';
 import { assertMade, type Workshop } from './workshop.ts';
 
-/** Those that are text; others are pictures of it. */
+/** Codecs of subtitles that are text; other ones are pictures of it. */
 const textual = new Set([
   ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
 ]);
 const mostTracks = 50;
 
-/** One that can be made, and its place among the subtitles of the source. */
+/** A track that can be made, and its place among the subtitles of the source. */
 type Track = Extras['subtitles'][number] & { at: number };
 
 /** The subtitles in a source that are text, each as WebVTT. */

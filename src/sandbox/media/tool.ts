@@ -17,7 +17,7 @@ const maxOutputBytes = 16 * 1024 * 1024;
 /** Of stderr, the end is kept: it tells what stopped it. */
 const keptErrorBytes = 2048;
 
-/** It ran to its end, and says no: what it read is to blame. */
+/** The tool ran to its end, and says no: what it read is to blame. */
 export class ToolRefused extends Error {}
 
 /**
@@ -45,7 +45,7 @@ export function runTool(
 
     const finish = () => {
       signal.removeEventListener('abort', onAbort);
-      // Something that left the group may still hold them.
+      // A process that left the group may still hold its streams.
       child.stdout.destroy();
       child.stderr.destroy();
       if (stopped) reject(stopped);

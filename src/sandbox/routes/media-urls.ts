@@ -32,6 +32,6 @@ const showsItself = ({ type, status, is_made_up, content_type }: AssetRow) =>
   is_made_up === 0 &&
   shownByBrowsers.has(content_type ?? '');
 
-/** The same for a player, which always has something to show: without a picture, one of its type. */
+/** The thumbnail for a player, which always has something to show: without a picture, one of its type. */
 export const posterUrl = (service: Service, asset: AssetRow): string =>
   thumbnailUrl(service, asset) ?? signedUrl(service, asset, 'placeholder.png').url;

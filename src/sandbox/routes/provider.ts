@@ -18,7 +18,7 @@ export function providerRoutes(app: App, service: Service): void {
   });
 }
 
-/** Its own name for this machine makes it another origin, to browsers. */
+/** Another name for this machine makes the provider another origin, to browsers. */
 export function embedUrl({ publicUrl }: Service, { uid }: AssetRow): string {
   const url = new URL(`/provider/${uid}`, publicUrl());
   url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost';

@@ -96,7 +96,7 @@ export class Assets {
     return this.#store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
   }
 
-  /** Those that are no uids of assets, not even in the trash. */
+  /** The given uids that no asset has, not even one in the trash. */
   unknownOf(uids: readonly string[]): string[] {
     return this.#store
       .all<{ uid: string }>(
@@ -152,7 +152,7 @@ export class Assets {
     return stored?.n ?? 0;
   }
 
-  /** Its upload was never finished, and cannot be any more: nothing of it is stored. */
+  /** The asset's upload was never finished, and cannot be any more: nothing of it is stored. */
   expire(uid: string, now: string): void {
     this.#store.run(
       `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,

@@ -34,7 +34,7 @@ export type ReceiverOptions = {
   onWhole(session: SessionRow): void;
   /** The disk or the store refused that: it is owed, until `completeAgain` brings it about. */
   onOwed(): void;
-  /** Its time is over, and its bytes are gone. */
+  /** The session's time is over, and its bytes are gone. */
   onExpired(session: SessionRow): void;
 };
 

@@ -15,9 +15,9 @@ const toleranceSeconds = 0.02;
 /** The picture, segment by segment; times are in seconds after its first frame. */
 export class PictureReader {
   readonly part: Part;
-  /** Its first frame that can be shown, in the time of the file. */
+  /** The first frame that can be shown, in the time of the file. */
   readonly beginsAt: number;
-  /** Its first frame of all: a broadcast that was cut begins with some that lean on what is gone. */
+  /** The first frame of all: a broadcast that was cut begins with some that lean on what is gone. */
   readonly firstAt: number;
   readonly #reader: TrackReader;
   readonly #cuts: readonly number[] | undefined;

@@ -18,7 +18,7 @@ import { bitRatesOf, type Entry, mediaPlaylist } from './playlist.ts';
 export type Part = {
   track: InputVideoTrack | InputAudioTrack;
   config: VideoDecoderConfig | AudioDecoderConfig;
-  /** Its first packet tells the muxer what the configuration lacks. */
+  /** The track's first packet tells the muxer what the configuration lacks. */
   first: EncodedPacket;
   /** Seconds at its beginning that decoders need, and nobody sees or hears. */
   priming: number;

@@ -13,7 +13,7 @@ export class SoundReader {
   readonly #zero: number;
   /** Packets that have been read and are still to be taken. */
   readonly #held: EncodedPacket[];
-  /** Its first packet of all, in the time of the file; what is before the picture is left out. */
+  /** The first packet of all, in the time of the file; what is before the picture is left out. */
   readonly firstAt: number;
   #endsAt = 0;
 
@@ -60,7 +60,7 @@ export class SoundReader {
     return this.#endsAt;
   }
 
-  /** Its packets up to a time; by default, all that are left. */
+  /** The packets up to a time; by default, all that are left. */
   async take(until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> {
     const packets = this.#held.splice(0).map((packet) => this.#timed(packet));
     for (let next = this.#reader.next; next; next = this.#reader.next) {
@@ -71,7 +71,7 @@ export class SoundReader {
     return packets;
   }
 
-  /** None is before 0 in the media: the edit list takes the priming away again. */
+  /** No packet is before 0 in the media: the edit list takes the priming away again. */
   #timed(packet: EncodedPacket): EncodedPacket {
     const at = packet.timestamp - this.#zero;
     this.#endsAt = Math.max(this.#endsAt, at + packet.duration);

@@ -57,7 +57,7 @@ export type Explanation = {
   details?: unknown;
   /** Names of fields that the service found missing or wrong. */
   fields?: readonly string[] | undefined;
-  /** The answer was text/plain: the service's own refusal of a creation (§4), where a gateway's is none. */
+  /** The answer was text/plain, and not of a gateway: the service's own refusal of a creation (§4). */
   isPlainText?: boolean | undefined;
   /** The error underneath, shown by --debug. */
   underlying?: unknown;

@@ -176,7 +176,8 @@ function typedOptions(command: Command): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
   for (let at: Command | null = command; at; at = parentOf(at))
     for (const [name, value] of Object.entries(at.opts()))
-      if (at.getOptionValueSource(name as never) === 'cli') typed[name] ??= value;
+      if (at.getOptionValueSource(name as never) === 'cli' && typed[name] !== false)
+        typed[name] = value === false ? value : (typed[name] ?? value); // --no-input holds anywhere
   return typed;
 }
 

@@ -223,9 +223,11 @@ const countIn = (text: string | undefined) =>
 
 const isSameType = (one: string | undefined, other: string | undefined) => {
   const [a, b] = [one, other].map((type) => type?.split(';')[0]?.trim().toLowerCase());
-  const isAny = [a, b].some((type) => type && /^(application|binary)\/octet-stream$/.test(type));
-  return !a || !b || a === b || isAny;
+  return !a || !b || a === b || isAnyType(a) || isAnyType(b);
 };
+
+/** "Bytes", which says nothing of them. */
+export const isAnyType = (type: string) => /^(?:application|binary)\/octet-stream\b/i.test(type);
 
 /** Text, JSON and XML, whatever it is of. */
 export const isTextType = (type: string) =>

@@ -137,6 +137,12 @@ function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number
   return delayMs === undefined ? undefined : Math.ceil(delayMs / 1000);
 }
 
+/** Envoy, and what is built on it, says in plain text too that the service behind it broke off. */
+const ofGateway = /upstream|envoy|gateway|backend|proxy/i;
+
+const isPlainText = ({ headers, text }: ApiResponse) =>
+  /^text\/plain\b/i.test(headers['content-type'] ?? '') && !ofGateway.test(text);
+
 /** An answer past 2xx as the error that the user sees, read by its Content-Type. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
   const { status } = response;
@@ -157,6 +163,6 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
     retryAfterSeconds: retryAfterSeconds(response),
     details: said.details ?? (said.code ? { code: said.code } : undefined),
     fields: said.fields,
-    isPlainText: /^text\/plain\b/i.test(response.headers['content-type'] ?? ''),
+    isPlainText: isPlainText(response),
   });
 }

@@ -38,6 +38,8 @@ export type Window = {
   /** How many records at most; undefined for all of them. */
   limit?: number | undefined;
   offset?: number | undefined;
+  /** The specification shows no paging of this list: it may come whole, whatever is asked for. */
+  mayBeWhole?: boolean;
 };
 
 const mostStalePages = 10;
@@ -63,7 +65,7 @@ type Fetched<T> = { items: T[]; asked: number; hasNext: boolean | undefined };
  */
 export async function* pages<T extends Fields>(
   fetchPage: FetchPage<T>,
-  { limit = Number.POSITIVE_INFINITY, offset = 0 }: Window,
+  { limit = Number.POSITIVE_INFINITY, offset = 0, mayBeWhole = false }: Window,
   names: NameOverrides,
   inFlight: () => number = () => 1,
 ): AsyncGenerator<T[]> {
@@ -104,8 +106,8 @@ export async function* pages<T extends Fields>(
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     staleInARow = fresh.length > 0 ? 0 : staleInARow + 1;
-    // Less than was asked for, and as many as there are: a list that is not paged at all.
-    if (staleInARow > 0 && total === seen.size && stride < asked) return undefined;
+    // Less than was asked for, and as many as there are.
+    if (mayBeWhole && staleInARow > 0 && total === seen.size && stride < asked) return undefined;
     // With a total it may be new items at the head, until it is a service that does not page.
     if (staleInARow >= (total === undefined ? 1 : mostStalePages)) throw notPaging();
     return fresh;

@@ -15,7 +15,11 @@ export class WorkspacesApi {
   }
 
   list(): AsyncGenerator<Workspace[]> {
-    return pages<Workspace>((limit, offset) => this.#page(limit, offset), {}, this.#names);
+    return pages<Workspace>(
+      (limit, offset) => this.#page(limit, offset),
+      { mayBeWhole: true },
+      this.#names,
+    );
   }
 
   async #page(limit: number, offset: number): Promise<Page<Workspace>> {

@@ -1,11 +1,13 @@
 import { usageError } from '../errors.ts';
 import type { Shape } from '../terminal/format.ts';
+import { text } from './kinds.ts';
 import { type Environment, Origins, ranks } from './origins.ts';
 import { findProjectFile } from './project-file.ts';
 import {
   flagsOf,
   type GivenFlags,
   longOf,
+  type Setting,
   type SettingName,
   settingNames,
   spokenName,
@@ -74,8 +76,10 @@ function propertyOf(name: SettingName): string {
 }
 
 const read = (name: SettingName, value: string | undefined) => {
-  const { kind } = table[name];
-  return value === undefined ? kind.unset : kind.read(spokenName(name), value);
+  const { kind, fallback }: Setting = table[name];
+  // `--request-timeout=`, of an unset variable, says nothing.
+  const isEmpty = value === '' && kind !== text && fallback === undefined;
+  return value === undefined || isEmpty ? kind.unset : kind.read(spokenName(name), value);
 };
 
 /** Parsed options by their setting. @param given by Commander's names, those alone that were typed */

@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
 
-/** How human output is dressed; its content never depends on it. */
+/** What human output is rendered for; its content never depends on it. */
 export type RenderContext = {
   isTerminal: boolean;
   columns: number;

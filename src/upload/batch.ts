@@ -3,7 +3,7 @@ import { waitForAssets } from '../library/waiting.ts';
 import { textIn } from '../wire/reading.ts';
 import { waitingEvent } from './events.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
-import { assetOf, isCorrupt } from './journal-entry.ts';
+import { assetOf, type CorruptEntry, isCorrupt, type JournalEntry } from './journal-entry.ts';
 import { asksForNewAsset } from './session-gone.ts';
 import type { Spool } from './spool.ts';
 import { openUpload } from './upload-file.ts';
@@ -157,7 +157,8 @@ async function waitForAll(
   timeoutMs: number,
   { api, signal, onEvent }: BatchTools,
 ): Promise<void> {
-  let current = '';
+  const last = outcomes.at(-1);
+  let current = last ? labelOf(last.job) : '';
   const observed = api.observed({
     onNotice: (notice) => onEvent({ path: current, ...waitingEvent(notice) }),
   });
@@ -199,7 +200,7 @@ async function withNextStep(
   if (isFinal(error) || error.exitCode === exitCodes.integrity || id === undefined) return error;
   const kept = await journal.read(id);
   const isFromStdin = job.identity !== undefined || job.path === '-';
-  if (!kept && job.path === '-')
+  if (!kept && job.path === '-' && !uploaded)
     return error.with({
       hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it`,
     });
@@ -240,12 +241,16 @@ async function settle(
   { journal, spool }: BatchTools,
 ): Promise<void> {
   if (!uploaded || id === undefined || (error && !isFinal(error))) return;
-  const release = await unlessInHand(journal.lock(id));
+  const release = await journal.lock(id).catch((failure) => {
+    // Another process has the upload in hand: what becomes of it is that one's to settle.
+    if (failure instanceof MediactlError && failure.explanation.code === 'already_uploading')
+      return undefined;
+    return async () => {}; // no lock is to be had here, and nobody else has one
+  });
   if (!release) return;
   try {
     const kept = await journal.read(id);
-    // Another run of the same command may have begun anew meanwhile: its page is its own.
-    if (kept && (isCorrupt(kept) || assetOf(kept) !== uploaded.assetUid)) return;
+    if (kept && !isOfThisRun(kept, uploaded)) return;
     if (jobIsDone || error) await journal.remove(id);
     else await journal.settle(id);
     await spool.remove(path);
@@ -254,10 +259,14 @@ async function settle(
   }
 }
 
-/** Undefined where another process has the upload in hand: what becomes of it is that one's to settle. */
-const unlessInHand = <T>(taken: Promise<T>): Promise<T | undefined> =>
-  taken.catch((error) => {
-    if (error instanceof MediactlError && error.explanation.code === 'already_uploading')
-      return undefined;
-    throw error;
-  });
+/**
+ * Another run of the same command may have begun anew meanwhile: its page is its own. A page without an
+ * asset is this run's if it began it, and could not be written again.
+ */
+function isOfThisRun(kept: JournalEntry | CorruptEntry, uploaded: Uploaded): boolean {
+  if (isCorrupt(kept)) return false;
+  const assetUid = assetOf(kept);
+  return assetUid === undefined
+    ? kept.begunAt === uploaded.begunAt
+    : assetUid === uploaded.assetUid;
+}

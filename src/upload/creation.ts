@@ -3,7 +3,6 @@ import type { CreatedSession } from '../api/upload-sessions.ts';
 import { MediactlError } from '../errors.ts';
 import { sessionLifetimeMs } from '../wire/tus.ts';
 import type { Intended, Open } from './journal-entry.ts';
-import { confirmAfterLostCreation } from './lost-creation.ts';
 import { sentAhead } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -20,7 +19,7 @@ export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open
   await run.page.write(intended);
   signal?.throwIfAborted();
   try {
-    const created = await createSession(run, intended);
+    const created = await createSession(run);
     const entry: Open = {
       ...intended,
       state: 'open',
@@ -56,20 +55,17 @@ const dayFromNow = ({ transport }: Api) =>
   new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
 
 /**
- * Creates the session. Repeated only after the service's own 503, which says that nothing was made,
- * and looked for before, since some gateways say the same in the same form; every other lost answer is
- * left to the next run, which looks first too.
+ * Creates the session. Repeated only after the service's own 503, which says that nothing was made;
+ * every other lost answer is left to the next run, which looks first.
  */
-async function createSession(run: UploadRun, intended: Intended): Promise<CreatedSession> {
-  const { api, signal } = run.tools;
-  const { sizeBytes } = run.source;
+async function createSession({ tools, source, metadata }: UploadRun): Promise<CreatedSession> {
+  const { api, signal } = tools;
   for (let tries = 1; ; tries++) {
     try {
-      return await api.uploadSessions.create(sizeBytes, run.metadata, signal);
+      return await api.uploadSessions.create(source.sizeBytes, metadata, signal);
     } catch (error) {
       if (!isStorageUnavailable(error) || tries >= maxTries) throw error;
       await api.transport.waitBeforeRetry(tries - 1, error, signal);
-      await confirmAfterLostCreation(run, { ...intended, sizeBytes });
     }
   }
 }
@@ -91,14 +87,25 @@ function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status, code } = error.explanation;
   return (
-    code === 'proxy' || isBeforeSending(error) || (status !== undefined && refusals.has(status))
+    ['refused', 'proxy'].includes(code) ||
+    isBeforeSending(error.cause) ||
+    isStorageUnavailable(error) ||
+    (status !== undefined && refusals.has(status))
   );
 }
 
 /** No line to the service came about: its name, its port or its certificate is not there. */
-function isBeforeSending({ cause }: MediactlError): boolean {
-  const { syscall = '', code = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+function isBeforeSending(cause: unknown): boolean {
+  const {
+    syscall = '',
+    code = '',
+    errors = [],
+  } = (cause ?? {}) as NodeJS.ErrnoException & {
+    errors?: unknown[];
+  };
   return (
-    ['connect', 'getaddrinfo'].includes(syscall) || /CERT|SELF_SIGNED|ISSUER|ALTNAME/.test(code)
+    ['connect', 'getaddrinfo'].includes(syscall) ||
+    /CONNECT_TIMEOUT|CERT|SELF_SIGNED|ISSUER|ALTNAME|VERIFY/.test(code) ||
+    (errors.length > 0 && errors.every(isBeforeSending)) // a name with several addresses
   );
 }

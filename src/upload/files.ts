@@ -45,23 +45,27 @@ export async function filesIn(
   const isUnwanted = anyOf(exclude);
   const files = new Map<string, string>();
   const walk = new Walk();
+  const failures: FilesFound['failures'] = [];
   for (const path of paths) {
-    if (!recursive || path === '-' || !(await isDirectoryAt(path))) files.set(path, '');
-    else
-      for (const found of await walk.filesUnder(path)) {
-        const inside = relative(path, found).split(sep).join('/');
-        if (isWanted(inside) && !isUnwanted(inside))
-          files.set(found, inside.split('/').slice(0, -1).join('/'));
-      }
+    if (!recursive || path === '-' || !(await isDirectoryAt(path))) {
+      files.set(path, '');
+      continue;
+    }
+    const insideOf = (found: string) => relative(path, found).split(sep).join('/');
+    const found = await walk.under(path);
+    for (const each of found.files) {
+      const inside = insideOf(each);
+      if (isWanted(inside) && !isUnwanted(inside))
+        files.set(each, inside.split('/').slice(0, -1).join('/'));
+    }
+    failures.push(...found.failures.filter((failure) => !isUnwanted(insideOf(failure.path))));
   }
-  if (files.size === 0 && walk.failures.length === 0)
+  if (files.size === 0 && failures.length === 0)
     throw usageError(
       'no files in there',
       'check the paths',
       walk.passedOver.join(', ') || undefined,
     );
-  const isMeant = ({ path }: { path: string }) =>
-    !paths.some((top) => isUnwanted(relative(top, path).split(sep).join('/')));
   return {
     files: [...files].map(([path, below]) => ({
       path,
@@ -69,7 +73,7 @@ export async function filesIn(
       contentType: contentType ?? mime.getType(path) ?? undefined,
     })),
     passedOver: walk.passedOver,
-    failures: walk.failures.filter(isMeant),
+    failures,
   };
 }
 
@@ -86,7 +90,7 @@ const kinds = {
 
 /** A walk through directories that tells what it leaves out. */
 class Walk {
-  readonly failures: FilesFound['failures'] = [];
+  #failures: FilesFound['failures'] = [];
   readonly #counts = new Map<keyof typeof kinds, number>();
 
   get passedOver(): string[] {
@@ -94,7 +98,8 @@ class Walk {
   }
 
   /** Links to files are followed, links to directories are not. */
-  async filesUnder(directory: string): Promise<string[]> {
+  async under(directory: string): Promise<Pick<FilesFound, 'failures'> & { files: string[] }> {
+    this.#failures = [];
     const files: string[] = [];
     const waiting = [directory];
     for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop())
@@ -105,7 +110,7 @@ class Walk {
           files.push(path);
         else if (!entry.isSymbolicLink()) this.#passOver('special');
       }
-    return files.sort();
+    return { files: files.sort(), failures: this.#failures };
   }
 
   async #entriesOf(folder: string): Promise<Dirent[]> {
@@ -137,7 +142,7 @@ class Walk {
   }
 
   #fail(path: string, error: MediactlError): void {
-    this.failures.push({ path, error });
+    this.#failures.push({ path, error });
   }
 }
 

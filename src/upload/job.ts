@@ -56,6 +56,8 @@ export type UploadTools = {
 export type Uploaded = {
   /** Of its page in the journal. */
   id: string;
+  /** ISO 8601: when this run began it. */
+  begunAt: string;
   assetUid: string;
   sessionUid: string;
   name: string;

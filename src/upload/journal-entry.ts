@@ -66,8 +66,9 @@ export type JournalEntry = Planned | Intended | Open | Whole;
 /** A page that cannot be read, and what its text still tells. */
 export type CorruptEntry = {
   id: string;
-  /** Of the page itself. */
+  /** Of the page itself, or of what came on stdin where there is no page. */
   path: string;
+  isSpool?: boolean;
   reason: string;
   /** The asset that it was about, if that can be made out. */
   assetUid?: string | undefined;

@@ -66,6 +66,7 @@ function concluded(run: UploadRun, entry: Whole): Uploaded {
   if (verified === null && run.options.requireChecksum) throw unverified(session.assetUid);
   return {
     id: run.id,
+    begunAt: run.begunAt,
     assetUid: session.assetUid,
     sessionUid: session.uid,
     name: run.metadata.asset_name ?? run.metadata.filename,

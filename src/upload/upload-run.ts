@@ -13,6 +13,8 @@ export class UploadRun {
   readonly tools: UploadTools;
   readonly metadata: UploadMetadata;
   readonly id: string;
+  /** ISO 8601. */
+  readonly begunAt: string;
   readonly page: JournalPage;
   /** Bytes handed to the socket, those sent twice twice. */
   bytesSent = 0;
@@ -27,6 +29,7 @@ export class UploadRun {
     this.options = options;
     this.tools = tools;
     this.metadata = metadataOf(job);
+    this.begunAt = new Date(tools.api.transport.clock.now()).toISOString();
     const identity = job.identity ?? source.realPath;
     this.id = job.id ?? idOf({ ...job, identity }, tools.api.transport.baseUrl);
     this.page = new JournalPage(tools.journal, this.id, (message) => this.notice(message));
@@ -47,7 +50,7 @@ export class UploadRun {
       baseUrl: api.transport.baseUrl.origin,
       profile,
       metadata: this.metadata,
-      begunAt: new Date(api.transport.clock.now()).toISOString(),
+      begunAt: this.begunAt,
     };
   }
 

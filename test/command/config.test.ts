@@ -76,6 +76,13 @@ describe('where a setting comes from', () => {
     expect(wrong.code).toBe(2);
   });
 
+  it.each(['--request-timeout=', '--debug='])(
+    '%s, of an unset variable, says nothing',
+    async (flag) => {
+      expect((await cli.run(['config', 'ls', flag])).code).toBe(0);
+    },
+  );
+
   it.each(['no', 'off', 'maybe'])(
     'MEDIACTL_YES=%s is neither yes nor no: exit 2',
     async (value) => {

@@ -290,3 +290,22 @@ it.each(table)(
     expect(asked.length).toBeLessThanOrEqual(Math.max(replies.length, 5));
   },
 );
+
+it('a text whose record says nothing of its type is a text', async () => {
+  const service = await listen((request, response) => {
+    if (request.url?.startsWith('/media'))
+      return send(response, {
+        headers: { 'content-type': 'text/plain' },
+        body: Buffer.from('notes'),
+      });
+    answer(response, 200, {
+      ...{ uid, name: 'notes', playback_token: 'a.token', type: 'document', size: 5 },
+      ...{ content_type: 'application/octet-stream', url: `${service}/media` },
+    });
+  });
+  const path = join(cli.home, 'notes');
+  const { code } = await cli.run(['assets', 'download', uid, '-o', path], {
+    environment: { MEDIACTL_BASE_URL: service },
+  });
+  expect([code, readFileSync(path, 'utf8')]).toEqual([0, 'notes']);
+});

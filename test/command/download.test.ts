@@ -1,6 +1,13 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -114,6 +121,15 @@ describe('from the sandbox', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('is there by now')]);
     expect(readFileSync(path, 'utf8')).toBe('mine');
     expect(readdirSync(world.cli.home).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('a link that leads nowhere is replaced', async () => {
+    const path = join(world.cli.home, 'film.mp4');
+    symlinkSync('nowhere', path);
+    const environment = { MEDIACTL_BASE_URL: await serving((response) => send(response, whole)) };
+    const args = ['assets', 'download', uid, '-o', path];
+    expect((await world.cli.run(args, { environment })).code).toBe(0);
+    expect(readFileSync(path).equals(first)).toBe(true);
   });
 
   it('two that share a place and no state folder leave each other’s bytes alone', async () => {

@@ -5,8 +5,9 @@ import { cliWorld } from '../support/cli-world.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { unshown } from '../support/sandbox.ts';
+import { mediactl } from '../support/spawn.ts';
 
-const { world } = cliWorld();
+const { account, world } = cliWorld();
 const { create } = rawHttp(() => world.sandbox);
 
 /** Assets without bytes, quickly made; each test has a word of its own to find its own by. */
@@ -274,6 +275,12 @@ it('tags that several ids lose are said', async () => {
   }
   const { stderr } = await world.cli.run(['assets', 'update', ...uids, '--set-tags', 'night']);
   for (const uid of uids) expect(stderr).toContain(`${uid}  tags: sea → night`);
+});
+
+it('two wrong fields are one error', async () => {
+  const args = ['assets', 'update', 'x', '--set', 'bad', '--set-json', 'x=nojson'];
+  const { code, signal } = await mediactl(args, account()).finished;
+  expect([code, signal]).toEqual([2, null]);
 });
 
 it.each([

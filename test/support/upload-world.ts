@@ -46,13 +46,24 @@ class UploadWorld {
 
   /** Uploads over the line, on a fast clock unless told otherwise. */
   async upload(args: string[] = [], options: CliOptions = {}) {
-    const ran = await this.cli.run(['upload', this.path, '--json', ...chunk, ...args], {
+    const ran = await this.run(['upload', this.path, '--json', ...chunk, ...args], options);
+    const [record] = ran.stdout ? JSON.parse(ran.stdout) : [];
+    return { ...ran, record };
+  }
+
+  /** Any command over the line, on a fast clock unless told otherwise. */
+  run(args: string[], options: CliOptions = {}) {
+    return this.cli.run(args, {
       clock: fastClock(),
       ...options,
       environment: { ...this.environment(), ...options.environment },
     });
-    const [record] = ran.stdout ? JSON.parse(ran.stdout) : [];
-    return { ...ran, record };
+  }
+
+  /** What is kept of stdin. */
+  spooled(): string[] {
+    const folder = join(this.cli.home, 'state/spool');
+    return readdirSync(folder).filter((name) => !name.includes('.'));
   }
 
   /** What the sandbox holds of an asset, byte for byte. */

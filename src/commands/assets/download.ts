@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type Expected, isTextType } from '../../api/download.ts';
+import { type Expected, isAnyType, isTextType } from '../../api/download.ts';
 import { assetUid, idHelp } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
 import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
@@ -11,13 +11,19 @@ import { example, type Run } from '../command.ts';
 import { fileNameFor, save } from './save.ts';
 
 /** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */
-function expectedOf({ size, content_type }: Asset, { kind }: Playable, type: unknown): Expected {
+function expectedOf(
+  { size, content_type }: Asset,
+  { kind }: Playable,
+  playbackType: unknown,
+): Expected {
+  const recorded = textIn(content_type);
+  const type = recorded && isAnyType(recorded) ? undefined : recorded;
   return {
     sizeBytes: numberIn(size),
-    contentType: textIn(content_type),
-    mayBeRendition: kind !== 'file' || type === 'audio',
-    mayBeText: kind === 'document' && isTextType(textIn(content_type) ?? 'text/'),
-    mayBeHtml: kind === 'document' && /html/i.test(textIn(content_type) ?? 'html'),
+    contentType: recorded,
+    mayBeRendition: kind !== 'file' || playbackType === 'audio',
+    mayBeText: kind === 'document' && (type === undefined || isTextType(type)),
+    mayBeHtml: kind === 'document' && /html/i.test(type ?? 'html'),
   };
 }
 

@@ -1,5 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type FileHandle, link, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  type FileHandle,
+  link,
+  lstat,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Downloaded, Expected, Sink } from '../../api/download.ts';
@@ -28,7 +38,7 @@ export async function save(context: Context, media: Media, path: string): Promis
   const saved =
     there !== undefined && !there.isFile()
       ? await writeThrough(context, media, path)
-      : await saveAtomically(context, media, path, there !== undefined);
+      : await saveAtomically(context, media, path, await isNamed(path));
   const shown = { asset_uid: media.assetUid, path, size_bytes: saved.bytes };
   const type = saved.contentType ?? null;
   return record<Saved>({ ...shown, content_type: type }, media.assetUid, savedRows);
@@ -88,12 +98,19 @@ async function saveAtomically(
 async function renameWithoutReplacing(part: string, place: string): Promise<void> {
   try {
     await link(part, place);
-    await rm(part);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw appearedMeanwhile(place);
-    await rename(part, place); // a file system without links
+    return rename(part, place); // a file system without links
   }
+  await rm(part);
 }
+
+/** A link that leads nowhere is something too: it is replaced. */
+const isNamed = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Where a path leads, its folder by its real name: the same for all who write there. */
 async function targetPath(path: string): Promise<string> {

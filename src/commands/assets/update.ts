@@ -121,12 +121,14 @@ type Changes = { fields: Fields; tags: TagChange | undefined };
 async function changesOf(context: Context, options: FieldOptions): Promise<Changes> {
   const { name, description } = options;
   const tags = changeOf(options);
-  const typed = options.setJson.map((each) => jsonPair('--set-json', '--set', each));
+  const texts = options.set.map((each) => pair('--set', each));
+  const typed = await Promise.all(
+    options.setJson.map((each) => jsonPair('--set-json', '--set', each)),
+  );
   const fields: Fields = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    ...Object.fromEntries(options.set.map((each) => pair('--set', each))),
-    ...Object.fromEntries(await Promise.all(typed)),
+    ...Object.fromEntries([...texts, ...typed]),
   };
   const isNamed = tags !== undefined || Object.keys(fields).length > 0;
   if (isNamed === (options.body !== undefined))

@@ -88,7 +88,7 @@ export async function keptUploads(context: Context): Promise<(JournalEntry | Cor
   const orphans = spooled
     .filter(({ name }) => !entries.some(({ id }) => id === name))
     .filter(({ since }) => context.clock.now() - since > freshMs)
-    .map(({ name, path }) => ({ id: name, path, reason: 'it has no page in the journal' }));
+    .map(({ name, path }) => ({ id: name, path, isSpool: true, reason: 'it has no page' }));
   return [...entries, ...orphans];
 }
 

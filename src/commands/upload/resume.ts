@@ -4,7 +4,7 @@ import { parseDuration } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress.ts';
 import { nothing } from '../../terminal/result.ts';
 import type { BatchJob } from '../../upload/batch.ts';
-import { isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
+import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
 import { example, type Run } from '../command.ts';
 import { findUpload, keptUploads, unfinished } from './pending.ts';
 import { progressFor, transferOptions } from './upload.ts';
@@ -53,8 +53,13 @@ export function resume(command: Command, run: Run): void {
                   : `mediactl uploads resume ${id} --profile ${other.profile}`,
                 `it was begun with profile ${other.profile} at ${other.baseUrl}`,
               )
-            : usageError(`upload ${id} is unreadable`, `mediactl uploads forget ${id}`);
+            : unreadable(entries[0] as CorruptEntry);
         }
+        if (all)
+          for (const entry of entries.filter(isCorrupt))
+            context.terminal.warn(
+              `${unreadable(entry).message}: ${unreadable(entry).explanation.hint}`,
+            );
         if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
           return nothing;
         const options = transferOptions(context, {
@@ -69,6 +74,16 @@ export function resume(command: Command, run: Run): void {
       }),
     );
 }
+
+/** What came on stdin and has no page can still be uploaded: it is a file. */
+const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
+  usageError(
+    `upload ${id} cannot be resumed`,
+    isSpool
+      ? `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`
+      : `mediactl uploads forget ${id}`,
+    isSpool ? 'it came on stdin, and nothing tells what it was to be' : 'its page is unreadable',
+  );
 
 const jobOf = ({ id, realPath, path, identity, metadata }: JournalEntry): BatchJob => ({
   id,

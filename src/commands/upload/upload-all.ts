@@ -63,13 +63,14 @@ async function toolsFor(context: Context, onEvent: OnUploadEvent): Promise<Batch
     onEvent,
     openSource: FileSource.open,
     onUploaded: (uid) => keepLastUpload(context, uid),
-    confirmNewAsset: async (refusal) => {
+    confirmNewAsset: async (refusal, assetUids) => {
       if (settings.yes) return;
       if (!terminal.isInteractive) throw refusal;
-      const { reason, details } = refusal.explanation;
+      const { reason } = refusal.explanation;
       if (reason) terminal.say(reason);
       const question = `${refusal.message}. Make a new one?`;
       await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
+        const details = { asset_uids: assetUids };
         throw error instanceof MediactlError ? error.with({ reason, details }) : error;
       });
     },

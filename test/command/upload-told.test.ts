@@ -1,0 +1,117 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fastClock } from '../support/clock.ts';
+import { writeSome } from '../support/files.ts';
+import { answer } from '../support/http-server.ts';
+import { answering, type Fault } from '../support/interposer.ts';
+import { uploadWorld } from '../support/upload-world.ts';
+
+const world = uploadWorld();
+const stdin = 'precious'.repeat(100);
+
+describe('what is told', () => {
+  it('a reader that leaves hides no failure', async () => {
+    const missing = join(world.cli.home, 'missing.bin');
+    const ran = await world.run(['upload', world.path, missing, '--json'], {
+      stdoutError: 'EPIPE',
+    });
+    expect(ran.code).toBe(11);
+    expect(ran.stderr).toContain('missing.bin');
+  });
+
+  it('a checksum that HEAD tells and that differs is no success', async () => {
+    const wrong = { 'x-checksum-blake3': '0'.repeat(64) };
+    world.fault = ({ method }) => ({
+      ...(method === 'PATCH' && { headers: ({ 'x-checksum-blake3': _told, ...rest }) => rest }),
+      ...(method === 'HEAD' && { headers: (headers) => ({ ...headers, ...wrong }) }),
+    });
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
+  });
+
+  it('whoever is asked about a new asset is told what there may be', async () => {
+    world.fault = ({ method }) => (method === 'POST' ? { loseAnswer: true } : undefined);
+    await world.upload();
+    world.fault = () => undefined;
+    const [made] = await world.assets();
+    const { code, stderr } = await world.run(['upload', world.path], { tty: true, stdin: 'n\n' });
+    expect([code, stderr]).toEqual([130, expect.stringContaining(made?.uid as string)]);
+  });
+
+  it('a wait that ends for one asset leaves those that were ready as they are', async () => {
+    const two = join(world.cli.home, 'two.bin');
+    writeSome(two, 900, 'two');
+    let lists = 0;
+    world.fault = ({ method, path }) => {
+      if (method !== 'GET') return undefined;
+      if (!path.includes('/assets/?') || ++lists > 1) return answering(403, { error: {} });
+      return {
+        respond: async (response) => {
+          const headers = { authorization: `Bearer ${world.sandbox.key}` };
+          const page = (await (await fetch(world.sandbox.url + path, { headers })).json()) as {
+            items: { name: string; status: string }[];
+          };
+          for (const item of page.items)
+            item.status = item.name === 'two.bin' ? 'processing' : 'ready';
+          answer(response, 200, page);
+        },
+      };
+    };
+    const { stdout } = await world.run(['upload', world.path, two, '--wait', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { status: 'ready', error: null },
+      { status: null, error: { code: 'forbidden' } },
+    ]);
+  });
+});
+
+describe('what came on stdin', () => {
+  const mismatching: Fault = {
+    headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }),
+  };
+
+  it('of which the service holds another version is sent again by the hint, and not forgotten unasked', async () => {
+    world.fault = ({ method }) => (method === 'PATCH' ? mismatching : undefined);
+    const { stdout } = await world.run(['upload', '-', '--json'], { stdin });
+    const { hint } = JSON.parse(stdout)[0].error;
+    expect((await world.run(['uploads', 'forget', '--all'])).code).toBe(2);
+    expect(world.spooled()).toHaveLength(1);
+    world.fault = () => undefined;
+    const command = /mediactl (uploads resume \w+ --again)/.exec(hint)?.[1] as string;
+    const again = await world.run([...command.split(' '), '--json']);
+    expect(JSON.parse(again.stdout)).toMatchObject([{ verified: true, error: null }]);
+    expect([world.spooled(), world.journalFiles()]).toEqual([[], []]);
+  });
+
+  it('is forgotten with its page, a torn one too', async () => {
+    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, { error: {} }) : undefined);
+    await world.run(['upload', '-'], { stdin });
+    writeFileSync(world.journalPath, '{torn');
+    expect((await world.run(['uploads', 'forget', '--all'])).code).toBe(2);
+    expect((await world.run(['uploads', 'forget', '--all', '--yes'])).code).toBe(0);
+    expect([world.spooled(), world.journalFiles()]).toEqual([[], []]);
+  });
+
+  it('where no page can be written is kept, said, listed and forgotten', async () => {
+    mkdirSync(join(world.cli.home, 'state'), { recursive: true });
+    writeFileSync(join(world.cli.home, 'state/uploads'), 'a file in its place');
+    world.fault = ({ method }) => (method === 'PATCH' ? answering(402, { error: {} }) : undefined);
+    const { stdout } = await world.run(['upload', '-', '--json'], { stdin });
+    const [id] = world.spooled();
+    expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
+    rmSync(join(world.cli.home, 'state/uploads'));
+    const later = fastClock();
+    later.advance(3_600_000);
+    const listed = await world.run(['uploads', 'ls', '--json'], { clock: later });
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id, state: 'unreadable' }]);
+    for (const which of [id as string, '--all']) {
+      const { stderr } = await world.run(['uploads', 'resume', which], { clock: later });
+      expect(stderr).toContain(
+        `mediactl upload '${join(world.cli.home, 'state/spool', id as string)}'`,
+      );
+    }
+    await world.run(['uploads', 'forget', '--all', '--yes'], { clock: later });
+    expect(world.spooled()).toEqual([]);
+  });
+});

@@ -91,7 +91,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
-  run.notice(`uploaded before: asset ${assetUid}; --no-resume makes a new one`);
+  run.notice(`${run.label} was uploaded before: asset ${assetUid}; --no-resume makes a new one`);
   return entry;
 }
 

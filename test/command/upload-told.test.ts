@@ -11,6 +11,14 @@ const world = uploadWorld();
 const stdin = 'precious'.repeat(100);
 
 describe('what is told', () => {
+  it('what was uploaded before is told so, with its asset', async () => {
+    const missing = join(world.cli.home, 'missing.bin');
+    await world.run(['upload', world.path, missing]);
+    const { record, stderr } = await world.upload();
+    expect(record).toMatchObject({ verified: true, bytes_sent: 0 });
+    expect(stderr).toContain(`was uploaded before: asset ${record.asset_uid}`);
+  });
+
   it('a reader that leaves hides no failure', async () => {
     const missing = join(world.cli.home, 'missing.bin');
     const ran = await world.run(['upload', world.path, missing, '--json'], {

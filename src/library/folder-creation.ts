@@ -18,7 +18,7 @@ export function namesInPath(path: string): string[] {
  * @throws MediactlError `not_found` (3), `exists` (6): see `missingFolders`
  */
 export const createPath = (context: Context, names: readonly string[], withParents: boolean) =>
-  context.exclusively('folders', async (): Promise<FolderNode> => {
+  context.exclusively('folders', async (): Promise<{ node: FolderNode; tree: FolderTree }> => {
     const { folders } = await context.api();
     let { tree, workspace } = await readTree(context);
     const { missing, above } = missingFolders(tree, names, withParents);
@@ -28,7 +28,7 @@ export const createPath = (context: Context, names: readonly string[], withParen
       // The tree after a write shows the names to write next.
       ({ placed: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
-    return at as FolderNode;
+    return { node: at as FolderNode, tree };
   });
 
 /**
@@ -80,7 +80,8 @@ const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
 
 /**
  * Tells the folder's uid for what is below it on disk. Without --create-folders all go into the one
- * that was named, which must be there; with it, folders are made like the directories, each once.
+ * that was named, which must be there; with it, folders are made like the directories, each once. The
+ * tree is read once; again only where a folder is missing.
  */
 export async function targetFolders(context: Context, wanted: string, create: boolean) {
   if (!create) {
@@ -89,18 +90,15 @@ export async function targetFolders(context: Context, wanted: string, create: bo
   }
   if (isUid(wanted)) throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
   const top = isRoot(wanted) ? [] : wanted.split('/');
-  const known = new Map<string, Promise<string | undefined>>();
-  return (below: string) => {
+  let { tree } = await readTree(context);
+  return async (below: string) => {
     const names = [...top, ...below.split('/')].filter(Boolean);
-    const path = names.join('/');
-    const uid = known.get(path) ?? targetFolder(context, names);
-    known.set(path, uid);
-    return uid;
+    if (names.length === 0) return undefined;
+    const { missing, above } = missingFolders(tree, names, true);
+    if (missing.length === 0) return above?.folder.uid;
+    if (context.settings.dryRun) return `(uid of /${names.join('/')})`;
+    const made = await createPath(context, names, true);
+    tree = made.tree;
+    return made.node.folder.uid;
   };
-}
-
-async function targetFolder(context: Context, names: readonly string[]) {
-  if (names.length === 0) return undefined;
-  if (!context.settings.dryRun) return (await createPath(context, names, true)).folder.uid;
-  return `(uid of /${names.join('/')})`;
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { Interposer } from '../support/interposer.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
@@ -129,6 +130,16 @@ describe('upload -r --create-folders', () => {
       const inside = await cli.json(['assets', 'ls', '--folder', folder]);
       expect(inside.map((asset: { name: string }) => asset.name)).toEqual([name]);
     }
+  });
+
+  it('reads the tree once, however many folders there are already', async () => {
+    const args = ['upload', '-r', rushes(), '--folder', '/there', '--create-folders'];
+    await cli.json(args);
+    const line = await Interposer.before(sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: line.url };
+    await cli.json([...args, '--no-resume'], { environment });
+    const reads = line.seen.filter(({ path }) => path.includes('/folders/'));
+    expect(reads.map(({ method }) => method)).toEqual(['GET']);
   });
 
   it('--include takes only what is like it; --from-list reads the paths', async () => {

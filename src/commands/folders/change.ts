@@ -28,7 +28,7 @@ export function create(command: Command, run: Run): void {
       run(async (context, path, { parents }) => {
         const names = namesInPath(path);
         if (context.settings.dryRun) return plannedCreation(context, names, parents ?? false);
-        const made = await createPath(context, names, parents ?? false);
+        const { node: made } = await createPath(context, names, parents ?? false);
         return record(folderRecord(made), made.folder.uid, folderRows);
       }),
     );

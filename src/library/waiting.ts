@@ -1,5 +1,5 @@
 import type { AssetsApi } from '../api/assets.ts';
-import { maxPageSize } from '../api/pages.ts';
+import { itemsOf, maxPageSize } from '../api/pages.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { statusMeans } from '../wire/assumptions.ts';
@@ -22,8 +22,8 @@ export type WaitOptions = {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** Where many are waited for, how many pages of the newest assets are looked through a round. */
-const pagesLookedThrough = 3;
+/** So many pages of the newest assets without one that is waited for, and the rest are further down. */
+const mostVainPages = 3;
 /** Rounds in a row that a service may fail to answer, each tried several times by itself. */
 const mostFailures = 10;
 
@@ -90,18 +90,29 @@ const isOutage = (error: unknown) =>
 
 /** One asset by its own endpoint; many by the newest pages of the list, the rest one by one. */
 async function look(assets: AssetsApi, uids: readonly string[]): Promise<Settled> {
-  const found: Settled = new Map();
-  const wanted = new Map(uids.map((uid) => [uidKey(uid), uid]));
-  if (uids.length > 1)
-    for await (const page of assets.list({}, { limit: pagesLookedThrough * maxPageSize })) {
-      for (const asset of page) {
-        const uid = wanted.get(uidKey(asset.uid));
-        if (uid !== undefined) found.set(uid, asset);
-      }
-      if (found.size === uids.length) return found;
-    }
+  const found: Settled = uids.length > 1 ? await lookThroughPages(assets, uids) : new Map();
   for (const uid of uids.filter((each) => !found.has(each)))
     found.set(uid, await assets.get(uid).catch(notFound));
+  return found;
+}
+
+/** Those of them that are among the newest: as many pages as hold some, a request for a hundred. */
+async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Promise<Settled> {
+  const found: Settled = new Map();
+  const wanted = new Map(uids.map((uid) => [uidKey(uid), uid]));
+  let offset = 0;
+  let vain = 0;
+  while (vain < mostVainPages && found.size < uids.length) {
+    const items = itemsOf<Asset>(await assets.page({}, maxPageSize, offset));
+    if (items.length === 0) break;
+    offset += items.length;
+    const before = found.size;
+    for (const asset of items) {
+      const uid = wanted.get(uidKey(asset.uid));
+      if (uid !== undefined) found.set(uid, asset);
+    }
+    vain = found.size > before ? 0 : vain + 1;
+  }
   return found;
 }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
 import { key, workspace } from '../support/library.ts';
 import { type Answers, record } from '../support/recording-server.ts';
 import { mediactl } from '../support/spawn.ts';
@@ -118,6 +119,26 @@ it('ids in another case are the same ids: many uploads are waited for', async ()
   for (const file of files) writeFileSync(file, 'four');
   const done = await cli.json(['upload', ...files, '--wait']);
   expect(done.map(({ status }: { status: string }) => status)).toEqual(['ready', 'ready']);
+});
+
+it('a thousand are waited for by the pages that they are on', async () => {
+  const uids = Array.from(
+    { length: 1000 },
+    (_, n) => `0c6f2a52-3c35-4f3e-9a51-${String(n).padStart(12, '0')}`,
+  );
+  let rounds = 0;
+  const { cli, requests } = await against(({ query }) => {
+    const offset = Number(query.offset);
+    if (offset === 0) rounds++;
+    const status = rounds < 3 ? 'processing' : 'ready';
+    const items = uids
+      .slice(offset, offset + 100)
+      .map((each) => ({ uid: each, name: 'f', status }));
+    return { body: { items, count: uids.length } };
+  });
+  const stdin = uids.join('\n');
+  const { code } = await cli.run(['assets', 'wait', '-', '-q'], { stdin, clock: fastClock() });
+  expect([code, requests.length]).toEqual([0, 30]);
 });
 
 it.each([9, 10, 20, 25, 100])(

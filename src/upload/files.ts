@@ -41,7 +41,8 @@ export async function filesIn(
     const each = globs.map((glob) => picomatch(glob, { basename: !glob.includes('/'), dot: true }));
     return (inside: string) => each.some((matches) => matches(inside));
   };
-  const isWanted = include.length > 0 ? anyOf(include) : () => true;
+  const isIncluded = anyOf(include);
+  const isWanted = (inside: string) => include.length === 0 || isIncluded(inside);
   const isUnwanted = anyOf(exclude);
   const files = new Map<string, string>();
   const walk = new Walk();
@@ -55,8 +56,9 @@ export async function filesIn(
     const found = await walk.under(path);
     for (const each of found.files) {
       const inside = insideOf(each);
-      if (isWanted(inside) && !isUnwanted(inside))
-        files.set(each, inside.split('/').slice(0, -1).join('/'));
+      if (!isWanted(inside) || isUnwanted(inside)) continue;
+      if (isOfSystem(inside) && !isIncluded(inside)) walk.passOver('system');
+      else files.set(each, inside.split('/').slice(0, -1).join('/'));
     }
     failures.push(...found.failures.filter((failure) => !isUnwanted(insideOf(failure.path))));
   }
@@ -83,7 +85,13 @@ const isDirectoryAt = (path: string) =>
     () => false, // said when the file is opened
   );
 
+/** What file managers leave behind: thumbnails, views, and the resource forks of files. */
+const ofSystem =
+  /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
+const isOfSystem = (inside: string) => ofSystem.test(inside);
+
 const kinds = {
+  system: 'files of file managers, such as .DS_Store; --include takes them',
   link: 'linked directories, which may lead round in a circle',
   special: 'pipes, sockets and devices',
 };
@@ -108,7 +116,7 @@ class Walk {
         if (entry.isDirectory()) waiting.push(path);
         else if (entry.isFile() || (entry.isSymbolicLink() && (await this.#isFileAt(path))))
           files.push(path);
-        else if (!entry.isSymbolicLink()) this.#passOver('special');
+        else if (!entry.isSymbolicLink()) this.passOver('special');
       }
     return { files: files.sort(), failures: this.#failures };
   }
@@ -132,12 +140,12 @@ class Walk {
   /** A link that leads nowhere is kept, and said when it is opened. */
   async #isFileAt(path: string): Promise<boolean> {
     const found = await stat(path).catch(() => undefined);
-    if (found?.isDirectory()) this.#passOver('link');
-    else if (found && !found.isFile()) this.#passOver('special');
+    if (found?.isDirectory()) this.passOver('link');
+    else if (found && !found.isFile()) this.passOver('special');
     return found === undefined || found.isFile();
   }
 
-  #passOver(kind: keyof typeof kinds): void {
+  passOver(kind: keyof typeof kinds): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
   }
 

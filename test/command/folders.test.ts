@@ -142,6 +142,17 @@ describe('upload -r --create-folders', () => {
     expect(reads.map(({ method }) => method)).toEqual(['GET']);
   });
 
+  it('what file managers leave behind is left out and said, unless it is asked for', async () => {
+    const directory = rushes();
+    for (const name of ['.DS_Store', '._two.txt', 'day 1/Thumbs.db'])
+      writeFileSync(join(directory, name), 'view');
+    const args = ['upload', '-r', directory, '-n', '--json'];
+    const { stdout, stderr } = await cli.run(args);
+    expect(JSON.parse(stdout)).toHaveLength(4);
+    expect(stderr).toContain('left out: 3 files of file managers');
+    expect(await cli.json([...args, '--include', '._*', '--include', '*.txt'])).toHaveLength(4);
+  });
+
   it('--include takes only what is like it; --from-list reads the paths', async () => {
     const directory = rushes();
     const args = ['upload', '-n', '--json'];

@@ -47,6 +47,17 @@ describe('what is told', () => {
     expect([code, stderr]).toEqual([130, expect.stringContaining(made?.uid as string)]);
   });
 
+  it('what failed before and after the upload is counted apart', async () => {
+    const broken = join(world.cli.home, 'broken.pdf');
+    writeSome(broken, 900, 'no PDF');
+    const ended = async (...paths: string[]) =>
+      (await world.run(['upload', world.path, broken, ...paths, '--wait'])).stderr;
+    expect(await ended()).toContain('error: 1 of 2 files was uploaded, and failed afterwards');
+    expect(await ended(join(world.cli.home, 'missing'))).toContain(
+      'error: 1 of 3 files was not uploaded; 1 of 3 files was uploaded, and failed afterwards',
+    );
+  });
+
   it('a wait that ends for one asset leaves those that were ready as they are', async () => {
     const two = join(world.cli.home, 'two.bin');
     writeSome(two, 900, 'two');

@@ -95,19 +95,21 @@ function resultOf({ terminal, settings, signal }: Context, outcomes: Batch['outc
   return {
     result,
     failure: someFailed(
-      problemOf(failures, outcomes.length, notUploaded),
+      problemOf(failures.length, notUploaded, outcomes.length),
       named,
       notUploaded > 0 ? repeatHint : undefined,
     ),
   };
 }
 
-function problemOf(failures: readonly MediactlError[], files: number, notUploaded: number): string {
-  const were = notUploaded === 1 ? 'was' : 'were';
-  const count = `${failures.length} of ${files} files`;
-  return notUploaded === failures.length
-    ? `${count} ${were} not uploaded`
-    : `${count} failed, ${notUploaded} of them to upload`;
+function problemOf(failed: number, notUploaded: number, files: number): string {
+  const counted = (count: number, words: string) =>
+    `${count} of ${files} files ${count === 1 ? 'was' : 'were'} ${words}`;
+  const afterwards = failed - notUploaded;
+  return [
+    ...(notUploaded > 0 ? [counted(notUploaded, 'not uploaded')] : []),
+    ...(afterwards > 0 ? [counted(afterwards, 'uploaded, and failed afterwards')] : []),
+  ].join('; ');
 }
 
 const recordOf = (outcome: FileOutcome): Omit<UploadRecord, 'error'> => {

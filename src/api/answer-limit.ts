@@ -42,9 +42,11 @@ export class AnswerLimit {
     let [before, takenBefore] = [this.#received, this.#takenMs];
     this.#timer = setInterval(() => {
       const takenMs = this.#takenMs + this.#takingMs() - takenBefore;
-      // While nobody takes it, nothing can come.
-      const owed = (leastRate * Math.max(0, this.#limitMs - takenMs)) / 1000;
-      if (this.#received - before < owed) this.#end(`it sent ${this.#received - before} bytes`);
+      // While a part is being taken nothing can come; what is left of such a time is too short to judge.
+      const isJudged = takenMs < this.#limitMs / 2;
+      const owed = (leastRate * (this.#limitMs - takenMs)) / 1000;
+      if (isJudged && this.#received - before < owed)
+        this.#end(`it sent ${this.#received - before} bytes`);
       [before, takenBefore] = [this.#received, takenBefore + takenMs];
     }, this.#limitMs);
   }

@@ -155,31 +155,6 @@ describe('from the sandbox', () => {
     expect(readFileSync(path).equals(first)).toBe(true);
   });
 
-  it('a reader that pauses is no service that is silent', async () => {
-    const block = Buffer.alloc(8 * 1024 * 1024);
-    const service = await serving((response) => {
-      response.writeHead(200, { ...head, 'content-length': block.length });
-      response.end(block);
-    }, block.length);
-    const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
-    const download = `node '${program}' assets download ${uid} -o - --request-timeout 100ms`;
-    const { stdout } = await promisify(execFile)(
-      'bash',
-      ['--norc', '-c', `set -o pipefail; ${download} | (sleep 2.5; wc -c)`],
-      {
-        env: {
-          ...account(),
-          ...{ PATH: process.env.PATH, MEDIACTL_BASE_URL: service },
-          ...{
-            MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
-            MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
-          },
-        },
-      },
-    );
-    expect(Number(stdout)).toBe(block.length);
-  });
-
   it('a reader that leaves ends it quietly', async () => {
     await world.cli.run(['upload', fixture('clip.mp4'), '--wait']);
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));

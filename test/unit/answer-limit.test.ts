@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { AnswerLimit } from '../../src/api/answer-limit.ts';
+
+/** Milliseconds: a body has ten times as long to bring something. */
+const silenceMs = 20;
+
+it('a body whose taker pauses is not ended: while nobody takes it, nothing can come', async () => {
+  const limit = new AnswerLimit(silenceMs, 'https://media.example.com');
+  limit.beginStream();
+  for (let part = 0; part < 3; part++) await limit.received(10, sleep(30 * silenceMs));
+  expect(limit.signal.aborted).toBe(false);
+  limit.clear();
+});
+
+it('one that drips is, however quickly each drop is taken', async () => {
+  const limit = new AnswerLimit(silenceMs, 'https://media.example.com');
+  limit.beginStream();
+  for (let part = 0; part < 1000 && !limit.signal.aborted; part++) {
+    await limit.received(1, Promise.resolve());
+    await sleep(5);
+  }
+  expect(limit.signal.reason).toMatchObject({ explanation: { code: 'timeout' } });
+  limit.clear();
+});

@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     // Most of a test is waiting: vitest's own choice would leave a machine of two cores half idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/support/closing-line.ts'],
     testTimeout: 30_000,

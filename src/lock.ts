@@ -1,4 +1,4 @@
-import { access, open, readdir, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from './errors.ts';
 import { makeFolder, makeStateFolder } from './folders.ts';
@@ -112,7 +112,6 @@ export class NamedLocks {
     for (const file of names.filter((each) => each.endsWith(ending))) {
       const path = join(this.#folder, file);
       await this.#whileGateIsHeld(async () => {
-        if (!(await isThere(path))) return; // swept by others
         const lock = await tryLock(path);
         if (!lock) return;
         try {
@@ -130,12 +129,6 @@ export class NamedLocks {
     return whileLocked({ path, waitMs: gateWaitMs, busy: () => locked(path) }, work);
   }
 }
-
-const isThere = (path: string) =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Another process holds a lock for longer than the work under it can take. */
 export const locked = (path: string) =>

@@ -8,11 +8,11 @@ import { AnswerLimit } from './answer-limit.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { errorFrom } from './error-response.ts';
 import { jsonOf } from './json.ts';
+import { Line } from './line.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
-import { WaitBudget } from './wait-budget.ts';
 
 /** Something a person who waits wants to know. */
 export type TransportNotice =
@@ -47,23 +47,6 @@ type RequestPace = {
   told(rateLimit: RateLimit): void;
 };
 
-/** What all callers of one service share. */
-class Line {
-  /** As the newest answer told it. */
-  rateLimit: RateLimit | undefined;
-  requestCount = 0;
-  /** The service, or something in its place, has answered once. */
-  wasReached = false;
-  /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
-  readonly ended = new AbortController();
-  readonly waitBudget: WaitBudget;
-  connections: Promise<Connections> | undefined;
-
-  constructor({ clock, maxWaitMs }: TransportOptions) {
-    this.waitBudget = new WaitBudget(clock, maxWaitMs);
-  }
-}
-
 const readAttempts = 4;
 const redirectsFollowed = 3;
 /** A service that asks for no wait at all must not be asked in a hot loop. */
@@ -76,7 +59,7 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #line: Line;
 
-  constructor(options: TransportOptions, line = new Line(options)) {
+  constructor(options: TransportOptions, line = new Line(options.clock, options.maxWaitMs)) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
     this.#line = line;

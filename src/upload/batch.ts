@@ -1,49 +1,19 @@
-import { asMediactlError, endsTheRun, exitCodes, MediactlError, notTried } from '../errors.ts';
+import { asMediactlError, endsTheRun, MediactlError, notTried } from '../errors.ts';
 import { waitForAssets } from '../library/waiting.ts';
 import { textIn } from '../wire/reading.ts';
 import { waitingEvent } from './events.ts';
-import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
-import { assetOf, type CorruptEntry, isCorrupt, type JournalEntry } from './journal-entry.ts';
-import { asksForNewAsset } from './session-gone.ts';
-import type { Spool } from './spool.ts';
+import { labelOf, type UploadJob, type UploadOptions } from './job.ts';
+import { withNextStep } from './next-step.ts';
+import type { BatchTools, FileOutcome } from './outcome.ts';
+import { settle } from './settle.ts';
 import { openUpload } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
-
-/** One file of many. `-` is stdin, whose name is the asset's or `stdin`. */
-export type BatchJob = UploadJob;
-
-export type BatchTools = UploadTools & {
-  spool: Spool;
-  /** What `-` stands for. */
-  stdin(): AsyncIterable<Buffer | string>;
-  /** Told of each asset that is whole. */
-  onUploaded(assetUid: string): Promise<void>;
-};
-
-/** What became of one file. */
-export type FileOutcome = {
-  job: BatchJob;
-  /** Of its page in the journal; absent where it never got one. */
-  id?: string;
-  /** Where its bytes are; for stdin, the spool. */
-  path: string;
-  uploaded?: Uploaded;
-  requests: number;
-  /** Milliseconds. */
-  durationMs: number;
-  /** Where it was waited for. */
-  status?: string | undefined;
-  error?: MediactlError;
-};
 
 export type Batch = {
   outcomes: FileOutcome[];
   /** To be called once the outcomes are written out: only then is an upload done with. */
   settle(): Promise<void>;
 };
-
-/** What a file is called in events: a spool's own path says nothing to people. */
-export const labelOf = ({ path, label }: BatchJob) => label ?? (path === '-' ? 'stdin' : path);
 
 /**
  * Uploads file after file, then waits for all that are whole. One bad file fails itself alone; what
@@ -53,7 +23,7 @@ export const labelOf = ({ path, label }: BatchJob) => label ?? (path === '-' ? '
  * @param unreadable what was meant too, and cannot even be begun: folders that cannot be read
  */
 export async function uploadBatch(
-  jobs: readonly BatchJob[],
+  jobs: readonly UploadJob[],
   options: UploadOptions,
   timeoutMs: number | undefined,
   tools: BatchTools,
@@ -100,7 +70,7 @@ async function sweep({ journal, spool }: BatchTools): Promise<void> {
 }
 
 async function uploadOne(
-  job: BatchJob,
+  job: UploadJob,
   options: UploadOptions,
   tools: BatchTools,
 ): Promise<FileOutcome> {
@@ -139,7 +109,7 @@ async function uploadOne(
 }
 
 /** stdin has no path that lasts: its content is what makes it the same another time. */
-async function fromStdin(job: BatchJob, tools: BatchTools): Promise<UploadJob> {
+async function fromStdin(job: UploadJob, tools: BatchTools): Promise<UploadJob> {
   const { spool, stdin, signal, api } = tools;
   const spooled = await spool.take(stdin(), signal);
   const named = {
@@ -185,88 +155,4 @@ async function waitForAll(
     for (const outcome of waiting.values())
       if (outcome.status === undefined) outcome.error ??= asMediactlError(thrown);
   }
-}
-
-/** The asset is what the service makes of the file, and will not become another thing. */
-const isFinal = ({ explanation }: MediactlError) => explanation.code === 'processing_failed';
-
-/** Says how to go on with what is kept. */
-async function withNextStep(
-  { job, id, path, uploaded }: FileOutcome,
-  error: MediactlError,
-  { resume }: UploadOptions,
-  { journal, spool }: BatchTools,
-): Promise<MediactlError> {
-  if (isFinal(error) || error.exitCode === exitCodes.integrity || id === undefined) return error;
-  const kept = await journal.read(id);
-  const isFromStdin = job.identity !== undefined || job.path === '-';
-  if (!kept && job.path === '-' && !uploaded)
-    return error.with({
-      hint: `it is kept: mediactl upload '${path}' --name NAME, then delete it`,
-    });
-  if (!kept || isCorrupt(kept)) return error;
-  if (asksForNewAsset(error)) {
-    if (!isFromStdin) return error;
-    const anew = `mediactl uploads resume ${id} --yes`;
-    return error.with({ hint: `${anew} makes a new asset and leaves what there is` });
-  }
-  if (kept.state === 'intended')
-    return isFromStdin
-      ? error.with({ hint: joined(error, `mediactl uploads resume ${id}`) })
-      : error;
-  if (kept.state === 'planned') {
-    if (error.exitCode !== exitCodes.rejected)
-      return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
-    // What the service refuses now, it will refuse another time too.
-    await journal.remove(id);
-    await spool.remove(path);
-    return error;
-  }
-  if (error.explanation.code === 'already_uploading') return error;
-  const finish = `mediactl uploads resume ${id}${uploaded ? ' --wait' : ''}`;
-  const again = isFromStdin || !resume ? finish : `run the same command again, or ${finish}`;
-  return error.with({ hint: `${joined(error, again)}, to go on from here` });
-}
-
-/** A hint that only says to run it again is said better by ours. */
-function joined({ exitCode, explanation: { hint } }: MediactlError, ours: string): string {
-  const first: number[] = [exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden];
-  if (!hint || !first.includes(exitCode)) return ours;
-  return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${ours}`;
-}
-
-async function settle(
-  { id, path, uploaded, error }: FileOutcome,
-  jobIsDone: boolean,
-  { journal, spool }: BatchTools,
-): Promise<void> {
-  if (!uploaded || id === undefined || (error && !isFinal(error))) return;
-  const release = await journal.lock(id).catch((failure) => {
-    // Another process has the upload in hand: what becomes of it is that one's to settle.
-    if (failure instanceof MediactlError && failure.explanation.code === 'already_uploading')
-      return undefined;
-    return async () => {}; // no lock is to be had here, and nobody else has one
-  });
-  if (!release) return;
-  try {
-    const kept = await journal.read(id);
-    if (kept && !isOfThisRun(kept, uploaded)) return;
-    if (jobIsDone || error) await journal.remove(id);
-    else await journal.settle(id);
-    await spool.remove(path);
-  } finally {
-    await release();
-  }
-}
-
-/**
- * Another run of the same command may have begun anew meanwhile: its page is its own. A page without an
- * asset is this run's if it began it, and could not be written again.
- */
-function isOfThisRun(kept: JournalEntry | CorruptEntry, uploaded: Uploaded): boolean {
-  if (isCorrupt(kept)) return false;
-  const assetUid = assetOf(kept);
-  return assetUid === undefined
-    ? kept.begunAt === uploaded.begunAt
-    : assetUid === uploaded.assetUid;
 }

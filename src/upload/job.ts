@@ -7,6 +7,7 @@ import type { UploadJournal } from './journal.ts';
 import type { Source } from './source.ts';
 
 export type UploadJob = {
+  /** `-` is stdin, whose name is the asset's or `stdin`. */
   path: string;
   /** The name that the journal knows it by; else one is made of service, file and metadata. */
   id?: string | undefined;
@@ -24,6 +25,9 @@ export type UploadJob = {
   /** Media type. */
   contentType?: string | undefined;
 };
+
+/** What a file is called in events: a spool's own path says nothing to people. */
+export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 'stdin' : path);
 
 export type UploadOptions = {
   chunkBytes: number;

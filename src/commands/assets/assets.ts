@@ -15,9 +15,10 @@ import type { Asset, PlayerData } from '../../wire/types.ts';
 import { type Define, example, type Run, suggesting } from '../command.ts';
 import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';
+import { fileNameFor } from './file-name.ts';
 import { list } from './list.ts';
 import { remove } from './remove.ts';
-import { fileNameFor, save } from './save.ts';
+import { save } from './save.ts';
 import { update } from './update.ts';
 
 /** Assets and videos share their verbs truly (§4), so both nouns come from this one definition. */

@@ -8,7 +8,8 @@ import type { Collection } from '../../wire/paths.ts';
 import { numberIn, textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
-import { fileNameFor, save } from './save.ts';
+import { fileNameFor } from './file-name.ts';
+import { save } from './save.ts';
 
 /** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */
 function expectedOf(

@@ -5,9 +5,9 @@ import { assertProfileName } from '../../account/profile-file.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { masked } from '../../terminal/redaction.ts';
-import { listBy, nothing, record, text } from '../../terminal/result.ts';
+import { listBy, nothing, text } from '../../terminal/result.ts';
 import { type Define, example, type Run, suggesting } from '../command.ts';
-import { profileColumns, profileRecords, profileRows } from './columns.ts';
+import { profileColumns, profileRecords, profileResult } from './columns.ts';
 import { login } from './login.ts';
 import { status } from './status.ts';
 
@@ -53,8 +53,7 @@ function switchProfile(command: Command, run: Run): void {
         const config = await context.profiles.update((current) => {
           current.current = name;
         });
-        const [chosen] = profileRecords(config).filter(({ current }) => current);
-        return record(chosen as NonNullable<typeof chosen>, name, profileRows);
+        return profileResult(config, name);
       }),
     );
 }
@@ -88,8 +87,7 @@ function rename(command: Command, run: Run): void {
           if (current.current === from) current.current = to;
         });
         if (inKeychain) await forgetInKeychain({ configDir: profiles.directory, profile: from });
-        const renamed = profileRecords(config).find(({ name }) => name === to);
-        return record(renamed as NonNullable<typeof renamed>, to, profileRows);
+        return profileResult(config, to);
       }),
     );
 }

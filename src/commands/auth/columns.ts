@@ -1,6 +1,6 @@
 import type { ProfileConfig } from '../../account/profile-file.ts';
 import { printable } from '../../terminal/printable.ts';
-import type { Column, Row } from '../../terminal/result.ts';
+import { type Column, type Result, type Row, record } from '../../terminal/result.ts';
 
 /** A profile as `auth ls` and `auth status` print it: everything but the key. */
 export type ProfileRecord = {
@@ -28,9 +28,15 @@ export const profileColumns: Column<ProfileRecord>[] = [
   { header: 'KEY IN', value: ({ key_store }) => key_store },
 ];
 
-export const profileRows = (profile: ProfileRecord): Row[] => [
+const profileRows = (profile: ProfileRecord): Row[] => [
   ['profile', printable(profile.name)],
   ['base url', printable(profile.base_url)],
   ['workspace', printable(profile.workspace ?? '')],
   ['key in', profile.key_store],
 ];
+
+/** One profile of the config, as it is now. */
+export function profileResult(config: ProfileConfig, name: string): Result {
+  const profile = profileRecords(config).find((each) => each.name === name) as ProfileRecord;
+  return record(profile, name, profileRows);
+}

@@ -10,11 +10,11 @@ import { primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
 import { ranks } from '../../settings/origins.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
-import { nothing, record } from '../../terminal/result.ts';
+import { nothing } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
 import { isUid } from '../../wire/uid.ts';
 import { example, type Run } from '../command.ts';
-import { profileRecords, profileRows } from './columns.ts';
+import { profileResult } from './columns.ts';
 
 export function login(command: Command, run: Run): void {
   example(
@@ -62,8 +62,7 @@ export function login(command: Command, run: Run): void {
             ...(home?.names && { names: home.names }),
             ...(known?.settings && { settings: settingsAt(known, home) }),
           });
-          const mine = profileRecords(updated).find((profile) => profile.name === name);
-          return record(mine as NonNullable<typeof mine>, name, profileRows);
+          return profileResult(updated, name);
         } finally {
           await api.transport.close();
         }

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { bytes, cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
-import type { BatchJob } from '../../upload/batch.ts';
+import type { UploadJob } from '../../upload/job.ts';
 import { paths } from '../../wire/paths.ts';
 
 type Planned = {
@@ -17,7 +17,7 @@ type Planned = {
 };
 
 /** --dry-run: what would go where. */
-export async function plan(jobs: readonly BatchJob[], context: Context) {
+export async function plan(jobs: readonly UploadJob[], context: Context) {
   const { baseUrl } = await context.account();
   const rows: Planned[] = [];
   for (const { path, contentType, workspace, folder } of jobs)

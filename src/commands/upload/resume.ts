@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress.ts';
 import { nothing } from '../../terminal/result.ts';
-import type { BatchJob } from '../../upload/batch.ts';
+import type { UploadJob } from '../../upload/job.ts';
 import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
 import { example, type Run } from '../command.ts';
 import { findUpload, keptUploads, unfinished } from './pending.ts';
@@ -85,7 +85,7 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool ? 'it came on stdin, and nothing tells what it was to be' : 'its page is unreadable',
   );
 
-const jobOf = ({ id, realPath, path, identity, metadata }: JournalEntry): BatchJob => ({
+const jobOf = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadJob => ({
   id,
   path: realPath,
   ...(identity !== undefined && { identity, label: path }),

@@ -4,16 +4,10 @@ import { keepLastUpload } from '../../library/assets.ts';
 import { openProgress, type ProgressMode } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy } from '../../terminal/result.ts';
-import {
-  type Batch,
-  type BatchJob,
-  type BatchTools,
-  type FileOutcome,
-  labelOf,
-  uploadBatch,
-} from '../../upload/batch.ts';
+import { type Batch, uploadBatch } from '../../upload/batch.ts';
 import type { OnUploadEvent } from '../../upload/events.ts';
-import type { UploadOptions } from '../../upload/job.ts';
+import { labelOf, type UploadJob, type UploadOptions } from '../../upload/job.ts';
+import type { BatchTools, FileOutcome } from '../../upload/outcome.ts';
 import { FileSource } from '../../upload/source.ts';
 import { Spool } from '../../upload/spool.ts';
 import { notUploadedRecord, type UploadRecord, uploadColumns, uploadedRecord } from './record.ts';
@@ -32,7 +26,7 @@ const repeatHint =
 /** Uploads, shows what came of each file, and forgets what is done with once that is written. */
 export async function uploadAll(
   context: Context,
-  jobs: readonly BatchJob[],
+  jobs: readonly UploadJob[],
   options: UploadOptions,
   { timeoutMs, progress: mode, failures = [] }: UploadAllOptions,
 ) {

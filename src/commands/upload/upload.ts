@@ -6,9 +6,8 @@ import { workspaceUid } from '../../library/workspaces.ts';
 import { parseDuration, parseSize } from '../../settings/units.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type ProgressMode, progressModes } from '../../terminal/progress.ts';
-import type { BatchJob } from '../../upload/batch.ts';
 import { filesIn } from '../../upload/files.ts';
-import type { UploadOptions } from '../../upload/job.ts';
+import type { UploadJob, UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
 import { plan } from './dry-run.ts';
@@ -81,7 +80,7 @@ export const upload: Define = (command, run) => {
         const workspace = await workspaceUid(context);
         const wanted = flags.folder ?? context.settings.folder ?? '/';
         const folderOf = await targetFolders(context, wanted, flags.createFolders ?? false);
-        const jobs: BatchJob[] = [];
+        const jobs: UploadJob[] = [];
         for (const { below, ...file } of files)
           jobs.push({
             ...file,

@@ -1,0 +1,27 @@
+import type { MediactlError } from '../errors.ts';
+import type { Uploaded, UploadJob, UploadTools } from './job.ts';
+import type { Spool } from './spool.ts';
+
+export type BatchTools = UploadTools & {
+  spool: Spool;
+  /** What `-` stands for. */
+  stdin(): AsyncIterable<Buffer | string>;
+  /** Told of each asset that is whole. */
+  onUploaded(assetUid: string): Promise<void>;
+};
+
+/** What became of one file. */
+export type FileOutcome = {
+  job: UploadJob;
+  /** Of its page in the journal; absent where it never got one. */
+  id?: string;
+  /** Where its bytes are; for stdin, the spool. */
+  path: string;
+  uploaded?: Uploaded;
+  requests: number;
+  /** Milliseconds. */
+  durationMs: number;
+  /** Where it was waited for. */
+  status?: string | undefined;
+  error?: MediactlError;
+};

@@ -73,12 +73,6 @@ function buildProgram(
     onCall(command);
     await loadNoun(command, run);
   });
-  program.action(() => {
-    const [word] = program.args;
-    if (word === undefined) program.help({ error: false });
-    unknownCommand(program);
-  });
-  program.allowExcessArguments();
   return program;
 }
 
@@ -185,8 +179,9 @@ function typedOptions(command: Command): Record<string, unknown> {
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
-/** `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
+/** Nothing at all, `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
 async function expandHelp(argv: readonly string[], program: Command): Promise<string[]> {
+  if (argv.length === 0) return ['--help'];
   if (argv[0] !== 'help') return [...argv];
   const { topics } = await import('./reference/topics.ts');
   const topic = Object.hasOwn(topics, argv[1] ?? '') ? topics[argv[1] as string] : undefined;
@@ -195,11 +190,8 @@ async function expandHelp(argv: readonly string[], program: Command): Promise<st
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
   const [, noun] = argv;
-  if (noun !== undefined && !nouns.some(({ name }) => name === noun)) {
-    program.args = [noun];
-    unknownCommand(program);
-  }
-  return [...argv.slice(1), '--help'];
+  const isUnknown = noun !== undefined && !nouns.some(({ name }) => name === noun);
+  return isUnknown ? [noun] : [...argv.slice(1), '--help']; // Commander says that it is unknown
 }
 
 function commanderUsage(error: CommanderError, command: Command): MediactlError {
@@ -215,12 +207,6 @@ function commanderUsage(error: CommanderError, command: Command): MediactlError 
       .filter(Boolean)
       .join(' '),
   );
-}
-
-/** Commander's own error, with the command that is nearest by its letters. */
-function unknownCommand(program: Command): never {
-  (program as unknown as { unknownCommand(): never }).unknownCommand();
-  throw usageError('unknown command', 'mediactl --help');
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -105,6 +105,7 @@ describe('bad input', () => {
       '  try:   Did you mean assets? mediactl --help',
     ];
     await reads(['asets', 'ls'], 2, lines);
+    await reads(['asets', 'ls', '--status', 'ready'], 2, lines); // not: unknown option '--status'
     await reads(['help', 'asets'], 2, lines);
   });
 

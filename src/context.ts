@@ -20,6 +20,8 @@ import type { Settings } from './settings/settings.ts';
 import { printableLines } from './terminal/printable.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import type { Journal } from './upload/journal.ts';
+import type { Ledger } from './upload/ledger.ts';
+import type { Receipts } from './upload/receipts.ts';
 
 /** The machine as `main` finds it, and as tests make it. */
 export type Host = {
@@ -58,6 +60,7 @@ export class Context {
   #api: Promise<Api> | undefined;
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
+  #ledger: Promise<Ledger> | undefined;
 
   constructor(
     host: Host,
@@ -92,8 +95,25 @@ export class Context {
   }
 
   async journal(): Promise<Journal> {
-    const { Journal: Opened } = await import('./upload/journal.ts');
-    return new Opened(this.stateDir, this.host.processes.pid);
+    const [{ Journal: Opened }, { Claims }] = await Promise.all([
+      import('./upload/journal.ts'),
+      import('./upload/claims.ts'),
+    ]);
+    const { pid } = this.host.processes;
+    return new Opened(this.stateDir, async () => new Claims(await this.#openedLedger(), pid));
+  }
+
+  /** What this machine has sent. @throws MediactlError `folder`, `receipts_unusable` */
+  async receipts(): Promise<Receipts> {
+    const { Receipts: Opened } = await import('./upload/receipts.ts');
+    return new Opened(await this.#openedLedger());
+  }
+
+  #openedLedger(): Promise<Ledger> {
+    this.#ledger ??= import('./upload/ledger.ts').then(({ Ledger: Opened }) =>
+      Opened.open(this.stateDir),
+    );
+    return this.#ledger;
   }
 
   /** @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
@@ -145,6 +165,7 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.say(`debug: ${requestCount} requests${left}`);
     }
+    await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }

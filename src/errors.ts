@@ -122,14 +122,24 @@ export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
 
 /** Some of many failed: each is named, exit 11. */
-export const someFailed = (problem: string, failures: readonly MediactlError[], hint?: string) =>
-  new MediactlError(problem, {
+export function someFailed(
+  problem: string,
+  failures: readonly MediactlError[],
+  hint?: string,
+): MediactlError {
+  const named = failures.slice(0, mostNamed).map(({ message }) => message);
+  if (failures.length > mostNamed) named.push(`${failures.length - mostNamed} more`);
+  return new MediactlError(problem, {
     code: 'some_failed',
     exitCode: exitCodes.partial,
-    reason: failures.map(({ message }) => message).join('; '),
+    reason: named.join('; '),
     hint,
     details: failures.map((failure) => failure.toJSON()),
   });
+}
+
+/** Nobody reads more in one line; machines have all of them. */
+const mostNamed = 20;
 
 /** What would fail for every other item of a run alike: the account, the budget, a person's stop. */
 const forAllAlike = new Set<number>([
@@ -141,9 +151,11 @@ const forAllAlike = new Set<number>([
   exitCodes.terminated,
 ]);
 
-/** A service that points elsewhere does so for every upload. */
+/** A service that points elsewhere, or is not there at all, is so for every item. */
+const ofTheService = new Set(['foreign_origin', 'refused', 'tls', 'proxy']);
+
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  forAllAlike.has(exitCode) || explanation.code === 'foreign_origin';
+  forAllAlike.has(exitCode) || ofTheService.has(explanation.code);
 
 /** Of the items after one that ends the run. */
 export const notTried = (cause: MediactlError) =>

@@ -110,18 +110,31 @@ export class NamedLocks {
   async sweep(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []); // there is no such folder yet
     for (const file of names.filter((each) => each.endsWith(ending))) {
-      const path = join(this.#folder, file);
-      await this.#whileGateIsHeld(async () => {
-        const lock = await tryLock(path);
-        if (!lock) return;
-        try {
-          await removeLeftovers(file.slice(0, -ending.length));
-          await rm(path, { force: true });
-        } finally {
-          lock.release();
-        }
-      });
+      const name = file.slice(0, -ending.length);
+      await this.ifAbandoned(name, () => removeLeftovers(name));
     }
+  }
+
+  /**
+   * Does what is left to do where the holder of a name is gone, and removes its lock; under the gate,
+   * as `sweep` does.
+   *
+   * @returns false where somebody holds it
+   */
+  async ifAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
+    await makeStateFolder(this.#folder);
+    const path = join(this.#folder, `${name}${ending}`);
+    return this.#whileGateIsHeld(async () => {
+      const lock = await tryLock(path);
+      if (!lock) return false;
+      try {
+        await work();
+        await rm(path, { force: true });
+        return true;
+      } finally {
+        lock.release();
+      }
+    });
   }
 
   #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {

@@ -151,15 +151,17 @@ const runner =
     const context = new Context(host, settings, profiles, config, () => wholeTree(version));
     try {
       const outcome = await perform(context, ...input);
-      const { result, failure, written } = 'result' in outcome ? outcome : { result: outcome };
+      const { result, failure: ending } = 'result' in outcome ? outcome : { result: outcome };
+      let left: unknown;
       try {
         await present(host.terminal, settings.shape, result, host.clock.now());
-        await written?.();
       } catch (error) {
-        // A reader that left has not seen it: stderr and the exit code still tell.
-        if (!(error instanceof OutputClosed && failure)) throw error;
+        if (!(error instanceof OutputClosed)) throw error;
+        left = error;
       }
-      if (failure) throw failure;
+      // A reader that left has not seen it: stderr and the exit code still tell.
+      const failure = typeof ending === 'function' ? ending() : ending;
+      if (failure ?? left) throw failure ?? left;
     } finally {
       await context.close();
     }

@@ -111,6 +111,11 @@ export class AssetsApi {
     return { asset, unseen };
   }
 
+  /** The change that gives an asset these tags and no others. @param tags slugs */
+  tagging(tags: readonly string[]): Fields {
+    return { [this.#tagsField]: [...tags] };
+  }
+
   /** A field may be written under one name and shown under another: tags by their slugs. */
   #shownAs(field: string, record: Asset): string {
     return field === this.#tagsField && !(field in record) ? 'tags' : field;

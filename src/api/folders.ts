@@ -1,7 +1,7 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameKey, NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
-import { fieldsIn } from '../wire/reading.ts';
+import { fieldsIn, textIn } from '../wire/reading.ts';
 import type { Folder } from '../wire/types.ts';
 import { type FolderNode, FolderTree } from './folder-tree.ts';
 import { identified, identifier } from './identifier.ts';
@@ -59,6 +59,22 @@ export class FoldersApi {
     const creation = this.#transport.json(request);
     const made = identified<Folder>(await withNameHint(creation, request.json as Fields, keyOf));
     return this.#looked(workspace, made.uid, { parent: null, ...change });
+  }
+
+  /**
+   * Like `create`, without a look at what the tree shows of it: the answer is believed unless it says
+   * something else than was asked for.
+   *
+   * @returns the uid
+   * @throws MediactlError `write_ignored`
+   */
+  async createUnseen(workspace: string, tree: FolderTree, change: FolderChange): Promise<string> {
+    const request = this.creating(workspace, tree, change);
+    const made = identified<Folder>(await this.#transport.json(request));
+    const name = textIn(made[tree.nameField]);
+    if (name !== undefined && name !== change.name)
+      await this.#looked(workspace, made.uid, { parent: null, ...change });
+    return made.uid;
   }
 
   changing(workspace: string, uid: string, tree: FolderTree, change: FolderChange): ApiRequest {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Connections } from './dispatcher.lazy.ts';
+import { Gate } from './gate.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { WaitBudget } from './wait-budget.ts';
 
@@ -13,10 +14,12 @@ export class Line {
   /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
   readonly ended = new AbortController();
   readonly waitBudget: WaitBudget;
+  readonly gate: Gate;
   connections: Promise<Connections> | undefined;
 
   /** @param maxWaitMs milliseconds that all of them may spend waiting */
   constructor(clock: Clock, maxWaitMs: number) {
     this.waitBudget = new WaitBudget(clock, maxWaitMs);
+    this.gate = new Gate(clock, maxWaitMs);
   }
 }

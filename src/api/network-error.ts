@@ -90,3 +90,23 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
     'run it again',
   );
 }
+
+/** Whether no line to the service came about, so that a request surely did not leave. */
+export function neverLeft(error: unknown): boolean {
+  if (!(error instanceof MediactlError)) return false;
+  return ['refused', 'proxy'].includes(error.explanation.code) || isBeforeSending(error.cause);
+}
+
+/** Its name, its port or its certificate is not there. */
+function isBeforeSending(cause: unknown): boolean {
+  const {
+    syscall = '',
+    code = '',
+    errors = [],
+  } = (cause ?? {}) as NodeJS.ErrnoException & { errors?: unknown[] };
+  return (
+    ['connect', 'getaddrinfo'].includes(syscall) ||
+    /CONNECT_TIMEOUT|CERT|SELF_SIGNED|ISSUER|ALTNAME|VERIFY/.test(code) ||
+    (errors.length > 0 && errors.every(isBeforeSending)) // a name with several addresses
+  );
+}

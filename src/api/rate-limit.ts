@@ -8,15 +8,24 @@ export type RateLimit = {
 
 export type Headers = Record<string, string | undefined>;
 
-/** Reads `X-RateLimit-*`; undefined where an answer does not carry all three. */
-export function readRateLimit(headers: Headers): RateLimit | undefined {
+/** `Date` is in whole seconds, and takes its time to come. */
+const clockSkewMs = 5_000;
+
+/**
+ * Reads `X-RateLimit-*`; undefined where an answer does not carry all three.
+ *
+ * @param receivedAt when the answer came: its `Date` tells how far this machine's clock is off
+ */
+export function readRateLimit(headers: Headers, receivedAt?: number): RateLimit | undefined {
   const number = (name: string) => Number(headers[name] ?? Number.NaN);
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
   const reset = number('x-ratelimit-reset');
   const farthest = 8.64e12; // seconds: no later date can be written
   if (![limit, remaining, reset].every(Number.isFinite) || reset > farthest) return undefined;
-  return { limit, remaining, resetAt: reset * 1000 };
+  const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;
+  const isOff = Math.abs(skewMs) > clockSkewMs;
+  return { limit, remaining, resetAt: reset * 1000 - (isOff ? skewMs : 0) };
 }
 
 /**
@@ -30,6 +39,6 @@ export function retryAfterMs(headers: Headers, now: number): number | undefined 
     const date = Date.parse(header);
     if (!Number.isNaN(date)) return Math.max(0, date - now);
   }
-  const window = readRateLimit(headers);
+  const window = readRateLimit(headers, now);
   return window && window.remaining === 0 ? Math.max(0, window.resetAt - now) : undefined;
 }

@@ -7,10 +7,11 @@ import { drain, flatten, readBody } from './answer.ts';
 import { AnswerLimit } from './answer-limit.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { errorFrom } from './error-response.ts';
+import type { Budget, Lane, Wait } from './gate.ts';
 import { jsonOf } from './json.ts';
 import { Line } from './line.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
-import { foreignOrigin, networkError } from './network-error.ts';
+import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
 
@@ -35,6 +36,8 @@ export type TransportOptions = {
   /** Called with each request that leaves, tries included. */
   onRequest?: () => void;
   pace?: RequestPace | undefined;
+  /** Who its requests are for; a person, unless somebody says otherwise. */
+  lane?: Lane | undefined;
   /** One line a request and answer; whoever prints it redacts it. */
   trace?: ((line: string) => void) | undefined;
 };
@@ -52,6 +55,8 @@ const redirectsFollowed = 3;
 /** A service that asks for no wait at all must not be asked in a hot loop. */
 const leastPauseMs = 1_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
+/** By which a gateway says that the service is not there, or the service that it cannot work. */
+const outageStatuses = new Set([502, 503, 504]);
 
 /** The one way to the network: authentication, origin, pacing, retries, time limits, errors. */
 export class Transport {
@@ -65,13 +70,23 @@ export class Transport {
     this.#line = line;
   }
 
-  /** The same transport, for a caller who wants to hear of its own waits and requests. */
-  observed(observer: Pick<TransportOptions, 'onNotice' | 'onRequest'>): Transport {
+  /** The same transport, for a caller who wants to hear of its own waits and requests, or in its lane. */
+  observed(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane'>): Transport {
     return new Transport({ ...this.#options, ...observer }, this.#line);
   }
 
   get rateLimit(): RateLimit | undefined {
     return this.#line.rateLimit;
+  }
+
+  /** What is left of the window under way, where the service tells it. */
+  get budget(): Budget | undefined {
+    return this.#line.gate.budget;
+  }
+
+  /** Requests of each window that bulk work leaves for people. */
+  reserve(requests: number | undefined): void {
+    this.#line.gate.reserve = requests;
   }
 
   /** Requests sent so far by all who share the line, tries included. */
@@ -107,11 +122,20 @@ export class Transport {
           attempt--; // a 429 is no failure
           continue;
         }
+        if (outageStatuses.has(response.status) && this.#isBulk) this.#line.gate.failed();
         if (last || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
       } catch (error) {
-        if (last || this.#line.ended.signal.aborted) throw error;
+        if (this.#line.ended.signal.aborted) throw error;
         if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+        if (this.#isBulk && this.#line.wasReached) {
+          const isWaitedFor = this.#line.gate.failed();
+          if (isWaitedFor && neverLeft(error)) {
+            attempt--; // it did not leave
+            continue;
+          }
+        }
+        if (last) throw error;
         // Nobody listens there: waiting would only hide it from the person at the terminal. Somebody
         // who did before comes back.
         if (error.explanation.code === 'refused' && !this.#line.wasReached) throw error;
@@ -138,6 +162,8 @@ export class Transport {
   async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
     const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
     const delayMs = Math.max(asked, leastPauseMs);
+    this.#line.gate.closed(this.clock.now() + delayMs);
+    if (this.#isBulk) return; // the gate waits, for as long as it takes
     if (!this.#line.waitBudget.spend(delayMs))
       throw errorFrom(response, call.purpose).with({
         reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
@@ -147,6 +173,10 @@ export class Transport {
       kind: 'rate-limited',
       untilMs: this.clock.now() + delayMs,
     });
+  }
+
+  get #isBulk(): boolean {
+    return (this.#options.lane ?? 'person') !== 'person';
   }
 
   async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
@@ -186,7 +216,15 @@ export class Transport {
     if (apiKey && !keyless && url.origin === this.baseUrl.origin)
       headers.authorization = `Bearer ${apiKey}`;
     const interruption = call.signal ?? this.#options.signal;
-    if (headers.authorization) await pace?.take(interruption ?? this.#line.ended.signal);
+    if (headers.authorization) {
+      await this.#line.gate.enter(
+        this.#options.lane ?? 'person',
+        interruption ?? this.#line.ended.signal,
+        (wait) => this.#options.onNotice?.(noticeOf(wait)),
+      );
+      await pace?.take(interruption ?? this.#line.ended.signal);
+    }
+    let isAnswered = !headers.authorization;
     const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
     const limit = new AnswerLimit(idleTimeoutMs, url.origin);
     let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
@@ -241,8 +279,12 @@ export class Transport {
         },
         url,
       };
-      const rateLimit = readRateLimit(response.headers);
+      const rateLimit = readRateLimit(response.headers, response.receivedAt);
       this.#line.rateLimit = rateLimit ?? this.#line.rateLimit;
+      const isItself = !outageStatuses.has(head.status);
+      if (!isAnswered) this.#line.gate.told(rateLimit, isItself);
+      isAnswered = true;
+      if (this.#isBulk && isItself) this.#line.waitBudget.renew();
       if (rateLimit) pace?.told(rateLimit);
       trace?.(
         `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
@@ -257,6 +299,7 @@ export class Transport {
         : networkError(error, url, idleTimeoutMs);
     } finally {
       limit.clear();
+      if (!isAnswered) this.#line.gate.gone();
     }
   }
 
@@ -279,6 +322,14 @@ async function* sentThen(body: AsyncIterable<Uint8Array>, then: () => void) {
   yield* body;
   then();
 }
+
+const noticeOf = (wait: Wait | undefined): TransportNotice => {
+  if (!wait) return { kind: 'resumed' };
+  const { untilMs, why } = wait;
+  return why === 'rate limit'
+    ? { kind: 'rate-limited', untilMs }
+    : { kind: 'retrying', untilMs, reason: 'the service cannot be reached' };
+};
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 

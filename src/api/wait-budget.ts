@@ -23,4 +23,9 @@ export class WaitBudget {
     this.#waitingUntilMs = beginMs + moreMs;
     return true;
   }
+
+  /** All of it is there again: for work that lasts, each outage counts by itself. */
+  renew(): void {
+    this.#spentMs = 0;
+  }
 }

@@ -10,10 +10,8 @@ type Outcome =
   | Result
   | {
       result: Result;
-      /** The error to end with. */
-      failure?: MediactlError | undefined;
-      /** Called once the result is on stdout: not where its reader has left. */
-      written?: () => Promise<void>;
+      /** The error to end with; where it is a function, it is asked once the result is written. */
+      failure?: MediactlError | (() => MediactlError | undefined) | undefined;
     };
 
 /**

@@ -1,8 +1,7 @@
 import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
-import { isUid } from '../wire/uid.ts';
-import { folderUid, isRoot, readTree } from './folders.ts';
+import { readTree } from './folders.ts';
 
 /** The names in a path, from the top. @throws MediactlError exit 2 where there is none */
 export function namesInPath(path: string): string[] {
@@ -78,27 +77,79 @@ const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
     hint: 'with -p that is no error',
   });
 
+/** Folders that other processes of this machine have made, since somebody read the tree. */
+export type MadeFolders = {
+  find(path: string): string | undefined;
+  keep(path: string, uid: string): void;
+};
+
+/** A folder of the workspace by its path. */
+export type FoldersByPath = {
+  /** Undefined for the top level, null where it is not there. */
+  find(path: string): string | undefined | null;
+  /** The same, made where it is missing. */
+  make(path: string): Promise<string | undefined>;
+};
+
 /**
- * Tells the folder's uid for what is below it on disk. Without --create-folders all go into the one
- * that was named, which must be there; with it, folders are made like the directories, each once. The
- * tree is read once; again only where a folder is missing.
+ * The folders of a workspace for many files: the tree is read once, and each that is missing is made
+ * once, when it is first asked for. What the service made of the first is looked at, as after any
+ * write; the others are made alike.
  */
-export async function targetFolders(context: Context, wanted: string, create: boolean) {
-  if (!create) {
-    const uid = isRoot(wanted) ? undefined : await folderUid(context, wanted);
-    return async () => uid;
-  }
-  if (isUid(wanted)) throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
-  const top = isRoot(wanted) ? [] : wanted.split('/');
-  let { tree } = await readTree(context);
-  return async (below: string) => {
-    const names = [...top, ...below.split('/')].filter(Boolean);
-    if (names.length === 0) return undefined;
-    const { missing, above } = missingFolders(tree, names, true);
-    if (missing.length === 0) return above?.folder.uid;
-    if (context.settings.dryRun) return `(uid of /${names.join('/')})`;
-    const made = await createPath(context, names, true);
-    tree = made.tree;
-    return made.node.folder.uid;
+export async function foldersByPath(
+  context: Context,
+  madeSince: (workspace: string) => MadeFolders | undefined,
+): Promise<FoldersByPath> {
+  const { folders } = await context.api();
+  // Noted first: what is made from then on may be missing in the tree.
+  const { tree, workspace } = await readTree(context);
+  const others = madeSince(workspace);
+  const made = new Map<string, string>();
+  let shown = tree;
+  const uidAt = (names: readonly string[]): string | undefined => {
+    const path = `/${names.join('/')}`;
+    const known = made.get(path);
+    if (known !== undefined) return known;
+    const { missing, above } = walked(shown, names);
+    return missing.length === 0 ? above?.folder.uid : others?.find(path);
+  };
+  const make = async (names: readonly string[]): Promise<string> => {
+    const path = `/${names.join('/')}`;
+    const parent = names.length > 1 ? await there(names.slice(0, -1)) : null;
+    return context.exclusively('folders', async () => {
+      const existing = uidAt(names);
+      if (existing !== undefined) return existing;
+      const change = { name: names.at(-1) as string, parent };
+      let uid: string;
+      if (made.size === 0) {
+        const { placed, tree: after } = await folders.create(workspace, shown, change);
+        shown = after;
+        uid = placed.folder.uid;
+      } else uid = await folders.createUnseen(workspace, shown, change);
+      made.set(path, uid);
+      others?.keep(path, uid);
+      return uid;
+    });
+  };
+  /** Two files that come at once to one new folder wait for the same. */
+  const underWay = new Map<string, Promise<string>>();
+  const there = async (names: readonly string[]): Promise<string> => {
+    const uid = uidAt(names);
+    if (uid !== undefined) return uid;
+    const path = names.join('/');
+    const making = underWay.get(path) ?? make(names).finally(() => underWay.delete(path));
+    underWay.set(path, making);
+    return making;
+  };
+  const namesIn = (path: string) => path.split('/').filter(Boolean);
+  return {
+    find: (path) => {
+      const names = namesIn(path);
+      return names.length === 0 ? undefined : (uidAt(names) ?? null);
+    },
+    make: async (path) => {
+      const names = namesIn(path);
+      return names.length === 0 ? undefined : there(names);
+    },
   };
 }

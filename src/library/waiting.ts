@@ -22,12 +22,22 @@ export type WaitOptions = {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
+/** After a look that took several requests, so long for each of them. */
+const pausePerRequestMs = 1_000;
 /** So many pages of the newest assets without one that is waited for, and the rest are further down. */
 const mostVainPages = 3;
 /** Rounds in a row that a service may fail to answer, each tried several times by itself. */
 const mostFailures = 10;
 
 type Settled = Map<string, Asset | MediactlError>;
+
+/** Assets that come to be waited for while others are. */
+export type Growth = {
+  /** Those that came since it was last asked. */
+  take(): readonly string[];
+  /** Resolves once no more will come. */
+  over: Promise<void>;
+};
 
 /**
  * "After upload, the client polls GET /assets/{uid}/ with asset_uid until status is ready." (§4)
@@ -41,26 +51,73 @@ type Settled = Map<string, Asset | MediactlError>;
 export async function waitForAssets(
   assets: AssetsApi,
   uids: readonly string[],
-  { clock, timeoutMs, status = 'ready', signal, onStatus, onSettled }: WaitOptions,
+  options: WaitOptions,
 ): Promise<Settled> {
   const settled: Settled = new Map();
+  let waiting = uids;
+  await waitForGrowing(
+    assets,
+    {
+      take: () => {
+        const come = waiting;
+        waiting = [];
+        return come;
+      },
+      over: Promise.resolve(),
+    },
+    {
+      ...options,
+      onSettled: (uid, outcome) => {
+        settled.set(uid, outcome);
+        options.onSettled?.(uid, outcome);
+      },
+    },
+  );
+  return settled;
+}
+
+/**
+ * The same for assets of which more may come. The time runs once no more do.
+ *
+ * @throws MediactlError where the service cannot be asked any more
+ */
+export async function waitForGrowing(
+  assets: AssetsApi,
+  growth: Growth,
+  { clock, timeoutMs, status = 'ready', signal, onStatus, onSettled }: WaitOptions,
+): Promise<void> {
+  const pending = new Set<string>();
+  const statuses = new Map<string, string>();
+  let deadline = Number.POSITIVE_INFINITY;
+  const over = new AbortController();
+  growth.over.then(() => over.abort());
+  await Promise.resolve(); // a growth that is over already tells so now
   const settle = (uid: string, outcome: Asset | MediactlError) => {
-    settled.set(uid, outcome);
+    pending.delete(uid);
+    statuses.delete(uid);
     onSettled?.(uid, outcome);
   };
-  const latest = new Map<string, Asset>();
-  const deadline = clock.now() + timeoutMs;
   let failures = 0;
   let outage: unknown;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
-    const pending = uids.filter((uid) => !settled.has(uid));
+  let pagesNeeded = 1;
+  for (let pauseMs = firstPauseMs; ; ) {
+    const isOver = over.signal.aborted;
+    if (isOver) deadline = Math.min(deadline, clock.now() + timeoutMs);
+    for (const uid of growth.take()) pending.add(uid);
+    if (pending.size === 0 && isOver) return;
+    const asked = [...pending];
+    let requests = 0;
     try {
-      for (const [uid, found] of await look(assets, pending)) {
+      const look = await lookAt(assets, asked, pagesNeeded);
+      requests = look.requests;
+      pagesNeeded = look.pages ?? pagesNeeded;
+      for (const [uid, found] of look.found) {
         const outcome = found instanceof MediactlError ? found : judge(found, status);
+        if (!(found instanceof MediactlError)) {
+          statuses.set(uid, statusOf(found));
+          onStatus?.(uid, statusOf(found));
+        }
         if (outcome) settle(uid, outcome);
-        if (found instanceof MediactlError) continue;
-        latest.set(uid, found);
-        onStatus?.(uid, statusOf(found));
       }
       failures = 0;
       outage = undefined;
@@ -70,13 +127,31 @@ export async function waitForAssets(
     }
     const leftMs = deadline - clock.now();
     if (leftMs <= 0 && outage) throw outage; // nobody knows what became of them
-    for (const uid of pending)
-      if (leftMs <= 0 && !settled.has(uid))
-        settle(uid, stillProcessing(uid, latest.get(uid), timeoutMs));
-    if (uids.every((uid) => settled.has(uid))) return settled;
+    if (leftMs <= 0)
+      for (const uid of asked)
+        if (pending.has(uid)) settle(uid, stillProcessing(uid, statuses.get(uid), timeoutMs));
+    if (pending.size === 0 && isOver) return;
     const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
-    await clock.sleep(Math.min(jitteredMs, Math.max(0, leftMs)), signal);
+    const costMs = requests > 1 ? requests * pausePerRequestMs : 0;
+    await pause(clock, Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)), signal, over);
+    // The last ones are looked at often, as those were that were looked at first.
+    pauseMs =
+      isOver === over.signal.aborted ? Math.min(longestPauseMs, pauseMs * 1.5) : firstPauseMs;
   }
+}
+
+/** Ends early where no more assets come. */
+async function pause(
+  clock: Clock,
+  delayMs: number,
+  signal: AbortSignal | undefined,
+  over: AbortController,
+): Promise<void> {
+  if (over.signal.aborted) return clock.sleep(delayMs, signal);
+  const either = signal ? AbortSignal.any([signal, over.signal]) : over.signal;
+  await clock.sleep(delayMs, either).catch((error) => {
+    if (signal?.aborted || !over.signal.aborted) throw error;
+  });
 }
 
 /** Nobody listens there, and nobody has: that is no outage. */
@@ -88,22 +163,40 @@ const isOutage = (error: unknown) =>
   error.explanation.retryable === true &&
   error.explanation.code !== neverReached;
 
-/** One asset by its own endpoint; many by the newest pages of the list, the rest one by one. */
-async function look(assets: AssetsApi, uids: readonly string[]): Promise<Settled> {
-  const found: Settled = uids.length > 1 ? await lookThroughPages(assets, uids) : new Map();
-  for (const uid of uids.filter((each) => !found.has(each)))
-    found.set(uid, await assets.get(uid).catch(notFound));
-  return found;
+type Look = { found: Settled; requests: number; pages?: number };
+
+/**
+ * One asset by its own endpoint; many by the newest pages of the list, the rest one by one. A few that
+ * are far down are cheaper one by one.
+ *
+ * @param pagesNeeded how many pages held them lately
+ */
+async function lookAt(
+  assets: AssetsApi,
+  uids: readonly string[],
+  pagesNeeded: number,
+): Promise<Look> {
+  const byPages = uids.length > 1 && uids.length >= pagesNeeded;
+  const look: Look = byPages
+    ? await lookThroughPages(assets, uids)
+    : { found: new Map(), requests: 0 };
+  for (const uid of uids.filter((each) => !look.found.has(each))) {
+    look.found.set(uid, await assets.get(uid).catch(notFound));
+    look.requests++;
+  }
+  return look;
 }
 
 /** Those of them that are among the newest: as many pages as hold some, a request for a hundred. */
-async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Promise<Settled> {
+async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Promise<Look> {
   const found: Settled = new Map();
   const wanted = new Map(uids.map((uid) => [uidKey(uid), uid]));
+  let requests = 0;
   let offset = 0;
   let vain = 0;
   while (vain < mostVainPages && found.size < uids.length) {
     const items = itemsOf<Asset>(await assets.page({}, maxPageSize, offset));
+    requests++;
     if (items.length === 0) break;
     offset += items.length;
     const before = found.size;
@@ -113,7 +206,7 @@ async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Pro
     }
     vain = found.size > before ? 0 : vain + 1;
   }
-  return found;
+  return { found, requests, pages: requests };
 }
 
 /** One asset that is gone must not end the wait for the others. */
@@ -135,7 +228,7 @@ function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined 
   });
 }
 
-const statusOf = (asset: Asset | undefined) => textIn(asset?.status) ?? 'in progress';
+const statusOf = (asset: Asset) => textIn(asset.status) ?? 'in progress';
 
 /** Where services say why processing failed: a text, or a record with a `message`. */
 const reasonFields = [
@@ -156,12 +249,12 @@ const processingFailed = (asset: Asset) =>
     details: { asset_uid: asset.uid, status: asset.status },
   });
 
-const stillProcessing = (uid: string, asset: Asset | undefined, timeoutMs: number) =>
-  new MediactlError(`asset ${uid} is still ${statusOf(asset)}`, {
+const stillProcessing = (uid: string, status: string | undefined, timeoutMs: number) =>
+  new MediactlError(`asset ${uid} is still ${status ?? 'in progress'}`, {
     code: 'still_processing',
     exitCode: exitCodes.stillProcessing,
     reason: `it was not ready within ${Math.round(timeoutMs / 1000)} s`,
     hint: `mediactl assets wait ${uid}, with a longer --timeout`,
     retryable: true,
-    details: { asset_uid: uid, status: asset?.status ?? null },
+    details: { asset_uid: uid, status: status ?? null },
   });

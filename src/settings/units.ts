@@ -50,3 +50,27 @@ export function parseDay(name: string, text: string, now: number): string {
     throw usageError(`${name} does not take '${text}'`, hint, 'the API knows days only');
   return new Date(now - age * (text.endsWith('w') ? 7 : 1) * dayMs).toISOString().slice(0, 10);
 }
+
+/**
+ * `06:00` (the next one, by the clock on the wall here), a moment such as `2026-03-01T06:00Z`, or a
+ * while from now (`8h`). In milliseconds since the epoch.
+ */
+export function parseMoment(name: string, text: string, now: number): number {
+  const time = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text);
+  if (time) {
+    const next = new Date(now);
+    next.setHours(Number(time[1]), Number(time[2]), 0, 0);
+    if (next.getTime() <= now) next.setDate(next.getDate() + 1);
+    return next.getTime();
+  }
+  const hint = 'a time such as 06:00, a moment such as 2026-03-01T06:00Z, or a while such as 8h';
+  if (/^\d{4}-\d{2}-\d{2}T/.test(text)) {
+    const moment = Date.parse(text);
+    if (Number.isNaN(moment)) throw usageError(`${name} does not take '${text}'`, hint);
+    if (moment <= now) throw usageError(`${name}: ${text} is past`, hint);
+    return moment;
+  }
+  if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)/.test(text))
+    throw usageError(`${name} does not take '${text}'`, hint);
+  return now + parseDuration(name, text);
+}

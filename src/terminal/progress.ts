@@ -1,22 +1,51 @@
 import type { SingleBar } from 'cli-progress';
+import type { Budget } from '../api/gate.ts';
 import type { Clock } from '../clock.ts';
-import type { UploadEvent } from '../upload/events.ts';
+import type { FileEvent, UploadEvent } from '../upload/events.ts';
 import { bytes, duration, printable } from './printable.ts';
+import { Rate } from './rate.ts';
 import { openSpinner, type Spinner } from './spinner.ts';
 import type { Terminal } from './terminal.ts';
 
 export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
 export type ProgressMode = (typeof progressModes)[number];
 
-/** Shows upload events on stderr, one file after another. */
+/** Shows upload events on stderr. `close` ends what is redrawn; lines may be said again. */
 export type Progress = { show(event: UploadEvent): void; close(): void };
 
+/** What one file's events are shown by. */
+type FileProgress = { show(event: FileEvent): void; close(): void };
+
+/** @param budget what is left of the requests, as far as the service tells */
 export async function openProgress(
   mode: ProgressMode,
   terminal: Terminal,
   clock: Clock,
+  budget: () => Budget | undefined,
 ): Promise<Progress> {
   const chosen = mode === 'auto' ? (terminal.canAnimate ? 'bar' : 'plain') : mode;
+  const one = await openFileProgress(chosen, terminal, clock);
+  const { openManyProgress } = await import('./many-progress.ts');
+  const many = await openManyProgress(chosen, terminal, clock, budget);
+  let shown: FileProgress = one;
+  return {
+    show: (event) => {
+      if (event.event === 'overall') return;
+      if (event.event !== 'planned') return shown.show(event);
+      if (event.files + event.there < 2) return;
+      one.close();
+      shown = many;
+      many.begin(event);
+    },
+    close: () => shown.close(),
+  };
+}
+
+async function openFileProgress(
+  chosen: Exclude<ProgressMode, 'auto'>,
+  terminal: Terminal,
+  clock: Clock,
+): Promise<FileProgress> {
   if (chosen === 'json')
     return { show: (event) => terminal.say(JSON.stringify(event)), close: () => {} };
   if (chosen === 'none') return { show: (event) => sayDoubt(event, terminal), close: () => {} };
@@ -28,11 +57,11 @@ export async function openProgress(
 }
 
 /** What is said whatever else is not. */
-function sayNotice(event: UploadEvent, terminal: Terminal): void {
+function sayNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(printable(event.message));
 }
 
-function sayDoubt(event: UploadEvent, terminal: Terminal): void {
+export function sayDoubt(event: FileEvent, terminal: Terminal): void {
   sayNotice(event, terminal);
   if (event.event === 'uploaded' && event.verified === null)
     terminal.warn(`${printable(event.path)}: ${unverified}`);
@@ -41,7 +70,7 @@ function sayDoubt(event: UploadEvent, terminal: Terminal): void {
 const unverified = 'unverified: the service named no checksum to compare with';
 
 /** The events that are a line in every form for people. */
-function line(event: UploadEvent): string | undefined {
+function line(event: FileEvent): string | undefined {
   const name = printable(event.path);
   switch (event.event) {
     case 'rehashing':
@@ -57,40 +86,10 @@ function line(event: UploadEvent): string | undefined {
   }
 }
 
-/** Bytes a second, of what went out lately. */
-class Rate {
-  #at = 0;
-  #sent = 0;
-  bytesPerSecond = 0;
-
-  add(sent: number, now: number): void {
-    const seconds = (now - this.#at) / 1000;
-    if (this.#at === 0 || sent < this.#sent) {
-      this.#at = now;
-      this.#sent = sent;
-    } else if (seconds >= 0.5) {
-      const current = (sent - this.#sent) / seconds;
-      this.bytesPerSecond = this.bytesPerSecond
-        ? 0.7 * this.bytesPerSecond + 0.3 * current
-        : current;
-      this.#at = now;
-      this.#sent = sent;
-    }
-  }
-
-  left(remaining: number): string {
-    return this.bytesPerSecond > 0 ? duration(remaining / this.bytesPerSecond) : '–';
-  }
-
-  toString(): string {
-    return this.bytesPerSecond > 0 ? `${bytes(this.bytesPerSecond)}/s` : '–';
-  }
-}
-
 const plainIntervalMs = 10_000;
 
 /** Lines for logs: what happened, and how far it is every ten seconds. */
-class PlainProgress implements Progress {
+class PlainProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #statuses = new Map<string, string>();
@@ -103,7 +102,7 @@ class PlainProgress implements Progress {
     this.#saidAt = clock.now();
   }
 
-  show(event: UploadEvent): void {
+  show(event: FileEvent): void {
     sayNotice(event, this.#terminal);
     const happened = line(event);
     if (happened) this.#terminal.say(happened);
@@ -122,7 +121,7 @@ class PlainProgress implements Progress {
   }
 
   /** Once each: somebody asks again and again while it is processed. */
-  #status({ path, status }: UploadEvent & { event: 'status' }): void {
+  #status({ path, status }: FileEvent & { event: 'status' }): void {
     if (this.#statuses.get(path) === status) return;
     this.#statuses.set(path, status);
     this.#terminal.say(`${printable(path)}: ${printable(status)}`);
@@ -131,11 +130,11 @@ class PlainProgress implements Progress {
   close(): void {}
 }
 
-const waiting = (event: UploadEvent & { event: 'waiting' }, now: number) =>
+const waiting = (event: FileEvent & { event: 'waiting' }, now: number) =>
   `${printable(event.path)}: ${event.why === 'rate-limited' ? 'rate limit reached' : printable(event.reason)}; waiting ${duration((Date.parse(event.until) - now) / 1000)}`;
 
 /** One bar: acknowledged bytes, rate, time left; a countdown while the service asks to wait. */
-class BarProgress implements Progress {
+class BarProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #spinner: Spinner;
@@ -152,7 +151,7 @@ class BarProgress implements Progress {
     this.#Bar = Bar;
   }
 
-  show(event: UploadEvent): void {
+  show(event: FileEvent): void {
     switch (event.event) {
       case 'progress':
         this.#progress(event);
@@ -177,7 +176,7 @@ class BarProgress implements Progress {
     }
   }
 
-  #progress(event: UploadEvent & { event: 'progress' }): void {
+  #progress(event: FileEvent & { event: 'progress' }): void {
     const { acknowledged_bytes: done, sent_bytes: sent, size_bytes: size } = event;
     this.#rate.add(sent, this.#clock.now());
     if (size === 0) return;
@@ -204,7 +203,7 @@ class BarProgress implements Progress {
     this.#bar.update(done, numbers);
   }
 
-  #waiting(event: UploadEvent & { event: 'waiting' }): void {
+  #waiting(event: FileEvent & { event: 'waiting' }): void {
     const tick = () => {
       const left = Math.max(0, Date.parse(event.until) - this.#clock.now());
       const why = event.why === 'rate-limited' ? 'rate limit' : printable(event.reason);
@@ -222,7 +221,7 @@ class BarProgress implements Progress {
     this.#bar?.update({ note: this.#terminal.redactor.redact(note) });
   }
 
-  #sayLine(event: UploadEvent): void {
+  #sayLine(event: FileEvent): void {
     const happened = line(event);
     if (happened) this.#terminal.say(happened);
   }

@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import { neverLeft } from '../api/network-error.ts';
 import type { CreatedSession } from '../api/upload-sessions.ts';
 import { MediactlError } from '../errors.ts';
 import { sessionLifetimeMs } from '../wire/tus.ts';
@@ -85,27 +86,10 @@ const refusals = new Set([
 /** Whether a failed creation surely made nothing, so that its intent may be forgotten. */
 function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
-  const { status, code } = error.explanation;
+  const { status } = error.explanation;
   return (
-    ['refused', 'proxy'].includes(code) ||
-    isBeforeSending(error.cause) ||
+    neverLeft(error) ||
     isStorageUnavailable(error) ||
     (status !== undefined && refusals.has(status))
-  );
-}
-
-/** No line to the service came about: its name, its port or its certificate is not there. */
-function isBeforeSending(cause: unknown): boolean {
-  const {
-    syscall = '',
-    code = '',
-    errors = [],
-  } = (cause ?? {}) as NodeJS.ErrnoException & {
-    errors?: unknown[];
-  };
-  return (
-    ['connect', 'getaddrinfo'].includes(syscall) ||
-    /CONNECT_TIMEOUT|CERT|SELF_SIGNED|ISSUER|ALTNAME|VERIFY/.test(code) ||
-    (errors.length > 0 && errors.every(isBeforeSending)) // a name with several addresses
   );
 }

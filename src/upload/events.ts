@@ -1,7 +1,26 @@
 import type { TransportNotice } from '../api/transport.ts';
 
-/** What happens to one file, in order; `--progress json` prints these as they are. */
-export type UploadEvent = { path: string } & (
+/** What happens to a run of many files; `--progress json` prints these as they are. */
+export type RunEvent =
+  /** Before the first byte: what there is to send, and how many files are there already. */
+  | { event: 'planned'; files: number; bytes: number; there: number }
+  /** Every second or so. */
+  | {
+      event: 'overall';
+      files_done: number;
+      files: number;
+      files_failed: number;
+      bytes_done: number;
+      bytes: number;
+      bytes_per_second: number | null;
+      seconds_left: number | null;
+      /** Left of the window, and when it renews; null where the service does not tell. */
+      requests_left: number | null;
+      renews_at: string | null;
+    };
+
+/** What happens to one file, in order. */
+export type FileEvent = { path: string } & (
   | { event: 'started'; size_bytes: number }
   /** The prefix that the service already holds is read again from disk, to know it is unchanged. */
   | { event: 'rehashing'; offset_bytes: number }
@@ -13,9 +32,16 @@ export type UploadEvent = { path: string } & (
   | { event: 'notice'; message: string }
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
+  /** Of many: it needs no more of this run, but to be waited for. */
+  | { event: 'finished'; outcome: Outcome; asset_uid: string | null }
 );
 
-export type OnUploadEvent = (event: UploadEvent) => void;
+/** Sent by this run; there before it, by its path or by its content; in another run's hands. */
+export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'failed';
+
+export type UploadEvent = RunEvent | FileEvent;
+
+export type OnUploadEvent = (event: FileEvent) => void;
 
 /** What hears of a transport's waits is told of them as events of a file. */
 export const waitingEvent = (notice: TransportNotice) =>

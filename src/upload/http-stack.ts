@@ -8,6 +8,7 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import { offsetIn } from '../wire/tus.ts';
 import type { PrefixDigest } from './prefix-digest.ts';
 import type { Source } from './source.ts';
+import type { Throttle } from './throttle.ts';
 
 /** What our file reader gives tus-js-client as a chunk: a place in the file, not its bytes. */
 export type Chunk = { start: number; end: number; size: number };
@@ -22,8 +23,8 @@ export type SessionState = {
   sentTo: number;
   idleTimeoutMs: number;
   signal: AbortSignal | undefined;
-  /** Bytes per second; undefined for as fast as it goes. */
-  rateLimit: number | undefined;
+  /** Undefined for as fast as it goes. */
+  throttle: Throttle | undefined;
   /** Awaited before a byte up to `end` leaves. */
   onSending(end: number): Promise<void>;
   /** Bytes were handed to the socket; `at` is where in the file they end. */
@@ -49,8 +50,6 @@ export class SessionHttpStack implements HttpStack {
   /** Up to here bytes were acknowledged, or sent without an answer of the service's own. */
   #maybeTaken = 0;
   #stalled = 0;
-  /** When the next piece may leave, under --limit-rate. */
-  #dueAt = 0;
 
   constructor(state: SessionState) {
     this.#state = state;
@@ -141,33 +140,19 @@ export class SessionHttpStack implements HttpStack {
   }
 
   async *#bytes({ start, end }: Chunk, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const { source, digest, rateLimit, onSent } = this.#state;
+    const { source, digest, throttle, onSent } = this.#state;
     let at = start;
     const reading = {
       onRead: digest.take.bind(digest),
       assertUnchanged: digest.assertUnchanged.bind(digest),
     };
     for await (const block of source.read(start, end, reading))
-      for await (const bytes of rateLimit === undefined ? [block] : this.#paced(block, signal)) {
+      for await (const bytes of throttle?.pieces(block, signal) ?? [block]) {
         at += bytes.length;
         this.#sentHere = Math.max(this.#sentHere, at);
         yield bytes;
         onSent(bytes.length, at);
       }
-  }
-
-  /** Ten pieces a second at --limit-rate, each when it is due. */
-  async *#paced(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
-    const { transport, rateLimit = 1 } = this.#state;
-    const step = Math.max(1, Math.floor(rateLimit / 10));
-    for (let at = 0; at < block.length; at += step) {
-      const piece = block.subarray(at, at + step);
-      const aheadMs = this.#dueAt - transport.clock.now();
-      if (aheadMs > 0) await transport.clock.sleep(aheadMs, signal);
-      const from = Math.max(this.#dueAt, transport.clock.now());
-      this.#dueAt = from + (piece.length / rateLimit) * 1000;
-      yield piece;
-    }
   }
 
   async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
@@ -212,7 +197,7 @@ const broken = (
     exitCode,
     status: response.status,
     reason: 'the upload session does not behave as the protocol says',
-    hint: 'run the same command again; if it repeats, mediactl upload --no-resume starts anew',
+    hint: 'run the same command again; if it repeats, mediactl upload --again starts anew',
   });
 
 const answer = (status: number, headers: Headers): HttpResponse => ({

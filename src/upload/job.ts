@@ -4,7 +4,10 @@ import type { MediactlError } from '../errors.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { OnUploadEvent } from './events.ts';
 import type { UploadJournal } from './journal.ts';
+import type { FoundAssets, LostCreation } from './lost-creation.ts';
+import type { AssetState, Receipts } from './receipts.ts';
 import type { Source } from './source.ts';
+import type { Throttle } from './throttle.ts';
 
 export type UploadJob = {
   /** `-` is stdin, whose name is the asset's or `stdin`. */
@@ -24,6 +27,8 @@ export type UploadJob = {
   description?: string | undefined;
   /** Media type. */
   contentType?: string | undefined;
+  /** Slugs; set once the file is whole. */
+  tags?: readonly string[] | undefined;
 };
 
 /** What a file is called in events: a spool's own path says nothing to people. */
@@ -31,11 +36,11 @@ export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 
 
 export type UploadOptions = {
   chunkBytes: number;
-  /** Bytes per second. */
-  rateLimit?: number | undefined;
   idleTimeoutMs: number;
-  /** False: an earlier attempt is forgotten and a new asset made. */
-  resume: boolean;
+  /** Whatever was sent before: an earlier attempt is forgotten, and a new asset made. */
+  again: boolean;
+  /** What becomes of a file whose content was sent before, under another name. */
+  same: 'skip' | 'upload';
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
 };
@@ -43,6 +48,12 @@ export type UploadOptions = {
 export type UploadTools = {
   api: Api;
   journal: UploadJournal;
+  /** What was sent before; undefined where that cannot be kept. */
+  receipts?: ReceiptBook | undefined;
+  /** The receipts that count as earlier ones of other content: up to this mark. */
+  before: number;
+  /** Paces what all files send together. */
+  throttle?: Throttle | undefined;
   /** The profile's name, to tell people whose upload it is. */
   profile: string;
   signal?: AbortSignal | undefined;
@@ -54,14 +65,28 @@ export type UploadTools = {
    * or nobody can be asked.
    */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
+  /**
+   * What creations may have made whose answers were lost.
+   *
+   * @throws Deferred where that is looked up later, for many at once
+   */
+  findLost(lost: LostCreation): Promise<FoundAssets>;
 };
+
+/** What the uploader needs of the receipts of this machine. */
+export type ReceiptBook = Pick<
+  Receipts,
+  'find' | 'hasSize' | 'hasAsset' | 'sameContent' | 'keep' | 'touched' | 'settled' | 'keepOrphan'
+>;
+
+/** Sent by this run; or there before it, by its path or by its content. */
+export type How = 'uploaded' | 'there' | 'same';
 
 /** An upload that is whole on the service. */
 export type Uploaded = {
-  /** Of its page in the journal. */
-  id: string;
-  /** ISO 8601: when this run began it. */
-  begunAt: string;
+  how: How;
+  /** What became of the asset, as far as this machine has looked. */
+  state: AssetState;
   assetUid: string;
   sessionUid: string;
   name: string;

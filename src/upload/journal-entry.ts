@@ -47,11 +47,11 @@ export type Open = WithSession & {
 };
 
 /**
- * Every byte is acknowledged; `settled` once that has been told, which is kept for as long as other
- * files of the same command are not.
+ * Every byte is acknowledged. A page says so where something keeps the upload from its receipt: the
+ * checksum differs, or the receipt cannot be written.
  */
 export type Whole = WithSession & {
-  state: 'whole' | 'settled';
+  state: 'whole';
   /** Of the file, in hex. */
   blake3: string;
   /** What the service's checksum said; null where there was none to compare with. */
@@ -100,7 +100,7 @@ export const uploadId = ({ baseUrl, source, metadata }: UploadKey) =>
 /** Bytes that the service has acknowledged. */
 export function acknowledged(entry: JournalEntry): number {
   if (entry.state === 'open') return entry.offset;
-  return entry.state === 'whole' || entry.state === 'settled' ? entry.file.sizeBytes : 0;
+  return entry.state === 'whole' ? entry.file.sizeBytes : 0;
 }
 
 export const assetOf = (entry: JournalEntry): string | undefined =>
@@ -129,7 +129,7 @@ export function isEntry(value: unknown): value is JournalEntry {
     return false;
   if (entry.state === 'open')
     return isCount(entry.offset) && isCount(entry.sentTo) && isPrefix(entry.prefix);
-  return (entry.state === 'whole' || entry.state === 'settled') && isText(entry.blake3);
+  return entry.state === 'whole' && isText(entry.blake3);
 }
 
 const isPrefix = (value: unknown) => {

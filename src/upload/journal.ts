@@ -1,39 +1,29 @@
 import { constants } from 'node:fs';
-import {
-  chmod,
-  type FileHandle,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
-import { NamedLocks } from '../lock.ts';
+import { maxChunkBytes } from '../wire/tus.ts';
+import type { Claims } from './claims.ts';
 import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './journal-entry.ts';
 
 /** A page is a few hundred bytes. */
 const largestPage = 1024 * 1024;
+const ending = '.json';
 /** Of a page that is behind what was sent; every other one is 0600. */
 const behindMode = 0o400;
 
 /**
  * The uploads under way, a page each, in a folder of their own (0700, files 0600). Of an upload ID
- * there are `ID.json`, and while a process has it in hand `ID.lock`, `ID.pid` and `ID.json.tmp`.
+ * there is `ID.json`, and while it is being written `ID.json.tmp`.
  */
 export class Journal {
   readonly directory: string;
-  readonly #locks: NamedLocks;
-  readonly #pid: number;
+  readonly #claims: () => Promise<Claims>;
 
-  /** @param pid of this process, told to others that want the same upload */
-  constructor(stateDir: string, pid: number) {
+  constructor(stateDir: string, claims: () => Promise<Claims>) {
     this.directory = join(stateDir, 'uploads');
-    this.#locks = new NamedLocks(this.directory);
-    this.#pid = pid;
+    this.#claims = claims;
   }
 
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
@@ -52,15 +42,30 @@ export class Journal {
 
   async list(): Promise<(JournalEntry | CorruptEntry)[]> {
     const entries: (JournalEntry | CorruptEntry)[] = [];
-    for (const id of await this.#ids('.json')) {
+    for (const id of await this.ids()) {
       const entry = await this.read(id);
       if (entry) entries.push(entry);
     }
     return entries;
   }
 
-  /** Whole or not at all: a temporary file, fsync, rename, and fsync of the folder. */
+  /** The uploads that have a page. */
+  async ids(): Promise<string[]> {
+    const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+      throw error;
+    });
+    return names
+      .filter((name) => name.endsWith(ending))
+      .map((name) => name.slice(0, -ending.length));
+  }
+
+  /**
+   * Whole or not at all: a temporary file, fsync, rename, and fsync of the folder. A session of a file
+   * that one request sends is not worth waiting for the disk: after a power cut its intent is there.
+   */
   async write(entry: JournalEntry): Promise<void> {
+    const isBrief = entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes;
     await makeStateFolder(this.directory);
     const path = this.#path(entry.id);
     const temporary = `${path}.tmp`;
@@ -68,7 +73,7 @@ export class Journal {
       const handle = await open(temporary, 'w', 0o600);
       try {
         await handle.writeFile(`${JSON.stringify(entry, null, 2)}\n`);
-        await handle.sync();
+        if (!isBrief) await handle.sync();
       } finally {
         await handle.close();
       }
@@ -77,6 +82,7 @@ export class Journal {
       await rm(temporary, { force: true });
       throw error;
     }
+    if (isBrief) return;
     const folder = await open(this.directory, 'r');
     await folder.sync().finally(() => folder.close());
   }
@@ -95,13 +101,6 @@ export class Journal {
     });
   }
 
-  /** What is whole has been told: it is kept until the rest of its job is done too. */
-  async settle(id: string): Promise<void> {
-    const entry = await this.read(id);
-    if (entry && !isCorrupt(entry) && entry.state === 'whole')
-      await this.write({ ...entry, state: 'settled' });
-  }
-
   /** Moves an unreadable page out of the way, and says where. */
   async setAside(id: string): Promise<string> {
     const aside = `${this.#path(id)}.corrupt`;
@@ -116,43 +115,20 @@ export class Journal {
    * @throws MediactlError `already_uploading` where another process has it
    */
   async lock(id: string): Promise<() => Promise<void>> {
-    const pidPath = this.#pidPath(id);
-    const release = await this.#locks.take(id);
-    if (!release) throw alreadyUploading(await readFile(pidPath, 'utf8').catch(() => ''));
-    await writeFile(pidPath, String(this.#pid), { mode: 0o600 }).catch(async (error) => {
-      await release();
-      throw error;
-    });
-    return async () => {
-      await rm(pidPath, { force: true });
-      await release();
-    };
+    const claims = await this.#claims();
+    const pid = await claims.take(id);
+    if (pid !== undefined) throw alreadyUploading(pid);
+    return async () => claims.release(id);
   }
 
   /** Removes what killed processes left beside the pages. */
-  sweep(): Promise<void> {
-    return this.#locks.sweep(async (id) => {
-      await rm(`${this.#path(id)}.tmp`, { force: true });
-      await rm(this.#pidPath(id), { force: true });
-    });
-  }
-
-  async #ids(ending: string): Promise<string[]> {
-    const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-      throw error;
-    });
-    return names
-      .filter((name) => name.endsWith(ending))
-      .map((name) => name.slice(0, -ending.length));
-  }
-
-  #pidPath(id: string): string {
-    return join(this.directory, `${id}.pid`);
+  async sweep(): Promise<void> {
+    const claims = await this.#claims();
+    await claims.sweep((id) => rm(`${this.#path(id)}.tmp`, { force: true }));
   }
 
   #path(id: string): string {
-    return join(this.directory, `${id}.json`);
+    return join(this.directory, `${id}${ending}`);
   }
 }
 
@@ -198,14 +174,14 @@ export type UploadJournal = Pick<
   | 'write'
   | 'markBehind'
   | 'remove'
-  | 'settle'
+  | 'ids'
   | 'setAside'
   | 'lock'
   | 'sweep'
 >;
 
-const alreadyUploading = (pid: string) =>
-  new MediactlError(`already uploading${pid === '' ? '' : `, pid ${pid}`}`, {
+const alreadyUploading = (pid: number) =>
+  new MediactlError(`already uploading, pid ${pid}`, {
     code: 'already_uploading',
     exitCode: exitCodes.rejected,
     reason: 'another mediactl process has this upload in hand',

@@ -26,48 +26,88 @@ export type LostCreation = {
   assetUid?: string | undefined;
 };
 
+/** Assets that a lost creation may have made. `isAll` is false where there were too many to look at. */
+export type FoundAssets = { assets: Asset[]; isAll: boolean };
+
+/** What a creation made is to be looked up later, together with others. */
+export class Deferred extends Error {
+  readonly lost: LostCreation;
+
+  constructor(lost: LostCreation) {
+    super('to be looked up');
+    this.lost = lost;
+  }
+}
+
 /**
  * Looks for what a creation may have made whose answer was lost, and asks whether a new asset may be
  * made all the same.
  *
  * @throws MediactlError `creation_unknown` (2) where nobody can be asked, `declined`
+ * @throws Deferred
  */
 export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreation): Promise<void> {
-  const { api, journal, confirmNewAsset } = run.tools;
-  const found = await findLost(api, journal, lost);
+  const { confirmNewAsset, findLost } = run.tools;
+  const found = await findLost(lost);
   if (found.assets.length === 0 && found.isAll) return;
   const assetUids = found.assets.map(({ uid }) => uid);
   await confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
-  if (found.assets.length > 0)
-    run.notice(`left alone: ${found.assets.map(({ uid }) => uid).join(', ')}`);
+  for (const uid of assetUids) run.leaveBehind(uid);
+  if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
 }
 
-/** Assets that a lost creation may have made. `isAll` is false where there were too many to look at. */
-type Found = { assets: Asset[]; isAll: boolean };
-
 /**
- * What a creation whose answer was lost may have made: among the newest assets, those of that name,
- * still without their bytes, and not those of other uploads under way here. Full-text search would
- * miss names without letters. The caller says what was found and asks.
+ * What creations whose answers were lost may have made: among the newest assets, those of their names,
+ * still without their bytes, and not those of other uploads of this machine. One look for all of
+ * them. Full-text search would miss names without letters. The caller says what was found and asks.
+ *
+ * @param isKnown whether an asset is one that this machine has sent
  */
-async function findLost(
+export async function findLost(
   api: Api,
-  journal: UploadJournal,
-  { metadata, sizeBytes, begunAt, assetUid }: LostCreation,
-): Promise<Found> {
+  journal: Pick<UploadJournal, 'list'>,
+  isKnown: (assetUid: string) => boolean,
+  losts: readonly LostCreation[],
+): Promise<Map<LostCreation, FoundAssets>> {
   const others = await journal.list();
-  const known = new Set(others.map((other) => !isCorrupt(other) && assetOf(other)));
-  const since = begunAt === undefined ? undefined : Date.parse(begunAt) - clockSkewMs;
-  const isMeant = ({ uid, name, status, size }: Asset) =>
-    uid === assetUid ||
-    (!known.has(uid) &&
-      namesOf(metadata).has(comparable(textIn(name) ?? '')) &&
-      statusMeans(status) === 'in progress' &&
-      // Some services give the bytes that came as the size.
-      [undefined, 0, sizeBytes].includes(numberIn(size)));
-  const found = new Map<string, Asset>();
-  const named = assetUid === undefined ? undefined : await there(api, assetUid);
-  if (named) found.set(named.uid, named);
+  const underWay = new Set(others.map((other) => !isCorrupt(other) && assetOf(other)));
+  const found = new Map(losts.map((lost) => [lost, new Map<string, Asset>()]));
+  const byName = new Map<string, LostCreation[]>();
+  for (const lost of losts) {
+    for (const name of namesOf(lost.metadata))
+      byName.set(name, [...(byName.get(name) ?? []), lost]);
+    const named = lost.assetUid === undefined ? undefined : await there(api, lost.assetUid);
+    if (named) found.get(lost)?.set(named.uid, named);
+  }
+  const take = (asset: Asset) => {
+    if (underWay.has(asset.uid) || isKnown(asset.uid)) return;
+    if (statusMeans(asset.status) !== 'in progress') return;
+    const size = numberIn(asset.size);
+    // Some services give the bytes that came as the size.
+    for (const lost of byName.get(comparable(textIn(asset.name) ?? '')) ?? [])
+      if ([undefined, 0, lost.sizeBytes].includes(size)) found.get(lost)?.set(asset.uid, asset);
+  };
+  const isAll = await newestSeen(api, sinceOf(losts), take);
+  return new Map(
+    [...found].map(([lost, assets]) => [lost, { assets: [...assets.values()], isAll }]),
+  );
+}
+
+/** Milliseconds since the epoch before which none of them was sent; undefined where one does not tell. */
+function sinceOf(losts: readonly LostCreation[]): number | undefined {
+  const times = losts.map(({ begunAt }) =>
+    begunAt === undefined ? Number.NaN : Date.parse(begunAt),
+  );
+  const first = Math.min(...times);
+  return Number.isNaN(first) ? undefined : first - clockSkewMs;
+}
+
+/** Hands on the newest assets. @returns whether all since then were among them */
+async function newestSeen(
+  api: Api,
+  since: number | undefined,
+  take: (asset: Asset) => void,
+): Promise<boolean> {
   const most = since === undefined ? fewAssets : manyAssets;
   let count = 0;
   let newestFirst = true;
@@ -75,7 +115,7 @@ async function findLost(
   let oldest: number | undefined;
   for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: most })) {
     count += page.length;
-    for (const asset of page.filter(isMeant)) found.set(asset.uid, asset);
+    for (const asset of page) take(asset);
     newestFirst &&= isFalling(page, oldest);
     newest ??= timeIn(page[0]?.created_at);
     oldest = timeIn(page.at(-1)?.created_at) ?? oldest;
@@ -83,10 +123,9 @@ async function findLost(
       since !== undefined && !page.some(({ created_at }) => isSince(created_at, since));
     // A service that passes over the order lists what is new anywhere: nothing is past then.
     const isOrdered = newestFirst && (newest ?? 0) > (oldest ?? 0);
-    if (isPast && isOrdered && count >= fewAssets)
-      return { assets: [...found.values()], isAll: true };
+    if (isPast && isOrdered && count >= fewAssets) return true;
   }
-  return { assets: [...found.values()], isAll: since === undefined || count < most };
+  return since === undefined || count < most;
 }
 
 /** What an asset of this upload may be called: its name, or the file's with or without its ending. */
@@ -119,7 +158,7 @@ const there = (api: Api, uid: string): Promise<Asset | undefined> =>
   });
 
 /** Said when an earlier attempt may have made an asset and nobody can be asked. */
-const creationUnknown = (path: string, { assets, isAll }: Found, id: string) =>
+const creationUnknown = (path: string, { assets, isAll }: FoundAssets, id: string) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',
     exitCode: exitCodes.usage,
@@ -131,5 +170,5 @@ const creationUnknown = (path: string, { assets, isAll }: Found, id: string) =>
       .filter(Boolean)
       .join('; '),
     hint: `--yes makes a new asset and leaves what was found; mediactl uploads forget ${id} does the same for good`,
-    details: { asset_uids: assets.map(({ uid }) => uid) },
+    details: { asset_uids: assets.map(({ uid }) => uid), is_all: isAll },
   });

@@ -1,18 +1,17 @@
 import { exitCodes, type MediactlError } from '../errors.ts';
 import type { UploadOptions } from './job.ts';
 import { isCorrupt } from './journal-entry.ts';
-import type { BatchTools, FileOutcome } from './outcome.ts';
+import type { FileOutcome, RunTools } from './outcome.ts';
 import { asksForNewAsset } from './session-gone.ts';
-import { isFinal } from './settle.ts';
 
 /** Says how to go on with what is kept. */
 export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
   error: MediactlError,
-  { resume }: UploadOptions,
-  { journal, spool }: BatchTools,
+  { again: isAnew }: UploadOptions,
+  { journal, spool }: RunTools,
 ): Promise<MediactlError> {
-  if (isFinal(error) || error.exitCode === exitCodes.integrity || id === undefined) return error;
+  if (error.exitCode === exitCodes.integrity || id === undefined) return error;
   const kept = await journal.read(id);
   const isFromStdin = job.identity !== undefined || job.path === '-';
   if (!kept && job.path === '-' && !uploaded)
@@ -38,8 +37,8 @@ export async function withNextStep(
     return error;
   }
   if (error.explanation.code === 'already_uploading') return error;
-  const finish = `mediactl uploads resume ${id}${uploaded ? ' --wait' : ''}`;
-  const again = isFromStdin || !resume ? finish : `run the same command again, or ${finish}`;
+  const finish = `mediactl uploads resume ${id}`;
+  const again = isFromStdin || isAnew ? finish : `run the same command again, or ${finish}`;
   return error.with({ hint: `${joined(error, again)}, to go on from here` });
 }
 

@@ -1,8 +1,9 @@
 import type { MediactlError } from '../errors.ts';
+import type { Outcome } from './events.ts';
 import type { Uploaded, UploadJob, UploadTools } from './job.ts';
 import type { Spool } from './spool.ts';
 
-export type BatchTools = UploadTools & {
+export type RunTools = UploadTools & {
   spool: Spool;
   /** What `-` stands for. */
   stdin(): AsyncIterable<Buffer | string>;
@@ -18,6 +19,8 @@ export type FileOutcome = {
   /** Where its bytes are; for stdin, the spool. */
   path: string;
   uploaded?: Uploaded;
+  /** Another run has it in hand, and it is left to that one. */
+  isElsewhere?: boolean;
   requests: number;
   /** Milliseconds. */
   durationMs: number;
@@ -25,3 +28,9 @@ export type FileOutcome = {
   status?: string | undefined;
   error?: MediactlError;
 };
+
+/** In a word. A file that is whole and failed afterwards was uploaded. */
+export function outcomeOf({ uploaded, isElsewhere }: FileOutcome): Outcome {
+  if (isElsewhere) return 'elsewhere';
+  return uploaded?.how ?? 'failed';
+}

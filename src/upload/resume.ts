@@ -1,7 +1,6 @@
 import { MediactlError } from '../errors.ts';
 import { isUnfinished } from '../wire/assumptions.ts';
 import { offsetIn } from '../wire/tus.ts';
-import { openChecksum } from './checksum.ts';
 import {
   acknowledged,
   assetOf,
@@ -11,8 +10,8 @@ import {
   type Open,
   type Whole,
 } from './journal-entry.ts';
+import { digestOf } from './known.ts';
 import { confirmAfterLostCreation } from './lost-creation.ts';
-import { PrefixDigest } from './prefix-digest.ts';
 import { isSessionGone } from './session-gone.ts';
 import { changed, isUntouched } from './source.ts';
 import type { UploadRun } from './upload-run.ts';
@@ -27,7 +26,7 @@ export async function continueFrom(
   run: UploadRun,
   found: JournalEntry | CorruptEntry,
 ): Promise<Open | Whole | undefined> {
-  if (!run.options.resume) {
+  if (run.options.again) {
     noticeLeftBehind(run, found);
     return undefined;
   }
@@ -53,7 +52,8 @@ export async function continueFrom(
 function noticeLeftBehind(run: UploadRun, found: JournalEntry | CorruptEntry): void {
   const assetUid = isCorrupt(found) ? found.assetUid : assetOf(found);
   if (assetUid === undefined) return;
-  const isWhole = 'state' in found && (found.state === 'whole' || found.state === 'settled');
+  const isWhole = 'state' in found && found.state === 'whole';
+  if (!isWhole) run.leaveBehind(assetUid);
   run.notice(`${isWhole ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
 }
 
@@ -91,7 +91,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
-  run.notice(`${run.label} was uploaded before: asset ${assetUid}; --no-resume makes a new one`);
+  run.notice(`${run.label} was uploaded before: asset ${assetUid}; --again makes a new one`);
   return entry;
 }
 
@@ -107,10 +107,4 @@ async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined
   run.resumedFrom = offset;
   const { blake3: _blake3, verified: _verified, serviceBlake3: _told, ...rest } = entry;
   return { ...rest, state: 'open', file: run.source.identity, offset, sentTo: sizeBytes };
-}
-
-async function digestOf({ source }: UploadRun): Promise<string> {
-  const digest = new PrefixDigest(source, await openChecksum());
-  await digest.catchUp(source.sizeBytes);
-  return digest.current().blake3;
 }

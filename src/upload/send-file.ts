@@ -52,7 +52,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     fresh: isFresh,
     sentTo: isFresh ? 0 : entry.sentTo,
     idleTimeoutMs: options.idleTimeoutMs,
-    rateLimit: options.rateLimit,
+    throttle: tools.throttle,
     signal: tools.signal,
     onSending: async (end) => {
       if (end <= sentToOnDisk) return;
@@ -107,7 +107,10 @@ function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
   });
 }
 
-/** The journal's page once every byte is acknowledged. What is unverified is looked at once more. */
+/**
+ * What is certain once every byte is acknowledged. What is unverified is looked at once more. Where
+ * the receipt does not follow at once, the journal's page says so.
+ */
 export async function wholeEntry(
   run: UploadRun,
   entry: Open,
@@ -138,6 +141,6 @@ export async function wholeEntry(
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  await run.page.write(whole);
+  if (whole.verified === false || !run.tools.receipts || run.job.tags) await run.page.write(whole);
   return whole;
 }

@@ -185,7 +185,7 @@ export const changed = (path: string, reason: string) =>
     code: 'file_changed',
     exitCode: exitCodes.integrity,
     reason,
-    hint: `once it is at rest, mediactl upload --no-resume '${path}', which makes a new asset`,
+    hint: `once it is at rest, mediactl upload --again '${path}', which makes a new asset`,
   });
 
 const gone = (path: string) =>
@@ -196,7 +196,7 @@ const gone = (path: string) =>
     hint: 'put it back and run the same command again',
   });
 
-const notAFile = (path: string, isDirectory: boolean) =>
+export const notAFile = (path: string, isDirectory: boolean) =>
   new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
     code: isDirectory ? 'is_directory' : 'not_a_file',
     exitCode: exitCodes.usage,
@@ -216,7 +216,7 @@ const longerThanTold = (path: string, sizeBytes: number) =>
     hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
 
-function unreadable(path: string, error: unknown): MediactlError {
+export function unreadable(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {

@@ -1,6 +1,7 @@
 import { createUpload } from './creation.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Open, Whole } from './journal-entry.ts';
+import { sentBefore, thereBefore } from './known.ts';
 import { recoverFromGoneSession } from './recover.ts';
 import { continueFrom } from './resume.ts';
 import { sendFile } from './send-file.ts';
@@ -32,16 +33,26 @@ export async function openUpload(
 async function uploadLocked(run: UploadRun): Promise<Uploaded> {
   const release = await run.page.lock();
   try {
+    // Another run may have sent it since this one began.
+    const before = run.options.again ? undefined : thereBefore(run);
+    if (before) return accepted(run, before);
     run.say({ event: 'started', size_bytes: run.source.sizeBytes });
     const found = await run.page.read();
+    const same = found || run.options.again ? undefined : await sentBefore(run);
+    if (same) return accepted(run, same);
     // Of stdin there is no other copy: whatever comes next, it can be found.
     if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
     let entry = (found && (await continueFrom(run, found))) ?? (await createUpload(run));
     while (entry.state === 'open') entry = await sentOrNext(run, entry);
-    return concluded(run, entry);
+    return await concluded(run, entry);
   } finally {
     await release();
   }
+}
+
+function accepted({ options }: UploadRun, before: Uploaded): Uploaded {
+  if (before.verified === null && options.requireChecksum) throw unverified(before.assetUid);
+  return before;
 }
 
 async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
@@ -56,17 +67,20 @@ async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
 /** stdin cannot come twice: what was kept of it is sent. */
 const sendAgain = ({ id, label, job }: UploadRun) =>
   job.identity === undefined
-    ? `mediactl upload --no-resume '${label}'`
+    ? `mediactl upload --again '${label}'`
     : `mediactl uploads resume ${id} --again`;
 
-function concluded(run: UploadRun, entry: Whole): Uploaded {
+/** The whole file is there: it gets its tags and its receipt, and its page is done with. */
+async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
   const { session, blake3, verified } = entry;
+  const { api } = run.tools;
+  const { tags } = run.job;
   if (verified === false) throw mismatch(run.label, sendAgain(run), entry);
+  if (tags && tags.length > 0) await api.assets.update(session.assetUid, api.assets.tagging(tags));
   run.say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
-  if (verified === null && run.options.requireChecksum) throw unverified(session.assetUid);
-  return {
-    id: run.id,
-    begunAt: run.begunAt,
+  const uploaded: Uploaded = {
+    how: 'uploaded',
+    state: 'pending',
     assetUid: session.assetUid,
     sessionUid: session.uid,
     name: run.metadata.asset_name ?? run.metadata.filename,
@@ -76,4 +90,26 @@ function concluded(run: UploadRun, entry: Whole): Uploaded {
     blake3,
     verified,
   };
+  if (await keptReceipt(run, uploaded)) await run.page.forget();
+  else await run.page.write(entry);
+  return accepted(run, uploaded);
+}
+
+/** @returns false where there is none, so that the page must tell what is there */
+async function keptReceipt(run: UploadRun, uploaded: Uploaded): Promise<boolean> {
+  const { receipts, api } = run.tools;
+  if (!receipts) return false;
+  try {
+    await receipts.keep({
+      ...run.key,
+      ...uploaded,
+      mtimeNs: run.source.identity.mtimeNs,
+      reason: null,
+      at: new Date(api.transport.clock.now()).toISOString(),
+    });
+    return true;
+  } catch (error) {
+    run.notice(`the receipt cannot be kept: ${(error as Error).message}`);
+    return false;
+  }
 }

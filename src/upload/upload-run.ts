@@ -1,8 +1,9 @@
 import type { UploadMetadata } from '../wire/tus.ts';
-import type { OnUploadEvent } from './events.ts';
+import type { FileEvent } from './events.ts';
 import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
 import { type Planned, uploadId } from './journal-entry.ts';
 import { JournalPage } from './journal-page.ts';
+import type { ReceiptKey } from './receipts.ts';
 import type { Source } from './source.ts';
 
 /** One file's upload in one run of the program: what it is of, its page in the journal, what it counts. */
@@ -15,6 +16,8 @@ export class UploadRun {
   readonly id: string;
   /** ISO 8601. */
   readonly begunAt: string;
+  /** What receipts know it by. */
+  readonly key: ReceiptKey;
   readonly page: JournalPage;
   /** Bytes handed to the socket, those sent twice twice. */
   bytesSent = 0;
@@ -32,6 +35,7 @@ export class UploadRun {
     this.begunAt = new Date(tools.api.transport.clock.now()).toISOString();
     const identity = job.identity ?? source.realPath;
     this.id = job.id ?? idOf({ ...job, identity }, tools.api.transport.baseUrl);
+    this.key = receiptKey(job, identity, tools.api.transport.baseUrl);
     this.page = new JournalPage(tools.journal, this.id, (message) => this.notice(message));
   }
 
@@ -58,11 +62,19 @@ export class UploadRun {
     return this.job.label ?? this.job.path;
   }
 
+  /** An asset that stays without its bytes, for whoever clears up. */
+  leaveBehind(assetUid: string): void {
+    const { receipts, api } = this.tools;
+    const { asset_name: name = this.metadata.filename } = this.metadata;
+    const at = new Date(api.transport.clock.now()).toISOString();
+    receipts?.keepOrphan(this.key.service, { assetUid, name, path: this.label, at });
+  }
+
   notice(message: string): void {
     this.say({ event: 'notice', message });
   }
 
-  say(event: WithoutPath<Parameters<OnUploadEvent>[0]>): void {
+  say(event: WithoutPath<FileEvent>): void {
     this.tools.onEvent({ path: this.label, ...event });
   }
 }
@@ -70,5 +82,12 @@ export class UploadRun {
 /** The name under which the journal keeps an upload. */
 export const idOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
   uploadId({ baseUrl: baseUrl.origin, source: job.identity, metadata: metadataOf(job) });
+
+/** What receipts know a file by. @param path the real path, or what stands in its place */
+export const receiptKey = (
+  { workspace, folder }: Pick<UploadJob, 'workspace' | 'folder'>,
+  path: string,
+  baseUrl: URL,
+): ReceiptKey => ({ service: baseUrl.origin, workspace, folder: folder ?? '', path });
 
 type WithoutPath<T> = T extends unknown ? Omit<T, 'path'> : never;

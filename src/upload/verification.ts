@@ -104,6 +104,6 @@ export const unverified = (assetUid: string) =>
     code: 'unverified',
     exitCode: exitCodes.integrity,
     reason: 'the service named no checksum to compare with',
-    hint: 'leave out --require-checksum to accept that; --no-resume sends the file again',
+    hint: 'leave out --require-checksum to accept that; --again sends the file again',
     details: { asset_uid: assetUid },
   });

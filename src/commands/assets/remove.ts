@@ -2,10 +2,11 @@ import type { Command } from '@commander-js/extra-typings';
 import { idHelp } from '../../library/assets.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
+import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { bulkResult, writeEach } from './bulk.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
-import { confirmBulk, targetsOf, writeLimit } from './targets.ts';
+import { confirmBulk, targetsOf } from './targets.ts';
 
 export function remove(command: Command, run: Run, collection: Collection): void {
   example(

@@ -2,28 +2,16 @@ import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { assetUids } from '../../library/assets.ts';
-import { parseCount } from '../../settings/units.ts';
 import { cell } from '../../terminal/printable.ts';
-import { askLine, confirm } from '../../terminal/prompt.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
+import { confirmMany, firstFew, tooMany, type WriteLimit } from '../confirm-many.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
 import { refuseWorkspace } from './filters.ts';
 
 /** An asset to write to; `asset` is its record, where that was read. */
 export type Target = { uid: string; name: string | null; asset?: Asset };
-
-/** How many a command may write to: a flag that was typed is a limit, the default one a question. */
-export type WriteLimit = { flag: string; count: number; isTyped: boolean };
-
-const defaultLimit = 100;
-
-export const writeLimit = (flag: string, typed: string | undefined): WriteLimit => ({
-  flag,
-  count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
-  isTyped: typed !== undefined,
-});
 
 /**
  * What a command is to write to: the ids given, or everything that filters match. One of the two
@@ -53,13 +41,6 @@ export async function targetsOf(
   if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
   return { targets, byFilter };
 }
-
-const tooMany = (noun: string, { flag, count }: WriteLimit, found?: number) =>
-  usageError(
-    `${found ?? `more than ${count}`} ${noun} are meant, and ${flag} is ${count}`,
-    `name fewer, or allow more with ${flag}`,
-    'nothing was changed',
-  );
 
 async function matching(
   context: Context,
@@ -93,21 +74,11 @@ export async function confirmBulk(
   targets: readonly Target[],
   { action, limit, notes = [] }: BulkQuestion,
 ): Promise<void> {
-  const { terminal, settings } = context;
   const count = targets.length;
-  if (count === 0) return;
-  const what = action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`);
-  const isAsked = terminal.isInteractive && !settings.yes;
-  if (isAsked) terminal.say([await preview(context, collection, targets), ...notes].join('\n'));
-  if (count > limit.count) {
-    if (!isAsked) throw tooMany(collection, limit, count);
-    const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);
-    if (typed !== String(count)) throw tooMany(collection, limit, count);
-    return;
-  }
-  await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
-    yes: settings.yes,
-    instead: 'the same command with --yes',
+  await confirmMany(context, {
+    ...{ count, noun: collection, limit },
+    what: action(`${count} ${count === 1 ? collection.replace(/s$/, '') : collection}`),
+    lines: async () => [...(await preview(context, collection, targets)), ...notes],
   });
 }
 
@@ -121,6 +92,5 @@ async function preview(context: Context, collection: Collection, targets: readon
     const known = name ?? (await api[collection].get(uid)).name;
     lines.push(`  ${uid}  ${cell(known)}`.trimEnd());
   }
-  if (targets.length > shown) lines.push(`  … and ${targets.length - shown} more`);
-  return lines.join('\n');
+  return firstFew(lines, targets.length);
 }

@@ -10,12 +10,13 @@ import { record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
+import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { bulkResult, writeEach } from './bulk.ts';
 import { assetRows } from './columns.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
-import { confirmBulk, type Target, targetsOf, writeLimit } from './targets.ts';
+import { confirmBulk, type Target, targetsOf } from './targets.ts';
 
 export function update(command: Command, run: Run, collection: Collection): void {
   example(

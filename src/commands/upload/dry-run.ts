@@ -1,42 +1,154 @@
-import { stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
 import { bytes, cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
-import type { UploadJob } from '../../upload/job.ts';
+import { digestOf } from '../../upload/known.ts';
+import { count, emptyPlan, type Judgement, judge, type Plan, toSend } from '../../upload/plan.ts';
+import type { ReceiptKey, Receipts } from '../../upload/receipts.ts';
+import { keyOf, type Wanted } from '../../upload/wanted.ts';
 import { paths } from '../../wire/paths.ts';
+import {
+  costOf,
+  outlivesSession,
+  type PlanRecord,
+  planColumns,
+  planLine,
+  planRows,
+} from './plan-view.ts';
+import { assertSomething, type RunRequest } from './run-uploads.ts';
 
-type Planned = {
+type PlannedFile = {
   path: string;
+  /** What becomes of it; `there` and `same` (content) send nothing. */
+  outcome: 'new' | 'changed' | 'there' | 'same';
+  /** The asset that is there. */
+  asset_uid: string | null;
   /** Null for stdin, whose length nobody knows before. */
   size_bytes: number | null;
+  /** Uid; null for the top level, and for one that would be made. */
   folder: string | null;
   workspace: string;
   content_type: string | null;
-  request: string;
+  /** Null where nothing would be sent. */
+  request: string | null;
 };
 
-/** --dry-run: what would go where. */
-export async function plan(jobs: readonly UploadJob[], context: Context) {
-  const { baseUrl } = await context.account();
-  const rows: Planned[] = [];
-  for (const { path, contentType, workspace, folder } of jobs)
-    rows.push({
-      path,
-      size_bytes: path === '-' ? null : await sizeOf(path),
-      folder: folder ?? null,
-      workspace,
-      content_type: contentType ?? null,
-      request: `POST ${new URL(paths.upload(), baseUrl)}`,
-    });
-  const total = rows.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
-  const files = `${rows.length} file${rows.length === 1 ? '' : 's'}`;
-  context.terminal.say(`dry run: would upload ${files}, ${bytes(total)}`);
-  return listBy<Planned>(({ path }) => path, rows, planColumns, 'nothing to upload');
+/** --plan: what would be sent in figures, and what it takes. */
+export async function planned(context: Context, request: RunRequest) {
+  const { plan, same, outliving } = await look(context, request, () => {});
+  const { transport, assets } = await context.api();
+  if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
+  const { requests, hours, limit } = costOf(plan, transport.rateLimit);
+  const record: PlanRecord = {
+    ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
+    ...{ requests, bytes: toSend(plan).bytes, hours, limit, outlive_sessions: outliving },
+  };
+  context.terminal.say(planLine(plan, transport.rateLimit));
+  if (context.settings.shape.format !== 'human')
+    return { kind: 'record' as const, record, id: '', view: () => '' };
+  return listBy(({ kind }) => kind, planRows(record), planColumns, 'nothing to upload');
 }
 
-const planColumns: Column<Planned>[] = [
+/** --dry-run: what would become of each file. */
+export async function dryRun(context: Context, request: RunRequest) {
+  const { baseUrl } = await context.account();
+  const { workspace, about: all } = request.options;
+  const { default: mime } = await import('mime/lite');
+  const rows: PlannedFile[] = [];
+  const { plan } = await look(context, request, (file, { outcome, assetUid }) => {
+    const isSent = outcome === 'new' || outcome === 'changed';
+    rows.push({
+      path: file.path,
+      outcome,
+      asset_uid: assetUid ?? null,
+      size_bytes: file.sizeBytes ?? null,
+      folder: request.folders.find(file) ?? null,
+      workspace,
+      content_type: file.about?.contentType ?? all.contentType ?? mime.getType(file.path),
+      request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
+    });
+  });
+  const { files, bytes: size } = toSend(plan);
+  context.terminal.say(
+    `dry run: would upload ${files} file${files === 1 ? '' : 's'}, ${bytes(size)}, in ${plan.requests} requests`,
+  );
+  return listBy<PlannedFile>(({ path }) => path, rows, fileColumns, 'nothing to upload');
+}
+
+type Decision = { outcome: PlannedFile['outcome']; assetUid?: string };
+
+/** Every file against the receipts; where they cannot tell by size and time, it is read. */
+async function look(
+  context: Context,
+  { sources, folders, options, receipts, isForOne, rateLimit }: RunRequest,
+  tell: (file: Wanted, decision: Decision) => void,
+) {
+  const { workspace, again, chunkBytes, same: sameAction } = options;
+  const service = (await context.account()).baseUrl.origin;
+  const plan: Plan = emptyPlan();
+  const same = { files: 0, bytes: 0 };
+  let outliving = 0;
+  try {
+    for await (const file of sources.files()) {
+      const key = keyOf(file, { service, workspace, folders });
+      const judged = judge(file, key, again ? undefined : receipts);
+      const decision =
+        judged.kind === 'there' || !key || !receipts
+          ? judged
+          : await judgeByContent(file, judged, key, receipts, sources, sameAction);
+      if (decision.kind === 'same') {
+        same.files++;
+        same.bytes += file.sizeBytes ?? 0;
+      } else count(plan, decision, file, chunkBytes);
+      const isSent = decision.kind === 'new' || decision.kind === 'changed';
+      if (isSent && outlivesSession(file.sizeBytes ?? 0, rateLimit)) outliving++;
+      tell(file, {
+        outcome: decision.kind === 'alike' ? 'new' : decision.kind,
+        ...('receipt' in decision && { assetUid: decision.receipt.assetUid }),
+      });
+    }
+  } finally {
+    await sources.close();
+  }
+  assertSomething(plan, sources, isForOne);
+  for (const kind of sources.passedOver()) context.terminal.warn(`left out: ${kind}`);
+  for (const { path, error } of sources.failures)
+    context.terminal.warn(`${printable(path)}: ${error.message}`);
+  return { plan, same, outliving };
+}
+
+type Judged = Judgement | { kind: 'same'; receipt: NonNullable<ReturnType<Receipts['find']>> };
+
+async function judgeByContent(
+  file: Wanted,
+  judged: Judgement,
+  key: ReceiptKey,
+  receipts: Receipts,
+  { open }: RunRequest['sources'],
+  sameAction: 'skip' | 'upload',
+): Promise<Judged> {
+  const sizeBytes = file.sizeBytes ?? 0;
+  if (sizeBytes === 0 || !receipts.hasSize(key, sizeBytes))
+    return judged.kind === 'changed' ? judged : { kind: 'new' };
+  const source = await open(file.path);
+  try {
+    const blake3 = await digestOf({ source });
+    const own = receipts.find(key);
+    if (own?.sizeBytes === sizeBytes && own.blake3 === blake3)
+      return { kind: 'there', receipt: own };
+    const other =
+      sameAction === 'skip'
+        ? receipts.sameContent(key, { sizeBytes, blake3 }, Number.MAX_SAFE_INTEGER)
+        : undefined;
+    if (other) return { kind: 'same', receipt: other };
+    return { kind: own ? 'changed' : 'new' };
+  } finally {
+    await source.close();
+  }
+}
+
+const fileColumns: Column<PlannedFile>[] = [
   { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'WOULD BE', value: ({ outcome }) => outcome, whole: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) =>
@@ -46,11 +158,3 @@ const planColumns: Column<Planned>[] = [
   { header: 'FOLDER', value: ({ folder }) => cell(folder), least: 12 },
   { header: 'CONTENT TYPE', value: ({ content_type }) => cell(content_type), least: 12 },
 ];
-
-const sizeOf = (path: string) =>
-  stat(path).then(
-    ({ size }) => size,
-    (error: Error) => {
-      throw usageError(`cannot read ${path}`, 'check the path', error.message);
-    },
-  );

@@ -24,14 +24,7 @@ export type PendingUpload = {
   profile: string | null;
   begun_at: string | null;
   expires_at: string | null;
-  state:
-    | 'not begun'
-    | 'creation unknown'
-    | 'resumable'
-    | 'expired'
-    | 'uploaded'
-    | 'done'
-    | 'unreadable';
+  state: 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
 };
 
 export function pendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
@@ -73,7 +66,6 @@ function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
     planned: 'not begun',
     intended: 'creation unknown',
     whole: 'uploaded',
-    settled: 'done',
   } as const;
   return words[entry.state];
 }
@@ -94,9 +86,7 @@ export async function keptUploads(context: Context): Promise<(JournalEntry | Cor
 
 /** Uploads that somebody may still want to finish, the one begun last at the end. */
 export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
-  entries
-    .filter((entry) => isCorrupt(entry) || entry.state !== 'settled')
-    .sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
+  [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },

@@ -1,12 +1,17 @@
+import type { Context } from '../../context.ts';
 import type { ErrorRecord, MediactlError } from '../../errors.ts';
 import { bytes, cell, printable } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
+import type { Outcome } from '../../upload/events.ts';
 import type { Uploaded } from '../../upload/job.ts';
+import { type FileOutcome, outcomeOf } from '../../upload/outcome.ts';
 import { fieldsIn, textIn } from '../../wire/reading.ts';
 
 /** One file of `upload --json`. */
 export type UploadRecord = {
   path: string;
+  /** `there`, `same` (content) and `elsewhere` sent nothing. */
+  outcome: Outcome;
   asset_uid: string | null;
   session_uid: string | null;
   name: string | null;
@@ -21,9 +26,26 @@ export type UploadRecord = {
   error: ErrorRecord | null;
 };
 
-type Facts = Omit<UploadRecord, 'requests' | 'duration_ms' | 'status' | 'error'>;
+type Facts = Omit<UploadRecord, 'outcome' | 'requests' | 'duration_ms' | 'status' | 'error'>;
 
-export const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
+/** The service's words may hold what is secret; a path is the person's own. */
+export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRecord {
+  const { job, uploaded, error, status, requests, durationMs } = outcome;
+  const { path, ...facts } = uploaded
+    ? uploadedRecord(job.path, uploaded)
+    : notUploadedRecord(job.path, error);
+  return {
+    path,
+    outcome: outcomeOf(outcome),
+    ...facts,
+    requests,
+    duration_ms: durationMs,
+    status: status ?? null,
+    error: terminal.redactor.redactRecord(error?.toJSON() ?? null),
+  };
+}
+
+const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
   path,
   asset_uid: uploaded.assetUid,
   session_uid: uploaded.sessionUid,
@@ -36,7 +58,7 @@ export const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
 });
 
 /** Nothing is known but what the error tells: some name the asset that they leave. */
-export function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
+function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
   return {
     path,
     asset_uid: textIn(fieldsIn(error?.explanation.details).asset_uid) ?? null,
@@ -50,10 +72,17 @@ export function notUploadedRecord(path: string, error: MediactlError | undefined
   };
 }
 
-const outcome = ({ error, verified, status }: UploadRecord) =>
-  error
-    ? `failed: ${printable(error.message)}`
-    : [status, verified ? 'verified' : 'unverified'].filter(Boolean).join(', ');
+const before: Partial<Record<Outcome, string>> = {
+  there: 'there already',
+  same: 'same content, skipped',
+  elsewhere: 'left to another run',
+};
+
+const result = ({ outcome, error, verified, status }: UploadRecord) => {
+  if (error) return `failed: ${printable(error.message)}`;
+  const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
+  return [before[outcome], status, check].filter(Boolean).join(', ');
+};
 
 export const uploadColumns: Column<UploadRecord>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), whole: true },
@@ -65,5 +94,5 @@ export const uploadColumns: Column<UploadRecord>[] = [
     least: 9,
     spare: true,
   },
-  { header: 'RESULT', value: outcome, least: 18 },
+  { header: 'RESULT', value: result, least: 18 },
 ];

@@ -1,14 +1,15 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { parseDuration } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress.ts';
-import { nothing } from '../../terminal/result.ts';
-import type { UploadJob } from '../../upload/job.ts';
+import { listBy, nothing } from '../../terminal/result.ts';
 import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
+import { FileSource } from '../../upload/source.ts';
+import type { Wanted } from '../../upload/wanted.ts';
 import { example, type Run } from '../command.ts';
+import { progressFor, uploadOptions, usualParallel, waitOf } from './options.ts';
 import { findUpload, keptUploads, unfinished } from './pending.ts';
-import { progressFor, transferOptions } from './upload.ts';
-import { uploadAll } from './upload-all.ts';
+import { openReceipts } from './receipts.ts';
+import { runUploads } from './run-uploads.ts';
 
 export function resume(command: Command, run: Run): void {
   example(
@@ -33,7 +34,6 @@ export function resume(command: Command, run: Run): void {
       run(async (context, id, { all, again, wait, timeout, progress }) => {
         if (!id === !all)
           throw usageError('which upload?', 'give its id from mediactl uploads ls, or --all');
-        const timeoutMs = parseDuration('--timeout', timeout);
         const { baseUrl, profile } = await context.account();
         const entries = id
           ? [await findUpload(context, id)]
@@ -62,14 +62,27 @@ export function resume(command: Command, run: Run): void {
             );
         if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
           return nothing;
-        const options = transferOptions(context, {
-          chunkSize: '50MiB',
-          resume: !again,
-          onExpired: 'restart',
-        });
-        return uploadAll(context, mine.map(jobOf), options, {
-          timeoutMs: wait ? timeoutMs : undefined,
+        const options = uploadOptions(context, { again });
+        const files = mine.map(wantedOf);
+        const [first] = mine;
+        if (!first) return listBy(() => '', [], [], 'no uploads under way');
+        const folderOf = ({ begun }: Wanted) => begun?.folder;
+        return runUploads(context, {
+          sources: {
+            files: async function* () {
+              yield* files;
+            },
+            ...{ failures: [], passedOver: () => [], open: FileSource.open, close: async () => {} },
+          },
+          folders: { find: folderOf, make: async (file) => folderOf(file) },
+          options: {
+            ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
+            ...{ parallel: usualParallel, timeoutMs: waitOf(wait, timeout) },
+          },
+          receipts: await openReceipts(context),
+          name: mine.map(({ id: each }) => each),
           progress: progressFor(context, progress),
+          verbose: false,
         });
       }),
     );
@@ -85,14 +98,19 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool ? 'it came on stdin, and nothing tells what it was to be' : 'its page is unreadable',
   );
 
-const jobOf = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadJob => ({
-  id,
+const wantedOf = ({ id, realPath, path, identity, metadata }: JournalEntry): Wanted => ({
   path: realPath,
-  ...(identity !== undefined && { identity, label: path }),
-  filename: metadata.filename,
-  workspace: metadata.workspace_uid,
-  folder: metadata.parent_folder_uid,
-  name: metadata.asset_name,
-  description: metadata.description,
-  contentType: metadata.content_type,
+  below: '',
+  about: {
+    name: metadata.asset_name,
+    description: metadata.description,
+    contentType: metadata.content_type,
+  },
+  begun: {
+    id,
+    folder: metadata.parent_folder_uid,
+    workspace: metadata.workspace_uid,
+    filename: metadata.filename,
+    ...(identity !== undefined && { identity, label: path }),
+  },
 });

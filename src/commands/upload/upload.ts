@@ -1,34 +1,42 @@
 import { Argument, Option } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
-import { targetFolders } from '../../library/folder-creation.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
-import { parseDuration, parseSize } from '../../settings/units.ts';
-import { readInputText } from '../../terminal/input.ts';
-import { type ProgressMode, progressModes } from '../../terminal/progress.ts';
-import { filesIn } from '../../upload/files.ts';
-import type { UploadJob, UploadOptions } from '../../upload/job.ts';
-import { maxChunkBytes } from '../../wire/tus.ts';
+import { parseCount } from '../../settings/units.ts';
+import { progressModes } from '../../terminal/progress.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
-import { plan } from './dry-run.ts';
-import { uploadAll } from './upload-all.ts';
-
-const idleTimeoutMs = 120_000;
+import { dryRun, planned } from './dry-run.ts';
+import { foldersFor } from './folders.ts';
+import {
+  progressFor,
+  rateLimitOf,
+  untilOf,
+  uploadOptions,
+  usualParallel,
+  waitOf,
+} from './options.ts';
+import { openReceipts } from './receipts.ts';
+import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
+import { openSources } from './sources.ts';
+import { assertSync, pruneGone, pruneLimit } from './sync.ts';
 
 export const upload: Define = (command, run) => {
   example(
     command,
     'mediactl upload ./clip.mp4 --wait',
-    'mediactl upload -r ./rushes --folder /Campaigns/2026 --json',
-    "mediactl upload -r ./rushes --folder /Campaigns/Spring --create-folders --exclude '*.tmp'",
+    'mediactl upload -r ./rushes --folder /Campaigns/2026 --create-folders',
+    'mediactl upload --sync ./rushes --folder /Campaigns/2026 --until 06:00',
+    "mediactl upload './rushes/*.mov' --plan",
+    'mediactl upload --manifest shots.csv --manifest-out sent.jsonl',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
   command
     .description(
-      'Uploads files, one after another. The same command run again goes on where the last one stopped: after a dropped line, a killed process or a restart. Every file is checked by its BLAKE3.',
+      'Uploads files, several at once. The same command run again sends what is missing and nothing twice: after a dropped line, a killed process or a month. Every file is checked by its BLAKE3.',
     )
     .addArgument(
-      suggesting(new Argument('[path...]', 'files; directories with -r; - for stdin'), 'files'),
+      suggesting(
+        new Argument('[path...]', 'files, globs, directories with -r; - for stdin'),
+        'files',
+      ),
     )
     .option('--folder <folder>', 'folder to put the assets in, by uid or path')
     .option('--create-folders', 'make it where it is missing; with -r, folders like those on disk')
@@ -49,17 +57,39 @@ export const upload: Define = (command, run) => {
       [] as string[],
     )
     .option('--from-list <file>', 'the paths in a file, one a line; - for stdin')
+    .option(
+      '--manifest <file>',
+      'the files in CSV or JSON lines: path, name, description, folder, tags, content_type',
+    )
+    .option('--manifest-out <file>', 'write what becomes of each file there too, as JSON lines')
+    .option('--plan', 'print what would be sent and what it takes, and send nothing')
+    .option('--sync', 'make the folder like the directory: -r, --create-folders, every file')
+    .option('--prune', 'with --sync, move assets to the trash whose files are gone')
+    .option('--max-delete <number>', 'with --prune, how many at most (100)')
+    .option('--again', 'send it whatever was sent before, and make a new asset')
+    .addOption(new Option('--no-resume', 'the same').hideHelp())
+    .addOption(
+      new Option('--same <action>', 'what to do with content that is there under another name')
+        .choices(['skip', 'upload'] as const)
+        .default('skip' as const),
+    )
     .option('--wait', 'wait until the assets are ready')
-    .option('--timeout <duration>', 'how long to wait at most', '30m')
+    .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
+    .option('--parallel <number>', `files sent at once (${usualParallel})`)
+    .option('--until <time>', 'stop then, to go on another time: 06:00, or a while such as 8h')
+    .option(
+      '--reserve <requests>',
+      'requests of each hour that many files leave to others (10, or 5 %)',
+    )
     .option('--chunk-size <size>', 'bytes a request, at most 50MiB', '50MiB')
-    .option('--limit-rate <size>', 'bytes a second, such as 5MiB')
-    .option('--no-resume', 'forget an earlier attempt and make a new asset')
+    .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
     .addOption(
       new Option('--on-expired <action>', 'when the session of an earlier attempt is gone')
         .choices(['restart', 'fail'] as const)
         .default('restart' as const),
     )
     .option('--require-checksum', 'fail where the service names no checksum')
+    .option('-v, --verbose', 'show what became of every file, not only of those that failed')
     .addOption(
       new Option('--progress <form>', 'what to show on stderr while it runs')
         .choices(progressModes)
@@ -67,80 +97,58 @@ export const upload: Define = (command, run) => {
     )
     .action(
       run(async (context, given, flags) => {
-        const options = transferOptions(context, flags);
-        const timeout = parseDuration('--timeout', flags.timeout);
-        const { recursive = false, contentType, include, exclude } = flags;
-        const paths = [...given, ...(await listed(context, flags.fromList))];
-        if (paths.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
-        const found = await filesIn(paths, { recursive, contentType, include, exclude });
-        const { files, failures } = found;
-        if (flags.name !== undefined && files.length > 1)
-          throw usageError(`--name is for one file, and there are ${files.length}`);
-        for (const kind of found.passedOver) context.terminal.warn(`left out: ${kind}`);
+        const sync = flags.sync ?? false;
+        assertSync(given, flags);
+        const options = uploadOptions(context, {
+          ...flags,
+          again: flags.again || !flags.resume,
+          same: sync ? 'upload' : flags.same,
+        });
+        const timeoutMs = waitOf(flags.wait, flags.timeout);
+        const parallel = countOf('--parallel', flags.parallel, 1) ?? usualParallel;
+        const rateLimit = rateLimitOf(flags.limitRate);
+        const sources = await openSources(context, given, {
+          ...flags,
+          recursive: sync || (flags.recursive ?? false),
+        });
         const workspace = await workspaceUid(context);
-        const wanted = flags.folder ?? context.settings.folder ?? '/';
-        const folderOf = await targetFolders(context, wanted, flags.createFolders ?? false);
-        const jobs: UploadJob[] = [];
-        for (const { below, ...file } of files)
-          jobs.push({
-            ...file,
-            workspace,
-            folder: await folderOf(below),
-            name: flags.name,
-            description: flags.description,
-          });
-        if (context.settings.dryRun) return plan(jobs, context);
-        return uploadAll(context, jobs, options, {
-          timeoutMs: flags.wait ? timeout : undefined,
+        const receipts = await openReceipts(context);
+        const top = flags.folder ?? context.settings.folder ?? '/';
+        const create = sync || (flags.createFolders ?? false);
+        const folders = await foldersFor(
+          context,
+          { top, create, isNamed: sources.namesFolders },
+          receipts,
+        );
+        const { name, description, contentType, prune, maxDelete } = flags;
+        const request: RunRequest = {
+          sources,
+          folders,
+          options: {
+            ...options,
+            ...{ workspace, parallel, timeoutMs, about: { name, description, contentType } },
+          },
+          receipts,
+          name: [top, String(create), ...absolute(context.host.cwd, sources.named)],
           progress: progressFor(context, flags.progress),
-          failures: failures.map(({ path, error }) => ({
-            ...{ job: { path, workspace }, path, requests: 0, durationMs: 0, error },
-          })),
+          rateLimit,
+          reserve: countOf('--reserve', flags.reserve, 0),
+          until: untilOf(context, flags.until),
+          verbose: flags.verbose ?? false,
+          manifestOut: flags.manifestOut,
+          ...(name !== undefined && { isForOne: '--name' }),
+        };
+        if (flags.plan || context.settings.dryRun)
+          return flags.plan ? planned(context, request) : dryRun(context, request);
+        const [directory = ''] = given;
+        const pruning = prune && { directory, top, workspace, limit: pruneLimit(maxDelete) };
+        return runUploads(context, {
+          ...request,
+          ...(pruning && { afterwards: () => pruneGone(context, pruning, receipts) }),
         });
       }),
     );
 };
 
-/** --quiet is quiet: its uids, and what went wrong. */
-export const progressFor = ({ settings }: Context, asked: ProgressMode): ProgressMode =>
-  asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;
-
-/** The lines of --from-list. */
-async function listed(context: Context, path: string | undefined): Promise<string[]> {
-  if (path === undefined) return [];
-  const lines = (await readInputText(context.terminal, path)).split('\n');
-  return lines.map((line) => line.replace(/\r$/, '')).filter((line) => line !== '');
-}
-
-type Flags = {
-  chunkSize: string;
-  limitRate?: string | undefined;
-  resume: boolean;
-  onExpired: 'restart' | 'fail';
-  requireChecksum?: boolean | undefined;
-};
-
-/** The uploader's options from what was typed. */
-export function transferOptions({ settings }: Context, flags: Flags): UploadOptions {
-  const chunkBytes = parseSize('--chunk-size', flags.chunkSize);
-  if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
-    throw usageError(
-      `--chunk-size does not take '${flags.chunkSize}'`,
-      'from 1 byte to 50MiB',
-      'the service takes at most 50 MiB a request',
-    );
-  const rateLimit = flags.limitRate?.replace(/\/s$/, '');
-  if (rateLimit !== undefined && parseSize('--limit-rate', rateLimit) < 1)
-    throw usageError(
-      `--limit-rate does not take '${flags.limitRate}'`,
-      'at least one byte a second',
-    );
-  return {
-    chunkBytes,
-    rateLimit: rateLimit === undefined ? undefined : parseSize('--limit-rate', rateLimit),
-    idleTimeoutMs: settings.requestTimeoutMs ?? idleTimeoutMs,
-    resume: flags.resume,
-    onExpired: flags.onExpired,
-    requireChecksum: flags.requireChecksum ?? false,
-  };
-}
+const countOf = (flag: string, typed: string | undefined, least: number) =>
+  typed === undefined ? undefined : parseCount(flag, typed, least);

@@ -1,0 +1,65 @@
+import type { Context } from '../context.ts';
+import { usageError } from '../errors.ts';
+import { parseCount } from '../settings/units.ts';
+import { askLine, confirm } from '../terminal/prompt.ts';
+
+/** How many a command may write to: a flag that was typed is a limit, the default one a question. */
+export type WriteLimit = { flag: string; count: number; isTyped: boolean };
+
+const defaultLimit = 100;
+
+export const writeLimit = (flag: string, typed: string | undefined): WriteLimit => ({
+  flag,
+  count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
+  isTyped: typed !== undefined,
+});
+
+export const tooMany = (noun: string, { flag, count }: WriteLimit, found?: number) =>
+  usageError(
+    `${found ?? `more than ${count}`} ${noun} are meant, and ${flag} is ${count}`,
+    `name fewer, or allow more with ${flag}`,
+    'nothing was changed',
+  );
+
+export type ManyQuestion = {
+  count: number;
+  /** What they are: `assets`. */
+  noun: string;
+  /** What would be done: "move 3 assets to the trash". */
+  what: string;
+  limit: WriteLimit;
+  /** What is to be known before, a line each; made only for somebody who is asked. */
+  lines(): Promise<string[]>;
+};
+
+/**
+ * Asks before many are written to. More than usual need the number typed.
+ *
+ * @throws MediactlError exit 130 when declined, exit 2 where nobody can be asked
+ */
+export async function confirmMany(
+  { terminal, settings }: Context,
+  { count, noun, what, limit, lines }: ManyQuestion,
+): Promise<void> {
+  if (count === 0) return;
+  const isAsked = terminal.isInteractive && !settings.yes;
+  if (isAsked) terminal.say((await lines()).join('\n'));
+  if (count > limit.count) {
+    if (!isAsked) throw tooMany(noun, limit, count);
+    const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);
+    if (typed !== String(count)) throw tooMany(noun, limit, count);
+    return;
+  }
+  await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {
+    yes: settings.yes,
+    instead: 'the same command with --yes',
+  });
+}
+
+const shown = 5;
+
+/** The first few, and how many more. */
+export const firstFew = (lines: readonly string[], count: number) => [
+  ...lines.slice(0, shown),
+  ...(count > shown ? [`  … and ${count - shown} more`] : []),
+];

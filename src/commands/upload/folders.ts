@@ -1,0 +1,66 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { foldersByPath, type MadeFolders } from '../../library/folder-creation.ts';
+import { folderUid, isRoot } from '../../library/folders.ts';
+import type { Receipts } from '../../upload/receipts.ts';
+import type { Folders, Wanted } from '../../upload/wanted.ts';
+import { isUid } from '../../wire/uid.ts';
+
+type FolderChoice = {
+  /** Uid or path. */
+  top: string;
+  /** Make what is missing, and folders like those on disk. */
+  create: boolean;
+  /** Whether a manifest names folders of its own. */
+  isNamed: boolean;
+};
+
+/** The folders that files go to. @throws MediactlError `not_found` (3) */
+export async function foldersFor(
+  context: Context,
+  { top, create, isNamed }: FolderChoice,
+  receipts: Receipts | undefined,
+): Promise<Folders> {
+  if (!create && !isNamed) {
+    const uid = isRoot(top) ? undefined : await folderUid(context, top);
+    return { find: () => uid, make: async () => uid };
+  }
+  if (create && isUid(top))
+    throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
+  const { origin } = (await context.account()).baseUrl;
+  const byPath = await foldersByPath(
+    context,
+    (workspace) => receipts && madeFolders(receipts, origin, workspace),
+  );
+  const pathOf = (file: Wanted) => {
+    const folder = file.about?.folder ?? top;
+    return create ? `${folder}/${file.below}` : folder;
+  };
+  return {
+    find: (file) => {
+      const path = pathOf(file);
+      const first = path.split('/')[0] ?? '';
+      if (isUid(first)) return first.toLowerCase();
+      const uid = byPath.find(path);
+      if (uid === null && !create)
+        throw usageError(
+          `${file.path}: no folder ${path}`,
+          '--create-folders makes what is missing; mediactl folders tree',
+        );
+      return uid;
+    },
+    make: async (file) => {
+      const path = pathOf(file);
+      const first = path.split('/')[0] ?? '';
+      return isUid(first) ? first.toLowerCase() : byPath.make(path);
+    },
+  };
+}
+
+function madeFolders(receipts: Receipts, service: string, workspace: string): MadeFolders {
+  const mark = receipts.folderMark();
+  return {
+    find: (path) => receipts.madeFolder(service, workspace, path, mark),
+    keep: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
+  };
+}

@@ -1,0 +1,60 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
+import type { ProgressMode } from '../../terminal/progress.ts';
+import type { UploadOptions } from '../../upload/job.ts';
+import { maxChunkBytes } from '../../wire/tus.ts';
+
+const idleTimeoutMs = 120_000;
+/** What a line and a service of usual kind take at once. */
+export const usualParallel = 8;
+
+type Flags = {
+  chunkSize?: string;
+  again?: boolean | undefined;
+  same?: 'skip' | 'upload';
+  onExpired?: 'restart' | 'fail';
+  requireChecksum?: boolean | undefined;
+};
+
+/** The uploader's options from what was typed. */
+export function uploadOptions({ settings }: Context, flags: Flags): UploadOptions {
+  const { chunkSize = '50MiB', onExpired = 'restart', same = 'skip' } = flags;
+  const chunkBytes = parseSize('--chunk-size', chunkSize);
+  if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
+    throw usageError(
+      `--chunk-size does not take '${chunkSize}'`,
+      'from 1 byte to 50MiB',
+      'the service takes at most 50 MiB a request',
+    );
+  return {
+    ...{ chunkBytes, onExpired, same },
+    idleTimeoutMs: settings.requestTimeoutMs ?? idleTimeoutMs,
+    again: flags.again ?? false,
+    requireChecksum: flags.requireChecksum ?? false,
+  };
+}
+
+/** `--limit-rate`, in bytes a second. */
+export function rateLimitOf(typed: string | undefined): number | undefined {
+  if (typed === undefined) return undefined;
+  const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
+  if (bytesPerSecond >= 1) return bytesPerSecond;
+  throw usageError(`--limit-rate does not take '${typed}'`, 'at least one byte a second');
+}
+
+/** `--until`: a time of day, a moment or a while from now. */
+export function untilOf({ clock }: Context, typed: string | undefined) {
+  if (typed === undefined) return undefined;
+  return { time: parseMoment('--until', typed, clock.now()), typed };
+}
+
+/** `--timeout` where it is waited at all. */
+export const waitOf = (wait: boolean | undefined, timeout: string) => {
+  const timeoutMs = parseDuration('--timeout', timeout);
+  return wait ? timeoutMs : undefined;
+};
+
+/** --quiet is quiet: its uids, and what went wrong. */
+export const progressFor = ({ settings }: Context, asked: ProgressMode): ProgressMode =>
+  asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;

@@ -1,0 +1,34 @@
+import type { Context } from '../../context.ts';
+import { MediactlError } from '../../errors.ts';
+import type { Receipts } from '../../upload/receipts.ts';
+
+/** The system's own words for a place that cannot be written. */
+const notWritable = new Set([
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ENOENT', 'EISDIR', 'EMFILE'],
+  ...['SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_PERM'],
+]);
+
+/**
+ * What this machine has sent. Where nothing can be kept, that is said, and an upload runs without it.
+ * What is damaged is an error: without it, everything might be sent again.
+ *
+ * @throws MediactlError `receipts_unusable` (1)
+ */
+export async function openReceipts(context: Context): Promise<Receipts | undefined> {
+  try {
+    return await context.receipts();
+  } catch (error) {
+    if (!(error instanceof MediactlError) || !isNotWritable(error)) throw error;
+    const { reason } = error.explanation;
+    context.terminal.warn(
+      `what is uploaded cannot be noted (${reason ?? error.message}): another run would send it again`,
+    );
+    return undefined;
+  }
+}
+
+function isNotWritable({ explanation: { code, underlying } }: MediactlError): boolean {
+  if (code === 'folder') return true;
+  const cause = (underlying as NodeJS.ErrnoException | undefined)?.code ?? '';
+  return [...notWritable].some((each) => cause.startsWith(each));
+}

@@ -1,0 +1,261 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Context } from '../../context.ts';
+import { MediactlError, usageError } from '../../errors.ts';
+import { keepLastUpload } from '../../library/assets.ts';
+import { openProgress, type Progress, type ProgressMode } from '../../terminal/progress.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import type { ListResult } from '../../terminal/result.ts';
+import type { FileOutcome } from '../../upload/outcome.ts';
+import { type Plan, toSend } from '../../upload/plan.ts';
+import type { Receipts } from '../../upload/receipts.ts';
+import { type ManyTools, type RunOptions, UploadMany } from '../../upload/run.ts';
+import { Spool } from '../../upload/spool.ts';
+import { Throttle } from '../../upload/throttle.ts';
+import type { Folders } from '../../upload/wanted.ts';
+import { outlivesSession, planLine } from './plan-view.ts';
+import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
+import type { Sources } from './sources.ts';
+import { Summary, timeIsUp } from './summary.ts';
+
+/** What a run is of, and how it is shown. */
+export type RunRequest = {
+  sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'>;
+  folders: Folders;
+  options: RunOptions;
+  receipts: Receipts | undefined;
+  /** What makes it the same run another time. */
+  name: readonly string[];
+  progress: ProgressMode;
+  /** Bytes per second. */
+  rateLimit?: number | undefined;
+  /** Requests of a window that are left for people. */
+  reserve?: number | undefined;
+  /** When to stop, in milliseconds since the epoch, and as it was typed. */
+  until?: { time: number; typed: string } | undefined;
+  /** Show every file, not only what failed. */
+  verbose: boolean;
+  /** Where each record goes too, as JSON lines. */
+  manifestOut?: string | undefined;
+  /** An option that makes sense for one file alone. */
+  isForOne?: string;
+  /** Called once every file is done, where none failed. */
+  afterwards?: () => Promise<void>;
+};
+
+/** So few files are all shown to a person. */
+const fewFiles = 10;
+/** Runs of so many files say before what they will take. */
+const manyFiles = 20;
+/** Worth a request to learn the limit. */
+const veryManyFiles = 100;
+const lastUploadEveryMs = 1_000;
+
+/** Uploads, and shows what becomes of each file as it happens. */
+export async function runUploads(context: Context, request: RunRequest) {
+  const { terminal, clock, settings } = context;
+  const api = await context.api();
+  api.transport.reserve(request.reserve);
+  const progress = await openProgress(
+    request.progress,
+    terminal,
+    clock,
+    () => api.transport.budget,
+  );
+  const finished = new AbortController();
+  const summary = new Summary(clock.now());
+  const tools = await toolsFor(context, request, progress, finished.signal);
+  const run = new UploadMany(request.options, tools);
+  const runId = idOf(api.transport.baseUrl, request);
+  const manifest = await openManifest(request.manifestOut);
+  const isPerson = settings.shape.format === 'human';
+  let isOne = false;
+  const isMany = () =>
+    !terminal.stdout.isTTY || request.verbose || filesOf(run.end.plan) > fewFiles;
+  const few: UploadRecord[] = [];
+  /** A few files are all shown, of many those that failed; a single failure says it all by itself. */
+  const forPeople = (records: UploadRecord[]) => {
+    if (!terminal.stdout.isTTY || request.verbose)
+      return records.filter(({ error }) => !(isOne && error));
+    const ended = records.filter(({ error }) => !error);
+    if (few.length <= fewFiles) few.push(...ended.slice(0, fewFiles + 1));
+    return isOne ? [] : records.filter(({ error }) => error);
+  };
+  const pages = async function* (): AsyncGenerator<UploadRecord[]> {
+    try {
+      const outcomes = run.outcomes(request.sources.files());
+      for await (const some of outcomes) {
+        isOne = filesOf(run.end.plan) === 1;
+        for (const outcome of some) summary.count(outcome);
+        const records = some.map((outcome) => recordOf(context, outcome));
+        await manifest?.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+        yield isPerson ? forPeople(records) : records;
+      }
+      const failures = request.sources.failures.map(failed(request.options.workspace));
+      for (const failure of failures) summary.count(failure);
+      if (!isMany()) yield few;
+      yield failures.map((failure) => recordOf(context, failure));
+    } finally {
+      finished.abort();
+      progress.close();
+      await manifest?.close();
+      await request.sources.close();
+      await tools.keepLast();
+    }
+    const { stop, left } = run.end;
+    if (!summary.hasFailures && !stop && left === 0 && !context.signal.aborted) {
+      request.receipts?.runEnds(runId);
+      await request.afterwards?.();
+    }
+    if (!isOne && !['json', 'none'].includes(request.progress))
+      terminal.say(summary.line(clock.now(), left));
+  };
+  const result: ListResult = {
+    kind: 'list',
+    pages: pages(),
+    columns: uploadColumns,
+    id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
+    empty: '',
+  };
+  const failure = () => {
+    const { signal } = context;
+    const failed = summary.failure(isOne, run.end);
+    return failed ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
+  };
+  return { result, failure };
+}
+
+const filesOf = (plan: Plan) => plan.there.files + toSend(plan).files;
+
+const failed =
+  (workspace: string) =>
+  ({ path, error }: { path: string; error: MediactlError }): FileOutcome => ({
+    ...{ job: { path, workspace }, path, requests: 0, durationMs: 0, error },
+  });
+
+async function toolsFor(
+  context: Context,
+  request: RunRequest,
+  progress: Progress,
+  finished: AbortSignal,
+): Promise<ManyTools & { keepLast(): Promise<void> }> {
+  const { settings, terminal, stateDir, clock } = context;
+  const api = await context.api();
+  const { receipts, rateLimit, until } = request;
+  const { default: mime } = await import('mime/lite');
+  let last: { uid: string; isKept: boolean } | undefined;
+  let keptAt = Number.NEGATIVE_INFINITY;
+  const keepLast = async () => {
+    if (!last || last.isKept) return;
+    last.isKept = true;
+    keptAt = clock.now();
+    await keepLastUpload(context, last.uid);
+  };
+  return {
+    api,
+    journal: await context.journal(),
+    receipts,
+    before: receipts?.runBegins(idOf(api.transport.baseUrl, request)) ?? 0,
+    throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
+    spool: new Spool(stateDir),
+    stdin: () => {
+      if (terminal.stdin.isTTY)
+        throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');
+      return terminal.stdin;
+    },
+    profile: (await context.account()).profile,
+    signal: until
+      ? AbortSignal.any([context.signal, timeUp(context, until, finished)])
+      : context.signal,
+    onEvent: (event) => progress.show(event),
+    openSource: request.sources.open,
+    folders: request.folders,
+    contentType: (path) => mime.getType(path) ?? undefined,
+    onPlan: (plan) => sayPlan(context, request, plan, progress),
+    onUploaded: async (uid) => {
+      last = { uid, isKept: false };
+      if (clock.now() - keptAt >= lastUploadEveryMs) await keepLast();
+    },
+    keepLast: () =>
+      keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
+    // Of a single file it is looked up at once; the run looks many up together.
+    findLost: () => Promise.reject(new Error('the run looks them up')),
+    confirmNewAsset: async (refusal, assetUids) => {
+      if (settings.yes) return;
+      if (!terminal.isInteractive) throw refusal;
+      const { reason } = refusal.explanation;
+      progress.close();
+      if (reason) terminal.say(reason);
+      const question = `${refusal.message}. Make a new one?`;
+      await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
+        const details = { asset_uids: assetUids };
+        throw error instanceof MediactlError ? error.with({ reason, details }) : error;
+      });
+    },
+  };
+}
+
+function timeUp(
+  { clock }: Context,
+  { time, typed }: { time: number; typed: string },
+  finished: AbortSignal,
+): AbortSignal {
+  const over = new AbortController();
+  clock.sleep(Math.max(0, time - clock.now()), finished).then(
+    () => over.abort(timeIsUp(typed)),
+    () => {}, // it ended before
+  );
+  return over.signal;
+}
+
+async function sayPlan(
+  context: Context,
+  { options, rateLimit, progress: mode, sources, isForOne }: RunRequest,
+  plan: Plan,
+  progress: Progress,
+): Promise<void> {
+  const { terminal } = context;
+  assertSomething(plan, sources, isForOne);
+  for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
+  const { transport, assets } = await context.api();
+  const { files, bytes } = toSend(plan);
+  const isBig = filesOf(plan) >= manyFiles && files > 0;
+  if (files >= veryManyFiles && !transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
+  if (isBig && !['json', 'none'].includes(mode)) terminal.say(planLine(plan, transport.rateLimit));
+  if (outlivesSession(plan.largestBytes, rateLimit))
+    terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
+  if (options.timeoutMs !== undefined || files > 0)
+    progress.show({ event: 'planned', files, bytes, there: plan.there.files });
+}
+
+/** @throws MediactlError exit 2 */
+export function assertSomething(
+  plan: Plan,
+  { failures, passedOver }: Pick<Sources, 'failures' | 'passedOver'>,
+  isForOne: string | undefined,
+): void {
+  const total = filesOf(plan);
+  if (isForOne && total > 1)
+    throw usageError(`${isForOne} is for one file, and there are ${total}`);
+  if (total === 0 && failures.length === 0)
+    throw usageError('no files in there', 'check the paths', passedOver().join(', ') || undefined);
+}
+
+/** What one command names is one run, however often it is begun. */
+const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
+  createHash('sha256')
+    .update(JSON.stringify([baseUrl.origin, options.workspace, name]))
+    .digest('hex');
+
+/** Names of a run as they are anywhere: relative paths from where they were typed. */
+export const absolute = (cwd: string, names: readonly string[]) =>
+  names.map((name) => (/^(-$|https?:|rclone:)/.test(name) ? name : resolve(cwd, name)));
+
+const openManifest = async (path: string | undefined): Promise<FileHandle | undefined> =>
+  path === undefined
+    ? undefined
+    : open(path, 'w', 0o600).catch((error: Error) => {
+        throw usageError(`cannot write ${path}`, 'another --manifest-out', error.message);
+      });

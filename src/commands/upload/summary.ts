@@ -1,0 +1,117 @@
+import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
+import { bytes, duration } from '../../terminal/printable.ts';
+import type { Outcome } from '../../upload/events.ts';
+import { labelOf } from '../../upload/job.ts';
+import { type FileOutcome, outcomeOf } from '../../upload/outcome.ts';
+import type { RunEnd } from '../../upload/run.ts';
+
+/** What came of a run, counted while it goes on. */
+export class Summary {
+  readonly #counts: Record<Outcome, number> = {
+    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, failed: 0 },
+  };
+  readonly #failures: MediactlError[] = [];
+  /** Of files that somebody stopped, or the time. */
+  readonly #stopped: MediactlError[] = [];
+  readonly #startedAt: number;
+  #bytesSent = 0;
+  #unverified = 0;
+  #notUploaded = 0;
+  #files = 0;
+
+  /** @param startedAt milliseconds since the epoch */
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt;
+  }
+
+  count(outcome: FileOutcome): void {
+    const { uploaded, error, job } = outcome;
+    this.#files++;
+    if (error && isStop(error)) {
+      this.#stopped.push(error);
+      return;
+    }
+    this.#bytesSent += uploaded?.bytesSent ?? 0;
+    if (uploaded?.verified === null) this.#unverified++;
+    if (!error) this.#counts[outcomeOf(outcome)]++;
+    else {
+      this.#counts.failed++;
+      if (!uploaded) this.#notUploaded++;
+      this.#failures.push(this.#files === 1 ? error : error.of(labelOf(job)));
+    }
+  }
+
+  get hasFailures(): boolean {
+    return this.#failures.length > 0;
+  }
+
+  /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". */
+  line(now: number, left: number): string {
+    const { uploaded, there, same, elsewhere, failed } = this.#counts;
+    const counts = [
+      [uploaded, 'uploaded'],
+      [there, 'there already'],
+      [same, 'with content that is there under another name, skipped'],
+      [elsewhere, 'left to another run'],
+      [failed, 'failed'],
+      [left + this.#stopped.length, 'left'],
+      [this.#unverified, 'unverified'],
+    ] as const;
+    const said = counts
+      .filter(([count]) => count > 0)
+      .map(([count, what]) => `${number(count)} ${what}`);
+    const seconds = (now - this.#startedAt) / 1000;
+    return `${said.join(', ') || 'nothing to upload'}; ${bytes(this.#bytesSent)} in ${duration(seconds)}`;
+  }
+
+  /** The error to end with. @param isOne there was one file in all, whose own error says it all */
+  failure(isOne: boolean, { stop, left }: RunEnd): MediactlError | undefined {
+    const [first] = this.#failures;
+    const [stopped] = this.#stopped;
+    if (isOne && (first ?? stopped)) return first ?? stopped;
+    const all = left + this.#stopped.length;
+    if (stop)
+      return new MediactlError(stop.message, {
+        ...stop.explanation,
+        hint: [
+          stop.explanation.hint,
+          all > 0 && `${number(all)} files are left: the same command goes on`,
+        ]
+          .filter(Boolean)
+          .join('; '),
+        details: { files_left: all, failures: this.#failures.map((failure) => failure.toJSON()) },
+      });
+    if (!first) return undefined;
+    return someFailed(
+      this.#problem(),
+      this.#failures,
+      this.#notUploaded > 0
+        ? 'run the same command again once they are mended: what is uploaded is not sent twice'
+        : undefined,
+    );
+  }
+
+  #problem(): string {
+    const counted = (count: number, words: string) =>
+      `${number(count)} of ${number(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
+    const afterwards = this.#failures.length - this.#notUploaded;
+    return [
+      ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
+      ...(afterwards > 0 ? [counted(afterwards, 'uploaded, and failed afterwards')] : []),
+    ].join('; ');
+  }
+}
+
+const number = (count: number) => count.toLocaleString('en');
+
+/** The time that --until gave is over: nothing failed. */
+export const timeIsUp = (until: string) =>
+  new MediactlError(`stopped at ${until}`, {
+    code: 'until',
+    exitCode: exitCodes.rateLimited,
+    reason: '--until says so',
+    retryable: true,
+  });
+
+const isStop = ({ explanation }: MediactlError) =>
+  ['until', 'interrupted', 'terminated'].includes(explanation.code);

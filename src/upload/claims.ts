@@ -1,0 +1,54 @@
+import type { Ledger } from './ledger.ts';
+
+/** Which process has which upload in hand: one at a time has each. */
+export class Claims {
+  readonly #ledger: Ledger;
+  readonly #pid: number;
+
+  /** @param pid of this process, told to others that want the same upload */
+  constructor(ledger: Ledger, pid: number) {
+    this.#ledger = ledger;
+    this.#pid = pid;
+  }
+
+  /** Takes one in hand. @returns the process id of whoever has it; undefined where it is ours now */
+  async take(id: string): Promise<number | undefined> {
+    await this.#ledger.enlist();
+    for (;;) {
+      const holder = this.#ledger.transaction(() => {
+        const sql = 'SELECT run, pid FROM claims WHERE id = ?';
+        const found = this.#ledger.get<{ run: string; pid: number }>(sql, id);
+        if (!found)
+          this.#ledger.write(
+            'INSERT INTO claims VALUES (?, ?, ?)',
+            id,
+            this.#ledger.run,
+            this.#pid,
+          );
+        return found;
+      });
+      if (!holder) return undefined;
+      const isLeft =
+        holder.run !== this.#ledger.run &&
+        (await this.#ledger.processes.ifAbandoned(holder.run, async () => this.#free(holder.run)));
+      if (!isLeft) return holder.pid;
+    }
+  }
+
+  release(id: string): void {
+    this.#ledger.write('DELETE FROM claims WHERE id = ? AND run = ?', id, this.#ledger.run);
+  }
+
+  /** Frees what killed processes had in hand. @param left told of each upload of theirs */
+  sweep(left: (id: string) => Promise<void>): Promise<void> {
+    return this.#ledger.processes.sweep(async (run) => {
+      const sql = 'SELECT id FROM claims WHERE run = ?';
+      for (const { id } of this.#ledger.all<{ id: string }>(sql, run)) await left(id);
+      this.#free(run);
+    });
+  }
+
+  #free(run: string): void {
+    this.#ledger.write('DELETE FROM claims WHERE run = ?', run);
+  }
+}

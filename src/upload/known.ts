@@ -1,0 +1,62 @@
+import { openChecksum } from './checksum.ts';
+import type { How, Uploaded } from './job.ts';
+import { PrefixDigest } from './prefix-digest.ts';
+import type { Receipt } from './receipts.ts';
+import type { FileIdentity } from './source.ts';
+import type { UploadRun } from './upload-run.ts';
+
+/** Nobody touched the file since it was sent. */
+export const isAsSent = (
+  { sizeBytes, mtimeNs }: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>,
+  now: Pick<FileIdentity, 'sizeBytes' | 'mtimeNs'>,
+) => sizeBytes === now.sizeBytes && mtimeNs === now.mtimeNs;
+
+/** This file, untouched since it was sent. */
+export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undefined {
+  const receipt = tools.receipts?.find(key);
+  return receipt && isAsSent(receipt, source.identity)
+    ? uploadedBefore(receipt, 'there')
+    : undefined;
+}
+
+/**
+ * What was sent before, by its content: this file, which was touched and holds the same, or one of
+ * another name. It is read only where something of its size was sent.
+ */
+export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> {
+  const { tools, key, source, options } = run;
+  const { receipts } = tools;
+  const { sizeBytes } = source;
+  // All empty files are alike, and tell nothing.
+  if (!receipts || sizeBytes === 0 || !receipts.hasSize(key, sizeBytes)) return undefined;
+  const blake3 = await digestOf(run);
+  const own = receipts.find(key);
+  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) {
+    await receipts.touched(key, source.identity.mtimeNs);
+    return uploadedBefore(own, 'there');
+  }
+  if (options.same === 'upload') return undefined;
+  const same = receipts.sameContent(key, { sizeBytes, blake3 }, tools.before);
+  return same && uploadedBefore(same, 'same');
+}
+
+/** BLAKE3 of all of the file, in hex. */
+export async function digestOf({ source }: Pick<UploadRun, 'source'>): Promise<string> {
+  const digest = new PrefixDigest(source, await openChecksum());
+  await digest.catchUp(source.sizeBytes);
+  await digest.assertUnchanged();
+  return digest.current().blake3;
+}
+
+export const uploadedBefore = (receipt: Receipt, how: How): Uploaded => ({
+  how,
+  state: receipt.state,
+  assetUid: receipt.assetUid,
+  sessionUid: receipt.sessionUid,
+  name: receipt.name,
+  sizeBytes: receipt.sizeBytes,
+  bytesSent: 0,
+  resumedFrom: null,
+  blake3: receipt.blake3,
+  verified: receipt.verified,
+});

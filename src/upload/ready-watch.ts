@@ -1,0 +1,94 @@
+import { asMediactlError, MediactlError } from '../errors.ts';
+import { waitForGrowing } from '../library/waiting.ts';
+import { textIn } from '../wire/reading.ts';
+import { waitingEvent } from './events.ts';
+import { labelOf } from './job.ts';
+import type { FileOutcome, RunTools } from './outcome.ts';
+
+/**
+ * Waits, beside the lanes, for what they have sent: each file is told of once its asset is ready, failed
+ * or not ready in time.
+ */
+export class ReadyWatch {
+  readonly #tools: RunTools;
+  readonly #timeoutMs: number;
+  readonly #tell: (outcome: FileOutcome) => void;
+  /** Two files of one content have one asset. */
+  readonly #waiting = new Map<string, FileOutcome[]>();
+  #come: string[] = [];
+  #noMore = () => {};
+  readonly #over = new Promise<void>((resolve) => {
+    this.#noMore = resolve;
+  });
+
+  constructor(tools: RunTools, timeoutMs: number, tell: (outcome: FileOutcome) => void) {
+    this.#tools = tools;
+    this.#timeoutMs = timeoutMs;
+    this.#tell = tell;
+  }
+
+  /** Of an upload that is whole. What is known of it needs no look. */
+  add(outcome: FileOutcome): void {
+    const { assetUid = '', state } = outcome.uploaded ?? {};
+    if (state === 'ready') {
+      outcome.status = 'ready';
+      this.#tell(outcome);
+      return;
+    }
+    const others = this.#waiting.get(assetUid);
+    if (others) others.push(outcome);
+    else {
+      this.#waiting.set(assetUid, [outcome]);
+      this.#come.push(assetUid);
+    }
+  }
+
+  noMore(): void {
+    this.#noMore();
+  }
+
+  /** Resolves once all have been told of. */
+  async run(): Promise<void> {
+    const { api, signal, onEvent, receipts } = this.#tools;
+    let current = '';
+    const observed = api.observed({
+      lane: 'looking',
+      onNotice: (notice) => onEvent({ path: current, ...waitingEvent(notice) }),
+    });
+    try {
+      await waitForGrowing(
+        observed.assets,
+        { take: () => this.#come.splice(0), over: this.#over },
+        {
+          clock: api.transport.clock,
+          signal,
+          timeoutMs: this.#timeoutMs,
+          onStatus: (uid, status) => {
+            const [outcome] = this.#waiting.get(uid) ?? [];
+            if (!outcome) return;
+            current = labelOf(outcome.job);
+            onEvent({ path: current, event: 'status', asset_uid: uid, status });
+          },
+          onSettled: (uid, found) => {
+            if (found instanceof MediactlError) {
+              const { code, reason = null } = found.explanation;
+              if (code === 'processing_failed') receipts?.settled(uid, 'failed', reason);
+            } else receipts?.settled(uid, 'ready');
+            for (const outcome of this.#waiting.get(uid) ?? []) {
+              if (found instanceof MediactlError) outcome.error = found;
+              else outcome.status = textIn(found.status);
+              this.#tell(outcome);
+            }
+            this.#waiting.delete(uid);
+          },
+        },
+      );
+    } catch (thrown) {
+      await this.#over;
+      for (const outcome of [...this.#waiting.values()].flat()) {
+        outcome.error ??= asMediactlError(thrown);
+        this.#tell(outcome);
+      }
+    }
+  }
+}

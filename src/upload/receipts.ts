@@ -1,0 +1,248 @@
+import type { Ledger } from './ledger.ts';
+
+/** Where a file goes, and from where: the same is the same upload. */
+export type ReceiptKey = {
+  /** Origin of the service. */
+  service: string;
+  workspace: string;
+  /** Uid; empty for the top level. */
+  folder: string;
+  /** The real path of a file; of other sources, what they are known by. */
+  path: string;
+};
+
+/** What became of an asset, as far as this machine has looked. */
+export type AssetState = 'pending' | 'ready' | 'failed';
+
+/** An upload that this machine has seen through. */
+export type Receipt = ReceiptKey & {
+  sizeBytes: number;
+  /** As the file was when its bytes were sent. */
+  mtimeNs: string;
+  /** Of the file, in hex. */
+  blake3: string;
+  /** Null: the service named no checksum to compare with. */
+  verified: boolean | null;
+  assetUid: string;
+  sessionUid: string;
+  name: string;
+  state: AssetState;
+  /** Why it failed. */
+  reason: string | null;
+  /** ISO 8601: when the last byte was acknowledged. */
+  at: string;
+};
+
+type Row = {
+  service: string;
+  workspace: string;
+  folder: string;
+  path: string;
+  size: number;
+  mtime_ns: string;
+  blake3: string;
+  verified: number | null;
+  asset: string;
+  session: string;
+  name: string;
+  state: AssetState;
+  reason: string | null;
+  at: string;
+};
+
+/** An empty asset that a creation of ours may have left, whose answer was lost. */
+export type Orphan = { assetUid: string; name: string; path: string; at: string };
+
+/** An asset in whose place another one came. */
+export type Replaced = { folder: string; path: string; assetUid: string };
+
+const columns =
+  'service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session, name, state, reason, at';
+const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
+
+/** What this machine has sent: never asked of the service, and never forgotten by itself. */
+export class Receipts {
+  readonly #ledger: Ledger;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  find({ service, workspace, folder, path }: ReceiptKey): Receipt | undefined {
+    const sql = `SELECT ${columns} FROM receipts WHERE ${byKey}`;
+    return receiptIn(this.#ledger.get<Row>(sql, service, workspace, folder, path));
+  }
+
+  /** Whether something of that size was sent to the workspace: only then a digest may tell more. */
+  hasSize({ service, workspace }: ReceiptKey, sizeBytes: number): boolean {
+    const sql = 'SELECT 1 FROM receipts WHERE service = ? AND workspace = ? AND size = ? LIMIT 1';
+    return this.#ledger.get(sql, service, workspace, sizeBytes) !== undefined;
+  }
+
+  /**
+   * The same content in the same workspace, from wherever.
+   *
+   * @param before by a run's mark: what came later is of that run itself
+   */
+  sameContent(
+    { service, workspace }: ReceiptKey,
+    { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
+    before: number,
+  ): Receipt | undefined {
+    const sql = `SELECT ${columns} FROM receipts
+      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND state <> 'failed' AND id <= ?
+      ORDER BY id DESC LIMIT 1`;
+    return receiptIn(this.#ledger.get<Row>(sql, service, workspace, sizeBytes, blake3, before));
+  }
+
+  hasAsset(assetUid: string): boolean {
+    const sql = 'SELECT 1 FROM receipts WHERE asset = ? LIMIT 1';
+    return this.#ledger.get(sql, assetUid) !== undefined;
+  }
+
+  /**
+   * Resolves once it is on the disk. It takes the place of an earlier one of the same file, whose asset
+   * is remembered.
+   */
+  keep(receipt: Receipt): Promise<void> {
+    const { service, workspace, folder, path, assetUid } = receipt;
+    return this.#ledger.writeThrough(() => {
+      this.#ledger.write(
+        `INSERT OR IGNORE INTO replaced SELECT service, workspace, folder, path, asset FROM receipts
+          WHERE ${byKey} AND asset <> ?`,
+        ...[service, workspace, folder, path, assetUid],
+      );
+      this.#ledger.write(
+        `INSERT OR REPLACE INTO receipts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        ...valuesOf(receipt),
+      );
+    });
+  }
+
+  /** The file was touched, and holds what it held. */
+  touched({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
+    const sql = `UPDATE receipts SET mtime_ns = ? WHERE ${byKey}`;
+    return this.#ledger.writeThrough(
+      () => void this.#ledger.write(sql, mtimeNs, service, workspace, folder, path),
+    );
+  }
+
+  /** What became of an asset. */
+  settled(assetUid: string, state: AssetState, reason: string | null = null): void {
+    const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
+    this.#ledger.write(sql, state, reason, assetUid);
+  }
+
+  /** Of assets that are gone. @returns whether there was one */
+  forgetAsset(assetUid: string): boolean {
+    this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
+    this.#ledger.write('DELETE FROM replaced WHERE asset = ?', assetUid);
+    return this.#ledger.write('DELETE FROM receipts WHERE asset = ?', assetUid) > 0;
+  }
+
+  /** Those that were not seen to be ready, the oldest first. */
+  pending(service: string, workspace: string): Receipt[] {
+    const sql = `SELECT ${columns} FROM receipts
+      WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
+    return this.#ledger.all<Row>(sql, service, workspace).map(receiptOf);
+  }
+
+  *all(): Generator<Receipt> {
+    for (const row of this.#ledger.each<Row>(`SELECT ${columns} FROM receipts ORDER BY id`))
+      yield receiptOf(row);
+  }
+
+  /** Those of files below a directory. */
+  *below(service: string, workspace: string, directory: string): Generator<Receipt> {
+    const sql = `SELECT ${columns} FROM receipts
+      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
+    const first = `${directory}/`;
+    const end = `${directory}0`; // the character after the slash
+    for (const row of this.#ledger.each<Row>(sql, service, workspace, first, end))
+      yield receiptOf(row);
+  }
+
+  /** Assets of files below a directory that were sent anew since. */
+  replacedBelow(service: string, workspace: string, directory: string): Replaced[] {
+    const sql = `SELECT folder, path, asset AS assetUid FROM replaced
+      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
+    return this.#ledger.all<Replaced>(sql, service, workspace, `${directory}/`, `${directory}0`);
+  }
+
+  /** Of another machine. One that is here already wins. @returns whether it was new */
+  import(receipt: Receipt): boolean {
+    const sql = `INSERT OR IGNORE INTO receipts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    return this.#ledger.write(sql, ...valuesOf(receipt)) > 0;
+  }
+
+  /** All or nothing of many writes, and fast. */
+  together<T>(work: () => T): T {
+    return this.#ledger.transaction(work);
+  }
+
+  /**
+   * A mark of what was known when a run began; of one that was killed, when it first did. What one
+   * command names is wanted, two files of one content included: only what was sent before counts.
+   */
+  runBegins(id: string): number {
+    return this.#ledger.transaction(() => {
+      const sql = 'INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(id), 0) FROM receipts';
+      this.#ledger.write(sql, id);
+      const row = this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id);
+      return row?.since ?? 0;
+    });
+  }
+
+  runEnds(id: string): void {
+    this.#ledger.write('DELETE FROM runs WHERE id = ?', id);
+  }
+
+  keepOrphan(service: string, { assetUid, name, path, at }: Orphan): void {
+    const sql = 'INSERT OR REPLACE INTO orphans VALUES (?, ?, ?, ?, ?)';
+    this.#ledger.write(sql, service, assetUid, name, path, at);
+  }
+
+  orphans(service: string): Orphan[] {
+    const sql =
+      'SELECT asset AS assetUid, name, path, at FROM orphans WHERE service = ? ORDER BY at';
+    return this.#ledger.all<Orphan>(sql, service);
+  }
+
+  /** A folder that a run of this machine made since a mark of `folderMark`, by its path. */
+  madeFolder(service: string, workspace: string, path: string, since: number): string | undefined {
+    const sql = `SELECT uid FROM folders
+      WHERE service = ? AND workspace = ? AND path = ? AND id > ? ORDER BY id DESC LIMIT 1`;
+    return this.#ledger.get<{ uid: string }>(sql, service, workspace, path, since)?.uid;
+  }
+
+  keepFolder(service: string, workspace: string, path: string, uid: string): void {
+    const sql = 'INSERT INTO folders (service, workspace, path, uid) VALUES (?, ?, ?, ?)';
+    this.#ledger.write(sql, service, workspace, path, uid);
+  }
+
+  folderMark(): number {
+    const row = this.#ledger.get<{ mark: number | null }>('SELECT max(id) AS mark FROM folders');
+    return row?.mark ?? 0;
+  }
+}
+
+const valuesOf = (receipt: Receipt) => [
+  ...[receipt.service, receipt.workspace, receipt.folder, receipt.path],
+  ...[receipt.sizeBytes, receipt.mtimeNs, receipt.blake3],
+  receipt.verified === null ? null : Number(receipt.verified),
+  ...[receipt.assetUid, receipt.sessionUid, receipt.name],
+  ...[receipt.state, receipt.reason, receipt.at],
+];
+
+const receiptIn = (row: Row | undefined) => row && receiptOf(row);
+
+function receiptOf(row: Row): Receipt {
+  const { size, mtime_ns, verified, asset, session, ...same } = row;
+  return {
+    ...{ service: same.service, workspace: same.workspace, folder: same.folder, path: same.path },
+    ...{ sizeBytes: size, mtimeNs: mtime_ns, blake3: same.blake3 },
+    verified: verified === null ? null : verified === 1,
+    ...{ assetUid: asset, sessionUid: session, name: same.name },
+    ...{ state: same.state, reason: same.reason, at: same.at },
+  };
+}

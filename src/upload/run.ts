@@ -1,0 +1,266 @@
+import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
+import { Channel } from './channel.ts';
+import { waitingEvent } from './events.ts';
+import type { UploadJob, UploadOptions } from './job.ts';
+import { labelOf } from './job.ts';
+import { uploadedBefore } from './known.ts';
+import { LostCreations } from './lost-creations.ts';
+import { withNextStep } from './next-step.ts';
+import { Order } from './order.ts';
+import { type FileOutcome, outcomeOf, type RunTools } from './outcome.ts';
+import { count, emptyPlan, judge, type Plan } from './plan.ts';
+import { ReadyWatch } from './ready-watch.ts';
+import { openUpload } from './upload-file.ts';
+import { idOf } from './upload-run.ts';
+import { type About, type Folders, keyOf, type Wanted } from './wanted.ts';
+
+export type RunOptions = UploadOptions & {
+  workspace: string;
+  /** Files sent at once. */
+  parallel: number;
+  /** Milliseconds to wait until the assets are ready; undefined does not wait. */
+  timeoutMs?: number | undefined;
+  /** Of what people say of all files alike. */
+  about: Pick<About, 'name' | 'description' | 'contentType'>;
+};
+
+/** Tools of a run of many files. */
+export type ManyTools = RunTools & {
+  folders: Folders;
+  /** Told what there is to do, before the first byte. */
+  onPlan(plan: Plan): Promise<void>;
+  contentType(path: string): string | undefined;
+};
+
+/** How a run ended. */
+export type RunEnd = {
+  plan: Plan;
+  /** What ended it before its time; the files that were not tried are left. */
+  stop: MediactlError | undefined;
+  left: number;
+};
+
+/**
+ * What is wanted less what is known, carried out by a few lanes: it can be ended and begun again at any
+ * moment. One bad file fails itself alone; what would fail for all of them alike ends the run. What became
+ * of each file comes as it happens. A reader that leaves does not end the work.
+ */
+export class UploadMany {
+  readonly #options: RunOptions;
+  readonly #tools: ManyTools;
+  readonly #outcomes = new Channel<FileOutcome>();
+  readonly #lost: LostCreations;
+  readonly #plan = emptyPlan();
+  readonly #watch: ReadyWatch | undefined;
+  #stop: MediactlError | undefined;
+  #left = 0;
+  #isMany = true;
+
+  constructor(options: RunOptions, tools: ManyTools) {
+    this.#options = options;
+    this.#lost = new LostCreations(tools);
+    this.#tools = { ...tools, ...this.#lost.tools };
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined)
+      this.#watch = new ReadyWatch(tools, timeoutMs, (outcome) => this.#tell(outcome));
+  }
+
+  async *outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
+    const work = this.#all(wanted).finally(() => this.#outcomes.close());
+    work.catch(() => {}); // awaited below, once what came before is told
+    try {
+      yield* this.#outcomes;
+    } finally {
+      await work;
+    }
+  }
+
+  /** Once all outcomes have come. */
+  get end(): RunEnd {
+    return { plan: this.#plan, stop: this.#stop, left: this.#left };
+  }
+
+  async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
+    await sweep(this.#tools);
+    const watching = this.#watch?.run();
+    const files = await this.#difference(wanted);
+    const { there } = this.#plan;
+    this.#isMany = files.length + there.files > 1;
+    this.#lost.areMany = this.#isMany;
+    await this.#tools.onPlan(this.#plan);
+    await this.#send(files);
+    while (!this.#stop && this.#lost.waiting.length > 0) {
+      const again = await this.#lost.lookUp();
+      await this.#send(again);
+    }
+    this.#watch?.noMore();
+    await watching;
+  }
+
+  /** Tells what is there, and keeps what is to be sent. */
+  async #difference(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<Wanted[]> {
+    const { receipts, folders, api, signal } = this.#tools;
+    const { workspace, again, chunkBytes } = this.#options;
+    const service = api.transport.baseUrl.origin;
+    const files: Wanted[] = [];
+    for await (const file of wanted) {
+      signal?.throwIfAborted();
+      const judged = judge(
+        file,
+        keyOf(file, { service, workspace, folders }),
+        again ? undefined : receipts,
+      );
+      count(this.#plan, judged, file, chunkBytes);
+      if (judged.kind === 'there') this.#there(file, uploadedBefore(judged.receipt, 'there'));
+      else files.push(file);
+    }
+    return files;
+  }
+
+  #there(file: Wanted, uploaded: FileOutcome['uploaded']): void {
+    const job = { path: file.path, workspace: this.#options.workspace };
+    this.#done({ job, path: file.path, requests: 0, durationMs: 0, ...(uploaded && { uploaded }) });
+  }
+
+  async #send(files: Wanted[]): Promise<void> {
+    const { parallel } = this.#options;
+    const lanes = Math.max(1, Math.min(parallel, files.length));
+    const begun = new Set(files.length > 1 ? await this.#tools.journal.ids() : []);
+    const order = new Order(files, (file) => begun.size > 0 && this.#isBegun(file, begun), lanes);
+    const lane = async (_: unknown, number: number) => {
+      while (!this.#stop && !this.#tools.signal?.aborted) {
+        const file = order.take(number);
+        if (!file) return;
+        await this.#one(file);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    this.#left += order.left;
+  }
+
+  #isBegun(file: Wanted, begun: ReadonlySet<string>): boolean {
+    const { folders, api } = this.#tools;
+    if (file.begun) return true;
+    const folder = folders.find(file);
+    if (file.knownAs === undefined || folder === null) return false;
+    const job = { ...this.#jobOf(file, folder), identity: file.knownAs };
+    return begun.has(idOf(job, api.transport.baseUrl));
+  }
+
+  async #one(file: Wanted): Promise<void> {
+    const { clock } = this.#tools.api.transport;
+    const startedAt = clock.now();
+    const outcome: FileOutcome = {
+      job: { path: file.path, workspace: this.#options.workspace },
+      path: file.path,
+      requests: 0,
+      durationMs: 0,
+    };
+    try {
+      await this.#upload(file, outcome);
+    } catch (thrown) {
+      if (this.#isMany && this.#lost.takes(thrown, file)) return;
+      outcome.error = asMediactlError(thrown);
+    }
+    outcome.durationMs = clock.now() - startedAt;
+    const { error } = outcome;
+    if (this.#isMany && error && this.#lost.isLost(error) && (await this.#isIntended(outcome)))
+      return this.#lost.keep(file);
+    if (error && this.#isMany && error.explanation.code === 'already_uploading') {
+      delete outcome.error;
+      outcome.isElsewhere = true;
+    }
+    if (error && endsTheRun(error)) this.#stop ??= error;
+    if (outcome.error)
+      outcome.error = await withNextStep(outcome, outcome.error, this.#options, this.#tools);
+    if (this.#isMany)
+      this.#tools.onEvent({
+        path: labelOf(outcome.job),
+        event: 'finished',
+        outcome: outcomeOf(outcome),
+        asset_uid: outcome.uploaded?.assetUid ?? null,
+      });
+    this.#done(outcome);
+  }
+
+  async #isIntended({ id }: FileOutcome): Promise<boolean> {
+    const page = id === undefined ? undefined : await this.#tools.journal.read(id);
+    return page !== undefined && 'state' in page && page.state === 'intended';
+  }
+
+  async #upload(file: Wanted, outcome: FileOutcome): Promise<void> {
+    const { folders, onEvent, onUploaded } = this.#tools;
+    const folder = file.begun ? file.begun.folder : await folders.make(file);
+    const job = this.#jobOf(file, folder);
+    outcome.job = job;
+    const api = this.#tools.api.observed({
+      lane: this.#isMany ? 'bulk' : 'person',
+      onNotice: (notice) => onEvent({ path: labelOf(job), ...waitingEvent(notice) }),
+      onRequest: () => {
+        outcome.requests++;
+      },
+    });
+    const tools = { ...this.#tools, api };
+    const source = job.path === '-' ? await fromStdin(job, tools) : job;
+    outcome.path = source.path;
+    const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, tools);
+    outcome.id = upload.id;
+    try {
+      outcome.uploaded = await upload.run();
+    } finally {
+      await upload.close();
+    }
+    if (job.path === '-') await this.#tools.spool.remove(source.path);
+    await onUploaded(outcome.uploaded.assetUid).catch((error: Error) =>
+      onEvent({
+        path: labelOf(job),
+        event: 'notice',
+        message: `@last is not kept: ${error.message}`,
+      }),
+    );
+  }
+
+  #jobOf(file: Wanted, folder: string | undefined): UploadJob {
+    const { about, begun } = file;
+    const { workspace, about: all } = this.#options;
+    return {
+      path: file.path,
+      workspace,
+      ...begun,
+      folder,
+      name: about?.name ?? all.name,
+      description: about?.description ?? all.description,
+      contentType: about?.contentType ?? all.contentType ?? this.#tools.contentType(file.path),
+      ...(about?.tags && { tags: about.tags }),
+    };
+  }
+
+  /** What is whole may be waited for yet; all else is told. */
+  #done(outcome: FileOutcome): void {
+    const { uploaded, error } = outcome;
+    if (this.#watch && uploaded && !error) this.#watch.add(outcome);
+    else this.#tell(outcome);
+  }
+
+  #tell(outcome: FileOutcome): void {
+    this.#outcomes.push(outcome);
+  }
+}
+
+/** Leftovers of killed runs. Where that fails there is nothing to resume either, which is said then. */
+async function sweep({ journal, spool }: RunTools): Promise<void> {
+  await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
+}
+
+/** stdin has no path that lasts: its content is what makes it the same another time. */
+async function fromStdin(job: UploadJob, tools: RunTools): Promise<UploadJob> {
+  const { spool, stdin, signal, api } = tools;
+  const spooled = await spool.take(stdin(), signal);
+  const named = {
+    ...job,
+    identity: `${spooled.blake3} ${spooled.sizeBytes}`,
+    filename: job.filename ?? job.name ?? 'stdin',
+  };
+  // What an earlier attempt spooled of the same bytes is what its journal knows.
+  return { ...named, path: await spooled.keepAs(idOf(named, api.transport.baseUrl)) };
+}

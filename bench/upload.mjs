@@ -1,13 +1,21 @@
 // Upload throughput on loopback, side by side in one run: mediactl (whole process, BLAKE3 checked),
 // curl -T of pre-split 50 MiB chunks, stock tus-js-client. `node bench/upload.mjs [MiB] [rounds]`
-import { spawn } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createBLAKE3 } from 'hash-wasm';
-import { inTurn, median, say, sayMachine, timed } from './harness.mjs';
+import {
+  inTurn,
+  mediactl,
+  median,
+  say,
+  sayMachine,
+  serve,
+  timed,
+  uploadTakes,
+} from './harness.mjs';
 
 const MiB = 1024 * 1024;
 const size = Number(process.argv[2] ?? 1024) * MiB;
@@ -40,17 +48,11 @@ async function prepare() {
   return { blake3: digest.digest('hex'), chunks };
 }
 
-function startSink(blake3) {
-  const sink = spawn(process.execPath, [here('sink.mjs'), String(size), blake3], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  return new Promise((resolve) =>
-    sink.stdout.once('data', (port) => resolve({ sink, url: `http://127.0.0.1:${Number(port)}` })),
-  );
-}
-
 const { blake3, chunks } = await prepare();
-const { sink, url } = await startSink(blake3);
+const digests = join(folder, 'digests.json');
+writeFileSync(digests, JSON.stringify({ 'big.bin': blake3 }));
+const sink = await serve('sink.mjs', digests);
+const { url } = sink;
 let run = 0;
 const env = { ...process.env };
 delete env.NODE_EXTRA_CA_CERTS; // 37 ms of start-up that hide the rest
@@ -68,7 +70,10 @@ try {
     mediactl: () =>
       timed(
         process.execPath,
-        [here('../bin/mediactl.js'), 'upload', file, '--require-checksum', '--progress', 'none'],
+        [
+          ...[mediactl, 'upload', file, '--require-checksum', '--progress', 'none'],
+          ...(uploadTakes('--again') ? ['--again'] : []), // it was sent in the round before
+        ],
         {
           env: {
             ...env,
@@ -94,6 +99,6 @@ try {
     );
   }
 } finally {
-  sink.kill();
+  sink.end();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -18,7 +18,7 @@ _mediactl() {
     word=${COMP_WORDS[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--add-tag|--remove-tag|--set-tags|--set|--set-json|--body|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--include|--exclude|--from-list|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines) skip=$word ;;
+      --profile|-w|--workspace|--base-url|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--store|--search|--status|--created-after|--created-before|--type|--folder|--tag|--sort|--limit|--offset|--name|--description|--add-tag|--remove-tag|--set-tags|--set|--set-json|--body|--max-update|--max-delete|-o|--output|--for|--timeout|--content-type|--include|--exclude|--from-list|--manifest|--manifest-out|--same|--parallel|--until|--reserve|--chunk-size|--limit-rate|--on-expired|--progress|-f|--file|--player|--source|--size|--asset|--token-file|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input|--port|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines) skip=$word ;;
       -*) ;;
       *)
         case "$place${place:+ }$word" in
@@ -49,10 +49,14 @@ _mediactl() {
           'videos download') place='videos download' ;;
           'videos wait') place='videos wait' ;;
           'upload') place='upload' ;;
+          'check') place='check' ;;
           'uploads') place='uploads' ;;
           'uploads ls'|'uploads list') place='uploads ls' ;;
           'uploads resume') place='uploads resume' ;;
+          'uploads wait') place='uploads wait' ;;
           'uploads forget') place='uploads forget' ;;
+          'uploads gc') place='uploads gc' ;;
+          'uploads import') place='uploads import' ;;
           'workspaces') place='workspaces' ;;
           'workspaces ls'|'workspaces list') place='workspaces ls' ;;
           'workspaces get'|'workspaces show') place='workspaces get' ;;
@@ -110,6 +114,9 @@ _mediactl() {
     -o|--output) _mediactl_names files "$cur"; return ;;
     --for) COMPREPLY=($(compgen -W 'queued processing ready failed' -- "$cur")); return ;;
     --from-list) _mediactl_names files "$cur"; return ;;
+    --manifest) _mediactl_names files "$cur"; return ;;
+    --manifest-out) _mediactl_names files "$cur"; return ;;
+    --same) COMPREPLY=($(compgen -W 'skip upload' -- "$cur")); return ;;
     --on-expired) COMPREPLY=($(compgen -W 'restart fail' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto bar plain json none' -- "$cur")); return ;;
     -f|--file) _mediactl_names files "$cur"; return ;;
@@ -121,7 +128,7 @@ _mediactl() {
     *) return ;;
   esac
   case $place in
-    '') words='auth assets videos upload uploads workspaces folders embed play api config doctor sandbox completion commands schema' flags='-V --version --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
+    '') words='auth assets videos upload check uploads workspaces folders embed play api config doctor sandbox completion commands schema' flags='-V --version --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'auth') words='login ls status switch rename logout token' flags='' values=() ;;
     'auth login') words='' flags='--with-key --no-check --store --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'auth ls') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
@@ -148,11 +155,15 @@ _mediactl() {
     'videos thumb') words='' flags='-o --output --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'videos download') words='' flags='-o --output --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') ;;
     'videos wait') words='' flags='--for --timeout --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('assets') more=1 ;;
-    'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --wait --timeout --chunk-size --limit-rate --no-resume --on-expired --require-checksum --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('files') more=1 ;;
-    'uploads') words='ls resume forget' flags='' values=() ;;
-    'uploads ls') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
+    'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --manifest --manifest-out --plan --sync --prune --max-delete --again --same --wait --timeout --parallel --until --reserve --chunk-size --limit-rate --on-expired --require-checksum -v --verbose --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('files') more=1 ;;
+    'check') words='' flags='--folder --include --exclude --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('') ;;
+    'uploads') words='ls resume wait forget gc import' flags='' values=() ;;
+    'uploads ls') words='' flags='--done --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'uploads resume') words='' flags='--all --again --wait --timeout --progress --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('uploads') ;;
+    'uploads wait') words='' flags='--timeout --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'uploads forget') words='' flags='--expired --all --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('uploads') ;;
+    'uploads gc') words='' flags='--trash --max-delete --profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
+    'uploads import') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('files') ;;
     'workspaces') words='ls get use' flags='' values=() ;;
     'workspaces ls') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=() ;;
     'workspaces get') words='' flags='--profile -w --workspace --base-url --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --request-timeout --max-wait --debug' values=('workspaces') ;;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import {
@@ -107,6 +108,12 @@ export class Context {
   async receipts(): Promise<Receipts> {
     const { Receipts: Opened } = await import('./upload/receipts.ts');
     return new Opened(await this.#openedLedger());
+  }
+
+  /** The same where there are any: nothing is made for a command that sends nothing. */
+  async receiptsIfAny(): Promise<Receipts | undefined> {
+    const { ledgerPath } = await import('./upload/ledger.ts');
+    return existsSync(ledgerPath(this.stateDir)) ? this.receipts() : undefined;
   }
 
   #openedLedger(): Promise<Ledger> {

@@ -25,8 +25,13 @@ export const nouns: Noun[] = [
     load: async () => (await import('./commands/upload/upload.ts')).upload,
   },
   {
+    name: 'check',
+    summary: 'compare a directory with a folder',
+    load: async () => (await import('./commands/upload/check.ts')).check,
+  },
+  {
     name: 'uploads',
-    summary: 'see, finish or forget the uploads begun on this machine',
+    summary: 'see, finish, wait for or forget the uploads of this machine',
     load: async () => (await import('./commands/upload/uploads.ts')).uploads,
   },
   {

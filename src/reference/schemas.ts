@@ -43,6 +43,11 @@ const arrayOf = (items: unknown) => ({ type: 'array', items });
 
 const uploadRecord = closed({
   path: { type: 'string' },
+  outcome: {
+    enum: ['uploaded', 'there', 'same', 'elsewhere', 'failed'],
+    description:
+      'there, same (content under another name) and elsewhere (in another run’s hands) sent nothing',
+  },
   asset_uid: nullable('string'),
   session_uid: nullable('string'),
   name: nullable('string'),
@@ -105,6 +110,9 @@ const command = closed({
   children: arrayOf({ $ref: '#/$defs/command' }),
 });
 
+/** Files, and the bytes in them. */
+const count = closed({ files: { type: 'integer' }, bytes: { type: 'integer' } });
+
 /** JSON Schemas (2020-12) of what mediactl makes itself; records of the service are the service's. */
 export const schemas: Record<string, { summary: string; schema: object }> = {
   upload: { summary: 'upload, uploads resume', schema: arrayOf(uploadRecord) },
@@ -144,11 +152,58 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
     schema: arrayOf(
       closed({
         path: { type: 'string' },
+        outcome: { enum: ['new', 'changed', 'there', 'same'] },
+        asset_uid: nullable('string'),
         size_bytes: nullable('integer'),
         folder: nullable('string'),
         workspace: { type: 'string' },
         content_type: nullable('string'),
-        request: { type: 'string' },
+        request: nullable('string'),
+      }),
+    ),
+  },
+  'plan-summary': {
+    summary: 'upload --plan',
+    schema: closed({
+      there: count,
+      changed: count,
+      same: count,
+      new: count,
+      requests: { type: 'integer' },
+      bytes: { type: 'integer' },
+      hours: nullable('number'),
+      limit: nullable('number'),
+      outlive_sessions: { type: 'integer' },
+    }),
+  },
+  'finished-upload': {
+    summary: 'uploads ls --done, and what uploads import takes',
+    schema: arrayOf(
+      closed({
+        service: { type: 'string', format: 'uri' },
+        workspace: uid,
+        folder: nullable('string'),
+        path: { type: 'string' },
+        size_bytes: { type: 'integer' },
+        mtime_ns: { type: 'string', pattern: '^[0-9]+$' },
+        blake3: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+        verified: nullable('boolean'),
+        asset_uid: uid,
+        session_uid: { type: 'string' },
+        name: { type: 'string' },
+        state: { enum: ['pending', 'ready', 'failed'] },
+        reason: nullable('string'),
+        at: { type: 'string', format: 'date-time' },
+      }),
+    ),
+  },
+  differences: {
+    summary: 'check',
+    schema: arrayOf(
+      closed({
+        path: { type: 'string' },
+        difference: { enum: ['missing', 'changed', 'failed', 'unknown', 'extra'] },
+        asset_uid: nullable('string'),
       }),
     ),
   },

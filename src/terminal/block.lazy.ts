@@ -1,6 +1,5 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import stringWidth from 'string-width';
-import { bytes, printable } from './printable.ts';
 import type { Tally } from './tally.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -43,15 +42,13 @@ export class Block {
   #draw(): void {
     if (this.#isClosed) return;
     const columns = Math.max(20, (this.#terminal.stderr.columns ?? 80) - 1);
-    const files = [...this.#tally.inFlight].slice(0, mostFiles);
     const lines = [
       fitted(this.#tally.parts(), columns),
-      ...files.map(([path, { sent, size, note }]) => {
-        const share = size > 0 ? `${Math.floor((100 * sent) / size)}%`.padStart(4) : '    ';
-        const end = note || `${share} of ${bytes(size)}`;
-        const name = printable(path);
-        return `  ${cutAtStart(name, columns - stringWidth(end) - 4)}  ${end}`;
-      }),
+      ...this.#tally
+        .files(mostFiles)
+        .map(
+          ({ name, state }) => `  ${cutAtStart(name, columns - stringWidth(state) - 4)}  ${state}`,
+        ),
     ];
     while (this.#lines.length < lines.length)
       this.#lines.push(this.#multi.create(1, 0, { line: '' }));

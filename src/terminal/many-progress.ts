@@ -1,8 +1,7 @@
-import type { Budget } from '../api/gate.ts';
 import type { Clock } from '../clock.ts';
-import type { FileEvent, RunEvent } from '../upload/events.ts';
+import type { Budget, FileEvent, RunEvent } from '../upload/events.ts';
 import { printable } from './printable.ts';
-import type { ProgressMode } from './progress.ts';
+import type { ProgressMode } from './progress-modes.ts';
 import { Tally } from './tally.ts';
 import type { Terminal } from './terminal.ts';
 

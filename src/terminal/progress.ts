@@ -1,14 +1,11 @@
 import type { SingleBar } from 'cli-progress';
-import type { Budget } from '../api/gate.ts';
 import type { Clock } from '../clock.ts';
-import type { FileEvent, UploadEvent } from '../upload/events.ts';
+import type { Budget, FileEvent, UploadEvent } from '../upload/events.ts';
 import { bytes, duration, printable } from './printable.ts';
+import type { ProgressMode } from './progress-modes.ts';
 import { Rate } from './rate.ts';
 import { openSpinner, type Spinner } from './spinner.ts';
 import type { Terminal } from './terminal.ts';
-
-export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
-export type ProgressMode = (typeof progressModes)[number];
 
 /** Shows upload events on stderr. `close` ends what is redrawn; lines may be said again. */
 export type Progress = { show(event: UploadEvent): void; close(): void };
@@ -61,7 +58,7 @@ function sayNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(printable(event.message));
 }
 
-export function sayDoubt(event: FileEvent, terminal: Terminal): void {
+function sayDoubt(event: FileEvent, terminal: Terminal): void {
   sayNotice(event, terminal);
   if (event.event === 'uploaded' && event.verified === null)
     terminal.warn(`${printable(event.path)}: ${unverified}`);

@@ -1,11 +1,10 @@
-import type { Budget } from '../api/gate.ts';
 import type { Clock } from '../clock.ts';
-import type { FileEvent, RunEvent } from '../upload/events.ts';
+import type { Budget, FileEvent, RunEvent } from '../upload/events.ts';
 import { bytes, duration, printable } from './printable.ts';
 import { Rate } from './rate.ts';
 
 /** A file under way: how far it is, and what it waits for. */
-export type InFlight = { sent: number; size: number; note: string };
+type InFlight = { sent: number; size: number; note: string };
 
 /** The figures of a run of many files, kept from its events. */
 export class Tally {
@@ -13,7 +12,7 @@ export class Tally {
   readonly #budget: () => Budget | undefined;
   readonly #rate = new Rate();
   /** By path; those that were begun first come first. */
-  readonly inFlight = new Map<string, InFlight>();
+  readonly #inFlight = new Map<string, InFlight>();
   /** Sent, and not seen to be ready yet. */
   readonly #processing = new Set<string>();
   #files = 0;
@@ -37,10 +36,10 @@ export class Tally {
 
   count(event: FileEvent): void {
     const { path } = event;
-    const file = this.inFlight.get(path);
+    const file = this.#inFlight.get(path);
     switch (event.event) {
       case 'started':
-        this.inFlight.set(path, { sent: 0, size: event.size_bytes, note: '' });
+        this.#inFlight.set(path, { sent: 0, size: event.size_bytes, note: '' });
         break;
       case 'rehashing':
         if (file) file.note = 'checking what was sent before';
@@ -69,7 +68,7 @@ export class Tally {
         this.#done++;
         if (event.outcome === 'failed') this.#failed++;
         this.#bytesDone += file?.size ?? 0;
-        this.inFlight.delete(path);
+        this.#inFlight.delete(path);
         break;
       default:
     }
@@ -114,9 +113,17 @@ export class Tally {
     ].filter((part) => part !== '' && part !== '–');
   }
 
+  /** The files in flight: how each is called, and how far it is. */
+  files(most: number): { name: string; state: string }[] {
+    return [...this.#inFlight].slice(0, most).map(([path, { sent, size, note }]) => {
+      const share = size > 0 ? `${Math.floor((100 * sent) / size)}%` : '';
+      return { name: printable(path), state: note || `${share.padStart(4)} of ${bytes(size)}` };
+    });
+  }
+
   #bytesSoFar(): number {
     let underWay = 0;
-    for (const { sent } of this.inFlight.values()) underWay += sent;
+    for (const { sent } of this.#inFlight.values()) underWay += sent;
     return Math.min(this.#bytes, this.#bytesDone + underWay);
   }
 
@@ -129,5 +136,5 @@ export class Tally {
 }
 
 /** `14:07`, by the clock on the wall here. */
-export const timeOfDay = (time: number) =>
+const timeOfDay = (time: number) =>
   new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

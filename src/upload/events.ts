@@ -41,6 +41,9 @@ export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'failed';
 
 export type UploadEvent = RunEvent | FileEvent;
 
+/** What is left of the requests of a window, and when it renews (milliseconds since the epoch). */
+export type Budget = { limit: number; left: number; resetAt: number };
+
 export type OnUploadEvent = (event: FileEvent) => void;
 
 /** What hears of a transport's waits is told of them as events of a file. */

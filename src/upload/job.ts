@@ -4,7 +4,7 @@ import type { MediactlError } from '../errors.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { OnUploadEvent } from './events.ts';
 import type { UploadJournal } from './journal.ts';
-import type { FoundAssets, LostCreation } from './lost-creation.ts';
+import type { FoundAssets, LostCreation } from './lost.ts';
 import type { AssetState, Receipts } from './receipts.ts';
 import type { Source } from './source.ts';
 import type { Throttle } from './throttle.ts';

@@ -2,6 +2,10 @@ import { MediactlError } from '../errors.ts';
 import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
+/** Nothing can be kept here at all. */
+const isOfFolder = ({ explanation: { code } }: MediactlError) =>
+  code === 'folder' || code === 'receipts_unusable';
+
 /**
  * One upload's page in the journal. Where it cannot be written that is said once, and the upload goes
  * on: each later state is tried again, and meanwhile what the page says of bytes sent is not believed.
@@ -30,7 +34,7 @@ export class JournalPage {
         await release();
       };
     } catch (error) {
-      if (error instanceof MediactlError && error.explanation.code !== 'folder') throw error;
+      if (error instanceof MediactlError && !isOfFolder(error)) throw error;
       this.#failed(error);
       return async () => {};
     }

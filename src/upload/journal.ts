@@ -66,11 +66,10 @@ export class Journal {
    */
   async write(entry: JournalEntry): Promise<void> {
     const isBrief = entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes;
-    await makeStateFolder(this.directory);
     const path = this.#path(entry.id);
     const temporary = `${path}.tmp`;
     try {
-      const handle = await open(temporary, 'w', 0o600);
+      const handle = await this.#opened(temporary);
       try {
         await handle.writeFile(`${JSON.stringify(entry, null, 2)}\n`);
         if (!isBrief) await handle.sync();
@@ -85,6 +84,17 @@ export class Journal {
     if (isBrief) return;
     const folder = await open(this.directory, 'r');
     await folder.sync().finally(() => folder.close());
+  }
+
+  /** The folder is made where it is missing. */
+  async #opened(path: string): Promise<FileHandle> {
+    try {
+      return await open(path, 'w', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await makeStateFolder(this.directory);
+      return open(path, 'w', 0o600);
+    }
   }
 
   /**

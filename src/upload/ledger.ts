@@ -61,7 +61,7 @@ export class Ledger {
   #longestMs = 0;
 
   private constructor(stateDir: string, database: Libsql.Database) {
-    this.path = pathIn(stateDir);
+    this.path = ledgerPath(stateDir);
     this.processes = new NamedLocks(join(stateDir, 'runs'));
     this.#database = database;
   }
@@ -69,7 +69,7 @@ export class Ledger {
   /** @throws MediactlError `folder`, `receipts_unusable` (1) */
   static async open(stateDir: string): Promise<Ledger> {
     await makeStateFolder(stateDir);
-    const path = pathIn(stateDir);
+    const path = ledgerPath(stateDir);
     const { default: Database } = await import('libsql');
     let database: Libsql.Database | undefined;
     try {
@@ -173,7 +173,7 @@ export class Ledger {
   }
 }
 
-const pathIn = (stateDir: string) => join(stateDir, 'receipts.db');
+export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
 
 const unusable = (path: string, underlying: Error) =>
   new MediactlError('what was uploaded before cannot be looked up', {

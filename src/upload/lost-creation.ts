@@ -6,6 +6,7 @@ import type { UploadMetadata } from '../wire/tus.ts';
 import type { Asset } from '../wire/types.ts';
 import type { UploadJournal } from './journal.ts';
 import { assetOf, isCorrupt } from './journal-entry.ts';
+import type { FoundAssets, LostCreation } from './lost.ts';
 import { isSessionGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -15,29 +16,6 @@ const clockSkewMs = 5 * 60_000;
 const fewAssets = 300;
 /** So many at most, where they were all made since. */
 const manyAssets = 5_000;
-
-/** What is known of a creation whose answer was lost. */
-export type LostCreation = {
-  metadata: UploadMetadata;
-  sizeBytes: number;
-  /** ISO 8601: not sent before. */
-  begunAt?: string | undefined;
-  /** What it made, where a damaged page still tells. */
-  assetUid?: string | undefined;
-};
-
-/** Assets that a lost creation may have made. `isAll` is false where there were too many to look at. */
-export type FoundAssets = { assets: Asset[]; isAll: boolean };
-
-/** What a creation made is to be looked up later, together with others. */
-export class Deferred extends Error {
-  readonly lost: LostCreation;
-
-  constructor(lost: LostCreation) {
-    super('to be looked up');
-    this.lost = lost;
-  }
-}
 
 /**
  * Looks for what a creation may have made whose answer was lost, and asks whether a new asset may be

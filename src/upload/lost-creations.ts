@@ -1,7 +1,8 @@
 import { exitCodes, type MediactlError } from '../errors.ts';
 import { fieldsIn } from '../wire/reading.ts';
 import type { UploadTools } from './job.ts';
-import { Deferred, type FoundAssets, findLost, type LostCreation } from './lost-creation.ts';
+import { Deferred, type FoundAssets, type LostCreation } from './lost.ts';
+import { findLost } from './lost-creation.ts';
 import type { Wanted } from './wanted.ts';
 
 /** A file whose creation is lost again and again is one that fails. */

@@ -202,6 +202,11 @@ export class Receipts {
     this.#ledger.write(sql, service, assetUid, name, path, at);
   }
 
+  /** It is gone, or holds a file. */
+  forgetOrphan(assetUid: string): void {
+    this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
+  }
+
   orphans(service: string): Orphan[] {
     const sql =
       'SELECT asset AS assetUid, name, path, at FROM orphans WHERE service = ? ORDER BY at';

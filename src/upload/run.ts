@@ -210,7 +210,7 @@ export class UploadMany {
     } finally {
       await upload.close();
     }
-    if (job.path === '-') await this.#tools.spool.remove(source.path);
+    if (source.identity !== undefined) await this.#tools.spool.remove(source.path);
     await onUploaded(outcome.uploaded.assetUid).catch((error: Error) =>
       onEvent({
         path: labelOf(job),

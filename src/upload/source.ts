@@ -36,13 +36,15 @@ export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
 /** Read size matters more than the HTTP library: 64 KiB reads ran at half the speed. */
 const readBytes = 2 * 1024 * 1024;
 
+/** Buffers that nobody reads into: as many as files were read at once, whatever the number of files. */
+const rings: Buffer[][] = [];
+
 /** One open handle for the whole upload; every read is positional. */
 export class FileSource {
   readonly path: string;
   readonly realPath: string;
   readonly #handle: FileHandle;
   #identity: FileIdentity;
-  #ring: Buffer[] | undefined;
 
   private constructor(path: string, realPath: string, identity: FileIdentity, handle: FileHandle) {
     this.path = path;
@@ -92,9 +94,9 @@ export class FileSource {
   ): AsyncGenerator<Buffer> {
     // Three buffers in turn: one with the socket, one with the consumer, one being filled. They go
     // back only from a reading that came to its end: an aborted request may still hold one.
-    const ring = this.#ring ?? [0, 1, 2].map(() => Buffer.allocUnsafeSlow(readBytes));
-    this.#ring = undefined;
+    const ring = rings.pop() ?? [];
     const fill = (at: number, turn: number) => {
+      ring[turn % 3] ??= Buffer.allocUnsafeSlow(readBytes);
       const buffer = ring[turn % 3] as Buffer;
       const filled = this.#fill(buffer, at, Math.min(readBytes, end - at)).then((bytes) => {
         onRead(at, bytes);
@@ -111,7 +113,7 @@ export class FileSource {
       else await assertUnchanged();
       yield filled;
     }
-    this.#ring = ring;
+    rings.push(ring);
   }
 
   async #fill(buffer: Buffer, at: number, length: number): Promise<Buffer> {

@@ -40,6 +40,8 @@ async function uploadLocked(run: UploadRun): Promise<Uploaded> {
     const found = await run.page.read();
     const same = found || run.options.again ? undefined : await sentBefore(run);
     if (same) return accepted(run, same);
+    const earlier = run.tools.receipts?.find(run.key);
+    if (earlier) run.notice(`uploaded before: asset ${earlier.assetUid}, which stays`);
     // Of stdin there is no other copy: whatever comes next, it can be found.
     if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
     let entry = (found && (await continueFrom(run, found))) ?? (await createUpload(run));

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BigIntStats, Dirent } from 'node:fs';
-import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { printable } from '../terminal/printable.ts';
@@ -137,39 +137,45 @@ export class Walk {
     }
     if (found.isDirectory() && this.#options.recursive) return { directory: path };
     if (!found.isFile()) throw notAFile(path, found.isDirectory());
-    await access(path, constants.R_OK).catch((error) => {
-      throw unreadableFile(path, error);
-    });
+    await open(path, 'r').then(
+      (handle) => handle.close(),
+      (error) => {
+        throw unreadableFile(path, error);
+      },
+    );
     return { file: wanted(path, await realpath(path), found) };
   }
 
-  /** Links to files are followed, links to directories are not. */
-  async *#under(directory: string, deepest: number, isMeant: Matches): AsyncGenerator<Wanted> {
-    const top = await realpath(directory);
-    const waiting = [{ folder: directory, real: top, depth: 1 }];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const { folder, real, depth } = next;
-      const entries = await this.#entriesOf(folder);
-      const files: Dirent[] = [];
-      const folders: typeof waiting = [];
-      for (const entry of entries) {
-        const path = join(folder, entry.name);
-        if (!entry.isDirectory()) files.push(entry);
-        else if (depth < deepest)
-          folders.push({ folder: path, real: join(real, entry.name), depth: depth + 1 });
-      }
-      waiting.push(...folders.reverse());
-      const meant = files.filter(({ name }) => isMeant(join(folder, name)));
-      for (let at = 0; at < meant.length; at += atOnce) {
-        const some = meant.slice(at, at + atOnce);
-        const looked = await Promise.all(
-          some.map((entry) =>
-            this.#fileAt(entry, join(folder, entry.name), join(real, entry.name)),
-          ),
-        );
-        for (const file of looked) if (file) yield file;
+  /** By name. Links to files are followed, links to directories are not. */
+  async *#under(
+    directory: string,
+    deepest: number,
+    isMeant: Matches,
+    real?: string,
+  ): AsyncGenerator<Wanted> {
+    const realHere = real ?? (await realpath(directory));
+    let together: Dirent[] = [];
+    const looked = async () => {
+      const some = together;
+      together = [];
+      const files = await Promise.all(
+        some.map((entry) =>
+          this.#fileAt(entry, join(directory, entry.name), join(realHere, entry.name)),
+        ),
+      );
+      return files.filter((file) => file !== undefined);
+    };
+    for (const entry of await this.#entriesOf(directory)) {
+      const path = join(directory, entry.name);
+      if (!entry.isDirectory()) {
+        if (isMeant(path)) together.push(entry);
+        if (together.length >= atOnce) yield* await looked();
+      } else if (deepest > 1) {
+        yield* await looked();
+        yield* this.#under(path, deepest - 1, isMeant, join(realHere, entry.name));
       }
     }
+    yield* await looked();
   }
 
   async #fileAt(entry: Dirent, path: string, real: string): Promise<Wanted | undefined> {

@@ -153,8 +153,10 @@ describe('assets get', () => {
   });
 
   it('an ambiguous name: exit 2, and the candidates', async () => {
-    const twin = (await cli.json(['upload', fixture('still.jpg'), '--name', 'twin']))[0].asset_uid;
-    const other = (await cli.json(['upload', fixture('tone.mp3'), '--name', 'twin']))[0].asset_uid;
+    const twin = (await cli.json(['upload', fixture('still.jpg'), '--again', '--name', 'twin']))[0]
+      .asset_uid;
+    const other = (await cli.json(['upload', fixture('tone.mp3'), '--again', '--name', 'twin']))[0]
+      .asset_uid;
     const { code, stderr } = await run(['assets', 'get', 'twin']);
     expect(code).toBe(2);
     expect(stderr).toContain('2 assets are called twin');

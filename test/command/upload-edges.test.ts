@@ -1,7 +1,6 @@
 import {
   existsSync,
   mkdirSync,
-  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -24,11 +23,13 @@ const uid = '00000000-0000-4000-8000-000000000001';
 const stdin = 'precious'.repeat(100);
 
 const uidIn = (path: string) => /assets\/([0-9a-f-]{36})\//.exec(path)?.[1];
-/** Until every byte is there and the upload is let go of: from then on its asset is waited for. */
+/** Until every byte is there, and the receipt kept: from then on its asset is waited for. */
 async function untilSent() {
-  const isHeld = () => readdirSync(world.journalFolder).some((name) => name.endsWith('.lock'));
-  while (world.journalFiles().length === 0 || world.entry().state !== 'whole' || isHeld())
-    await sleep(10);
+  const isSent = async () => {
+    const { stdout } = await world.run(['uploads', 'ls', '--done', '-q']);
+    return stdout !== '' && world.journalFiles().length === 0;
+  };
+  while (!(await isSent())) await sleep(10);
 }
 /** Answers a look at one asset with a status of our own. */
 const withStatus = ({ method, path }: { method: string; path: string }, status: string) =>
@@ -181,8 +182,8 @@ describe('one file, one asset', () => {
     world.fault = ({ method }) => (method === 'POST' ? elsewhere : undefined);
     const other = join(world.cli.home, 'other.bin');
     writeSome(other, 100, 'other');
-    const first = await world.run(['upload', world.path, other, '--json']);
-    expect(first.code).toBe(11);
+    const first = await world.run(['upload', world.path, other, '--json', '--parallel', '1']);
+    expect(first.code).toBe(13);
     const again = await world.upload();
     expect([again.code, again.record.error.code]).toEqual([2, 'creation_unknown']);
     expect(world.line.methods.filter((method) => method === 'POST')).toHaveLength(1);

@@ -171,7 +171,7 @@ describe('the checksum', () => {
         ? { headers: (told) => ({ ...told, 'x-checksum-blake3': digest }) }
         : undefined;
     };
-    const { record } = await world.upload();
+    const { record } = await world.upload(['--again']);
     expect(record.bytes_sent).toBe(world.bytes.length);
     await world.expectWhole(record);
   });

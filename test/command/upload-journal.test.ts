@@ -12,6 +12,7 @@ import {
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/errors.ts';
+import { Ledger } from '../../src/upload/ledger.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService, type StoredAsset } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';
@@ -44,7 +45,7 @@ describe('after an upload', () => {
     writeSome(other, 1000);
     world.fault = ({ method, nth }) =>
       method === 'POST' && nth === 2 ? { respond: () => abort.abort(interrupted()) } : undefined;
-    const ran = await world.cli.run(['upload', world.path, other, '--json'], {
+    const ran = await world.cli.run(['upload', world.path, other, '--json', '--parallel', '1'], {
       environment: world.environment(),
       signal: abort.signal,
     });
@@ -117,7 +118,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
       ...(signal && { signal }),
     });
     expect(first.code).toBe(exit);
-    expect(world.entry().state).toBe('whole');
+    expect(first.record.asset_uid).not.toBeNull();
     world.fault = () => undefined;
     const second = await world.upload(['--wait']);
     expect(second.record).toMatchObject({ status: 'ready', verified: true, bytes_sent: 0 });
@@ -125,7 +126,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect(world.journalFiles()).toEqual([]);
   });
 
-  it('a result that cannot be written settles nothing', async () => {
+  it('a result that cannot be written is told by the same command', async () => {
     text();
     const program = ['upload', world.path, '--json', '--progress', 'none'];
     const { code } = await world.cli.run(program, {
@@ -133,20 +134,21 @@ describe('one file, one asset: whatever comes between the last byte and the resu
       stdoutError: 'ENOSPC',
     });
     expect(code).toBe(1);
-    expect(world.entry().state).toBe('whole');
     const { record } = await world.upload();
+    expect(record).toMatchObject({ outcome: 'there', bytes_sent: 0, requests: 0 });
     expect((await world.assets()).map(({ uid }) => uid)).toEqual([record.asset_uid]);
   });
 
-  it('what the service has lost since is sent again to the same asset', async () => {
+  it('without receipts: what the service has lost since is sent again to the same asset', async () => {
+    mkdirSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
     const service = await FaultyService.start(new Random(0));
     service.recover();
-    const run = (stdoutError?: 'ENOSPC') =>
+    const run = () =>
       world.cli.run(['upload', world.path, '--json'], {
         environment: { ...world.environment(), MEDIACTL_BASE_URL: service.url },
-        ...(stdoutError && { stdoutError }),
       });
-    expect((await run('ENOSPC')).code).toBe(1); // all is sent, and not told
+    expect((await run()).stderr).toContain('another run would send it again');
+    expect(world.entry().state).toBe('whole');
     const [[uid, asset]] = [...service.assets] as [[string, StoredAsset]];
     asset.session.stored = asset.session.stored.subarray(0, 1000);
     const { stdout, stderr } = await run();
@@ -156,14 +158,17 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     expect(service.assets.size).toBe(1);
   });
 
-  it('a reader that has left settles nothing either, quietly', async () => {
-    text();
-    const { code, stderr } = await world.cli.run(['upload', world.path, '-q'], {
+  it('a reader that has left ends nothing, quietly', async () => {
+    const others = [1, 2, 3].map((n) => join(world.cli.home, `${n}.bin`));
+    for (const other of others) writeSome(other, 1000, other);
+    const paths = [world.path, ...others];
+    const { code, stderr } = await world.cli.run(['upload', ...paths, '-q', '--parallel', '1'], {
       environment: world.environment(),
       stdoutError: 'EPIPE',
     });
     expect([code, stderr]).toEqual([0, '']);
-    expect(world.entry().state).toBe('whole');
+    const found = await Promise.all(paths.map((path) => world.assets(basename(path))));
+    expect(found.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
   });
 
   it('touched meanwhile: the content is what counts; edited meanwhile: it is another file', async () => {
@@ -187,18 +192,18 @@ describe('one file, one asset: whatever comes between the last byte and the resu
       string,
     ];
     writeFileSync(one, '# one');
-    const run = () =>
-      world.cli.run(['upload', one, two, '--json'], {
+    const run = (...paths: string[]) =>
+      world.cli.run(['upload', ...paths, '--json'], {
         environment: {
           MEDIACTL_API_KEY: sandbox.key,
           MEDIACTL_BASE_URL: sandbox.url,
           MEDIACTL_WORKSPACE: sandbox.workspace,
         },
       });
-    const first = JSON.parse((await run()).stdout);
+    const first = JSON.parse((await run(one)).stdout);
     await new Promise((resolve) => setTimeout(resolve, 1200));
     writeFileSync(two, '# two');
-    const second = JSON.parse((await run()).stdout);
+    const second = JSON.parse((await run(one, two)).stdout);
     expect(second[0]).toMatchObject({ asset_uid: first[0].asset_uid, bytes_sent: 0, error: null });
     expect(second[1].error).toBeNull();
     await sandbox.end();
@@ -206,15 +211,20 @@ describe('one file, one asset: whatever comes between the last byte and the resu
 
   it('what is done of an unfinished job is no longer among the unfinished', async () => {
     text();
-    const missing = join(world.cli.home, 'missing.md');
-    const args = ['upload', world.path, missing, '--json'];
+    const other = join(world.cli.home, 'other.md');
+    writeFileSync(other, '# other');
+    const args = ['upload', world.path, other, '--json', '--parallel', '1'];
     const environment = world.environment();
+    world.fault = ({ method, nth }) =>
+      method === 'POST' && nth === 2 ? answering(413, 'too large') : undefined;
     expect((await world.cli.run(args, { environment })).code).toBe(11);
-    expect(world.entry().state).toBe('settled');
+    world.fault = () => undefined;
     expect(await world.cli.json(['uploads', 'ls'], { environment })).toEqual([]);
     expect(await world.cli.json(['uploads', 'resume', '--all'], { environment })).toEqual([]);
-    writeFileSync(missing, '# found');
-    const records = await world.cli.json(args.slice(0, -1), { environment });
+    const records = await world.cli.json(
+      args.filter((arg) => arg !== '--json'),
+      { environment },
+    );
     expect(records.map(({ bytes_sent }: never) => bytes_sent > 0)).toEqual([false, true]);
     expect(world.journalFiles()).toEqual([]);
   });
@@ -281,16 +291,17 @@ describe('the journal', () => {
     expect(readFileSync(journal, 'utf8')).not.toContain(world.sandbox.key);
   });
 
-  it('what killed runs left beside the pages is swept', async () => {
-    mkdirSync(world.journalFolder, { recursive: true });
-    for (const name of [
-      '0123456789abcdef.lock',
-      '0123456789abcdef.pid',
-      '0123456789abcdef.json.tmp',
-    ])
-      writeFileSync(join(world.journalFolder, name), '');
-    expect((await world.upload()).code).toBe(0);
-    expect(readdirSync(world.journalFolder)).toEqual([]);
+  it('what killed runs left beside the pages is swept, and what they had in hand is free', async () => {
+    const path = await world.interruptedAfterTwoChunks();
+    const id = basename(path, '.json');
+    const ledger = await Ledger.open(join(world.cli.home, 'state'));
+    ledger.write('INSERT INTO claims VALUES (?, ?, ?)', id, 'a-run-that-was-killed', 1);
+    await ledger.close();
+    const runs = join(world.cli.home, 'state/runs');
+    writeFileSync(join(runs, 'a-run-that-was-killed.lock'), '');
+    writeFileSync(`${path}.tmp`, 'half a page');
+    await world.expectWhole((await world.upload()).record);
+    expect([readdirSync(world.journalFolder), readdirSync(runs)]).toEqual([[], []]);
   });
 });
 

@@ -128,8 +128,9 @@ class Day {
     if (code !== 0) return;
     const items: Item[] = JSON.parse(stdout);
     expect(items.map(({ error }) => error)).toEqual([...this.files].map(() => null));
-    for (const [n, [path, bytes]] of [...this.files].entries()) {
-      const { asset_uid: uid, verified } = items[n] as Item;
+    for (const [path, bytes] of this.files) {
+      const item = this.isStdin ? items[0] : items.find((each) => each.path === path);
+      const { asset_uid: uid, verified } = item as Item;
       const stored = this.service.bytesOf(uid as string);
       // What was changed on the way, of which the checksum was lost too, is not called verified.
       const isRight = stored?.equals(bytes) || (verified === null && this.service.isChanged(uid));

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
@@ -12,20 +12,27 @@ const stdin = 'precious'.repeat(100);
 
 describe('what is told', () => {
   it('what was uploaded before is told so, with its asset', async () => {
-    const missing = join(world.cli.home, 'missing.bin');
-    await world.run(['upload', world.path, missing]);
+    const { record: first } = await world.upload();
     const { record, stderr } = await world.upload();
-    expect(record).toMatchObject({ verified: true, bytes_sent: 0 });
-    expect(stderr).toContain(`was uploaded before: asset ${record.asset_uid}`);
+    expect(record).toMatchObject({ outcome: 'there', verified: true, bytes_sent: 0, requests: 0 });
+    expect(stderr).toContain(`there already as asset ${first.asset_uid}; --again sends it anew`);
+    const copy = join(world.cli.home, 'copy.bin');
+    copyFileSync(world.path, copy);
+    const same = await world.run(['upload', copy]);
+    expect(same.stderr).toContain(`its content is there as asset ${first.asset_uid}`);
+    expect(world.line.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 
   it('a reader that leaves hides no failure', async () => {
-    const missing = join(world.cli.home, 'missing.bin');
-    const ran = await world.run(['upload', world.path, missing, '--json'], {
+    const other = join(world.cli.home, 'other.bin');
+    writeSome(other, 900, 'other');
+    world.fault = ({ method, nth }) =>
+      method === 'POST' && nth === 2 ? answering(413, 'too large') : undefined;
+    const ran = await world.run(['upload', world.path, other, '--json', '--parallel', '1'], {
       stdoutError: 'EPIPE',
     });
     expect(ran.code).toBe(11);
-    expect(ran.stderr).toContain('missing.bin');
+    expect(ran.stderr).toContain('other.bin');
   });
 
   it('a checksum that HEAD tells and that differs is no success', async () => {
@@ -50,10 +57,14 @@ describe('what is told', () => {
   it('what failed before and after the upload is counted apart', async () => {
     const broken = join(world.cli.home, 'broken.pdf');
     writeSome(broken, 900, 'no PDF');
+    const large = join(world.cli.home, 'large.bin');
+    writeSome(large, 900, 'large');
     const ended = async (...paths: string[]) =>
-      (await world.run(['upload', world.path, broken, ...paths, '--wait'])).stderr;
+      (await world.run(['upload', world.path, broken, ...paths, '--wait', '--parallel', '1']))
+        .stderr;
     expect(await ended()).toContain('error: 1 of 2 files was uploaded, and failed afterwards');
-    expect(await ended(join(world.cli.home, 'missing'))).toContain(
+    world.fault = ({ method }) => (method === 'POST' ? answering(413, 'too large') : undefined);
+    expect(await ended(large)).toContain(
       'error: 1 of 3 files was not uploaded; 1 of 3 files was uploaded, and failed afterwards',
     );
   });
@@ -78,7 +89,8 @@ describe('what is told', () => {
       };
     };
     const { stdout } = await world.run(['upload', world.path, two, '--wait', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject([
+    const records: { path: string }[] = JSON.parse(stdout);
+    expect(records.sort((a, b) => (a.path === two ? 1 : b.path === two ? -1 : 0))).toMatchObject([
       { status: 'ready', error: null },
       { status: null, error: { code: 'forbidden' } },
     ]);

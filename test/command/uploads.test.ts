@@ -41,6 +41,7 @@ async function interrupt(args: string[] = [path], stdin?: Buffer) {
 describe('uploads', () => {
   it('ls shows what is under way; resume by any of its names finishes it', async () => {
     for (const name of ['id', 'session_uid', 'asset_uid']) {
+      writeSome(path, 3000, name);
       await interrupt();
       const [pending] = await cli.json(['uploads', 'ls']);
       expect(pending).toMatchObject({
@@ -97,7 +98,7 @@ describe('uploads', () => {
     const [record] = await cli.json(['uploads', 'resume', '--all']);
     expect(record).toMatchObject({ verified: true, resumed_from: 1000, name: 'Piped' });
     expect(readdirSync(spool)).toEqual([]);
-    await interrupt(['-', '--name', 'Piped'], bytes);
+    await interrupt(['-', '--name', 'Piped', '--again'], bytes);
     const [{ id }] = await cli.json(['uploads', 'ls']);
     await cli.run(['uploads', 'forget', id, '--yes']);
     expect(readdirSync(spool)).toEqual([]);
@@ -106,62 +107,72 @@ describe('uploads', () => {
 
 describe('several files', () => {
   it.each([
-    ['a key that is refused', 401],
-    ['a scope that is missing', 403],
-    ['credits that are used up', 402],
-  ])('%s ends the run with the first one: the others are not tried', async (_what, status) => {
-    const files = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => join(cli.home, `${n}.bin`));
-    for (const each of files) writeSome(each, 10);
-    const line = await Interposer.before(sandbox.url, () => answering(status, { error: {} }));
-    const { code, stdout } = await cli.run(['upload', ...files, '--json'], {
+    ['a key that is refused', 401, 4],
+    ['a scope that is missing', 403, 5],
+    ['credits that are used up', 402, 7],
+    ['storage that is full', 507, 7],
+  ])('%s ends the run: no more futile requests than lanes', async (_what, status, exit) => {
+    const files = Array.from({ length: 20 }, (_, n) => join(cli.home, `${n}.bin`));
+    for (const [n, each] of files.entries()) writeSome(each, 10 + n);
+    const line = await Interposer.before(sandbox.url, (seen) =>
+      seen.nth > 6 ? answering(status, { error: {} }) : undefined,
+    );
+    const args = ['upload', ...files, '--json', '--parallel', '4'];
+    const { code, stdout, stderr } = await cli.run(args, {
       environment: { MEDIACTL_BASE_URL: line.url },
     });
-    // As many as are under way at once.
-    expect(line.seen.length).toBeLessThanOrEqual(2);
-    expect(code).toBe(11);
-    const errors = JSON.parse(stdout).map(
-      ({ error }: { error: { message: string } }) => error.message,
+    expect(line.seen.filter(({ method, nth }) => method === 'POST' && nth > 6).length).toBeLessThan(
+      5,
     );
-    expect(errors.slice(2)).toEqual(Array(6).fill('not tried'));
+    expect(code).toBe(exit);
+    const records: { error: unknown }[] = JSON.parse(stdout);
+    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+    expect(error.details.files_left).toBe(20 - records.length);
+    const later = await cli.json(['upload', ...files]);
+    expect(later.filter(({ error: one }: { error: unknown }) => one === null)).toHaveLength(20);
+  });
+
+  it('every source is looked at before the first byte: each that is not there is named', async () => {
+    const line = await Interposer.before(sandbox.url);
+    const args = ['upload', path, '/no/such', '/nor/this', '--json'];
+    const environment = { MEDIACTL_BASE_URL: line.url };
+    const { code, stdout, stderr } = await cli.run(args, { environment });
+    expect([code, stdout, line.seen]).toEqual([2, '', []]);
+    const { error } = JSON.parse(stderr);
+    expect(error.message).toBe('2 of 3 sources cannot be uploaded');
+    expect(error.cause).toBe('no such file: /no/such; no such file: /nor/this');
   });
 
   it('one bad file fails itself alone: the others go on, each is named, exit 11', async () => {
-    const good = join(cli.home, 'good.bin');
-    writeSome(good, 10);
-    const { code, stdout, stderr } = await cli.run(['upload', '/no/such', good, path, '--json']);
-    expect(code).toBe(11);
-    const records = JSON.parse(stdout);
-    expect(records.map(({ path: each, verified }: never) => [each, verified])).toEqual([
-      ['/no/such', null],
-      [good, true],
-      [path, true],
-    ]);
-    expect(records[0].error).toMatchObject({ code: 'no_such_file', exit_code: 2 });
-    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
-    expect(error.message).toBe('1 of 3 files was not uploaded');
-  });
-
-  it('the same command after a failure sends nothing twice', async () => {
     const [good, bad] = ['good.bin', 'bad.bin'].map((name) => join(cli.home, name)) as [
       string,
       string,
     ];
     writeSome(good, 10);
-    const command = ['upload', good, bad, path, '--json'];
-    const first = await cli.run(command);
-    expect(first.code).toBe(11);
     writeSome(bad, 20);
+    fault = ({ method, nth }) =>
+      method === 'POST' && nth === 1 ? answering(413, 'no') : undefined;
+    const args = ['upload', bad, good, path, '--json', '--parallel', '1'];
+    const { code, stdout, stderr } = await cli.run(args);
+    expect(code).toBe(11);
+    const records = JSON.parse(stdout);
+    expect(records.map(({ path: each, verified }: never) => [each, verified])).toEqual([
+      [bad, null],
+      [good, true],
+      [path, true],
+    ]);
+    expect(records[0].error).toMatchObject({ code: 'too_large', exit_code: 6 });
+    const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+    expect(error.message).toBe('1 of 3 files was not uploaded');
+    fault = () => undefined;
     writeSome(path, 30, 'edited meanwhile: another file by now');
-    const second = await cli.json(command.slice(0, -1));
-    const uidOf = (records: { asset_uid: string }[]) => records.map(({ asset_uid }) => asset_uid);
-    const before = uidOf(JSON.parse(first.stdout));
-    expect(uidOf(second)[0]).toBe(before[0]);
-    expect(uidOf(second)[2]).not.toBe(before[2]);
+    const second = await cli.json(args);
+    const uidOf = (found: { path: string; asset_uid: string }[], one: string) =>
+      found.find((each) => each.path === one)?.asset_uid;
+    expect(uidOf(second, good)).toBe(uidOf(records, good));
+    expect(uidOf(second, path)).not.toBe(uidOf(records, path));
     expect(second.map(({ bytes_sent }: never) => bytes_sent)).toEqual([0, 20, 30]);
     expect(await cli.json(['uploads', 'ls'])).toEqual([]);
-    // The job is done: asked once more, it is a new one.
-    const third = await cli.json(command.slice(0, -1));
-    expect(uidOf(third)[0]).not.toBe(before[0]);
   });
 
   it('--limit-rate paces small files too, and ends with the last byte', async () => {
@@ -176,7 +187,7 @@ describe('several files', () => {
     const folder = join(cli.home, 'rushes');
     mkdirSync(join(folder, 'day 2'), { recursive: true });
     for (const name of ['b.mov', 'a.mov', 'day 2/c.mov']) writeFileSync(join(folder, name), name);
-    const records = await cli.json(['upload', '-r', folder]);
+    const records = await cli.json(['upload', '-r', folder, '--parallel', '1']);
     expect(records.map(({ name }: { name: string }) => name)).toEqual(['a.mov', 'b.mov', 'c.mov']);
     expect((await cli.run(['upload', '-r', folder, '--name', 'x'])).code).toBe(2);
   });

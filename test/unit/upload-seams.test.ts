@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { Api } from '../../src/api/api.ts';
 import { Transport } from '../../src/api/transport.ts';
 import { systemClock } from '../../src/clock.ts';
-import { uploadBatch } from '../../src/upload/batch.ts';
-import type { UploadEvent } from '../../src/upload/events.ts';
+import type { FileEvent } from '../../src/upload/events.ts';
 import type { UploadJournal } from '../../src/upload/journal.ts';
 import type { JournalEntry } from '../../src/upload/journal-entry.ts';
-import type { BatchTools } from '../../src/upload/outcome.ts';
+import type { FileOutcome } from '../../src/upload/outcome.ts';
+import { type ManyTools, UploadMany } from '../../src/upload/run.ts';
 import type { Source } from '../../src/upload/source.ts';
 import { Spool } from '../../src/upload/spool.ts';
 import { someBytes } from '../support/files.ts';
@@ -34,7 +34,7 @@ function journalInMemory(writeMs = 0): UploadJournal & { pages: Map<string, Jour
     },
     markBehind: async () => {},
     remove: async (id) => void pages.delete(id),
-    settle: async (id) => void pages.delete(id),
+    ids: async () => [...pages.keys()],
     setAside: async (id) => id,
     lock: async () => async () => {},
     sweep: async () => {},
@@ -80,7 +80,7 @@ async function counting() {
   });
 }
 
-async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<BatchTools> = {}) {
+async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<ManyTools> = {}) {
   const paced = { taken: 0, told: 0 };
   const transport = new Transport({
     ...{ baseUrl: new URL(await counting()), apiKey: 'a-key', clock: systemClock },
@@ -94,49 +94,57 @@ async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<B
       },
     },
   });
-  const job = { path: 'far/away.mov', id: 'given-by-others', workspace: uid };
-  const options = {
-    ...{ chunkBytes: 50 * MiB, idleTimeoutMs: 30_000, resume: true },
-    ...{ onExpired: 'restart' as const, requireChecksum: false },
-  };
-  const batch = await uploadBatch([job], options, undefined, {
-    ...{ api: new Api(transport, {}), journal, profile: 'none' },
-    spool: new Spool(temporaryFolder()),
-    stdin: () => process.stdin,
-    onEvent: () => {},
-    openSource: async (path) => sourceOf(path, sizeBytes),
-    onUploaded: async () => {},
-    confirmNewAsset: async (refusal) => {
-      throw refusal;
+  const run = new UploadMany(
+    {
+      ...{ chunkBytes: 50 * MiB, idleTimeoutMs: 30_000, again: false, same: 'skip' as const },
+      ...{ onExpired: 'restart' as const, requireChecksum: false },
+      ...{ workspace: uid, parallel: 1, about: {} },
     },
-    ...more,
-  });
+    {
+      ...{ api: new Api(transport, {}), journal, profile: 'none', before: 0 },
+      spool: new Spool(temporaryFolder()),
+      stdin: () => process.stdin,
+      onEvent: () => {},
+      onPlan: async () => {},
+      folders: { find: () => undefined, make: async () => undefined },
+      contentType: () => undefined,
+      openSource: async (path) => sourceOf(path, sizeBytes),
+      onUploaded: async () => {},
+      findLost: async () => ({ assets: [], isAll: true }),
+      confirmNewAsset: async (refusal) => {
+        throw refusal;
+      },
+      ...more,
+    },
+  );
+  const begun = { id: 'given-by-others', workspace: uid, filename: 'mov' };
+  const outcomes: FileOutcome[] = [];
+  for await (const some of run.outcomes([{ path: 'far/away.mov', below: '', begun }]))
+    outcomes.push(...some);
   await transport.close();
-  return { batch, paced };
+  return { outcomes, paced };
 }
 
 it('another journal, another source, an id of others and a pace for requests carry an upload', async () => {
   const journal = journalInMemory();
-  const { batch, paced } = await upload(journal, 3 * MiB);
-  const [outcome] = batch.outcomes;
+  const { outcomes, paced } = await upload(journal, 3 * MiB);
+  const [outcome] = outcomes;
   expect(outcome).toMatchObject({ id: 'given-by-others', uploaded: { sizeBytes: 3 * MiB } });
   expect(journal.pages.get('given-by-others')).toMatchObject({ state: 'whole' });
   // POST, PATCH, and the second look at what no checksum was told of.
   expect([outcome?.requests, paced.taken]).toEqual([4, 4]);
   expect(paced.told).toBeGreaterThan(0);
-  await batch.settle();
-  expect(journal.pages.size).toBe(0);
 });
 
 it('no byte leaves before the journal says that it may have: on the disk, however slow that is', async () => {
   const journal = journalInMemory(150);
   const ahead: [sent: number, kept: number][] = [];
-  const onEvent = (event: UploadEvent) => {
+  const onEvent = (event: FileEvent) => {
     const page = journal.pages.get('given-by-others');
     if (event.event !== 'progress' || page?.state !== 'open') return;
     if (event.sent_bytes > page.sentTo) ahead.push([event.sent_bytes, page.sentTo]);
   };
-  const { batch } = await upload(journal, 400 * MiB, { onEvent });
-  expect(batch.outcomes[0]?.error).toBeUndefined();
+  const { outcomes } = await upload(journal, 400 * MiB, { onEvent });
+  expect(outcomes[0]?.error).toBeUndefined();
   expect(ahead).toEqual([]);
 });

@@ -38,8 +38,10 @@ export function remove(command: Command, run: Run, collection: Collection): void
           );
         const action = (what: string) => `move ${what} to the trash`;
         await confirmBulk(context, collection, targets, { action, limit });
+        const receipts = await context.receiptsIfAny();
         const outcomes = await writeEach(context, targets, async ({ uid }) => {
           await assets.delete(uid);
+          receipts?.forgetAsset(uid);
           return {};
         });
         const gone = outcomes.filter(({ error }) => !error).length;

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
-import type { ProgressMode } from '../../terminal/progress.ts';
+import type { ProgressMode } from '../../terminal/progress-modes.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 

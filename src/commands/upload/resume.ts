@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
-import { progressModes } from '../../terminal/progress.ts';
+import { progressModes } from '../../terminal/progress-modes.ts';
 import { listBy, nothing } from '../../terminal/result.ts';
 import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/journal-entry.ts';
 import { FileSource } from '../../upload/source.ts';

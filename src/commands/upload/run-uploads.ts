@@ -5,7 +5,8 @@ import { resolve } from 'node:path';
 import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { keepLastUpload } from '../../library/assets.ts';
-import { openProgress, type Progress, type ProgressMode } from '../../terminal/progress.ts';
+import { openProgress, type Progress } from '../../terminal/progress.ts';
+import type { ProgressMode } from '../../terminal/progress-modes.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import type { ListResult } from '../../terminal/result.ts';
 import type { FileOutcome } from '../../upload/outcome.ts';
@@ -84,20 +85,26 @@ export async function runUploads(context: Context, request: RunRequest) {
     return isOne ? [] : records.filter(({ error }) => error);
   };
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
+    const outcomes = run.outcomes(request.sources.files());
+    const next = async (): Promise<UploadRecord[] | undefined> => {
+      const { value: some, done } = await outcomes.next();
+      if (done) return undefined;
+      isOne = filesOf(run.end.plan) + request.sources.failures.length === 1;
+      for (const outcome of some) summary.count(outcome);
+      const records = some.map((outcome) => recordOf(context, outcome));
+      await manifest?.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      return records;
+    };
     try {
-      const outcomes = run.outcomes(request.sources.files());
-      for await (const some of outcomes) {
-        isOne = filesOf(run.end.plan) === 1;
-        for (const outcome of some) summary.count(outcome);
-        const records = some.map((outcome) => recordOf(context, outcome));
-        await manifest?.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      for (let records = await next(); records; records = await next())
         yield isPerson ? forPeople(records) : records;
-      }
       const failures = request.sources.failures.map(failed(request.options.workspace));
       for (const failure of failures) summary.count(failure);
       if (!isMany()) yield few;
       yield failures.map((failure) => recordOf(context, failure));
     } finally {
+      // Whoever read this may have left: the work goes on, and is counted.
+      while (await next());
       finished.abort();
       progress.close();
       await manifest?.close();
@@ -109,8 +116,9 @@ export async function runUploads(context: Context, request: RunRequest) {
       request.receipts?.runEnds(runId);
       await request.afterwards?.();
     }
-    if (!isOne && !['json', 'none'].includes(request.progress))
-      terminal.say(summary.line(clock.now(), left));
+    if (['json', 'none'].includes(request.progress)) return;
+    const said = isOne ? summary.skipped : summary.line(clock.now(), left);
+    if (said) terminal.say(said);
   };
   const result: ListResult = {
     kind: 'list',

@@ -14,6 +14,7 @@ export class Summary {
   /** Of files that somebody stopped, or the time. */
   readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
+  #last: FileOutcome | undefined;
   #bytesSent = 0;
   #unverified = 0;
   #notUploaded = 0;
@@ -27,6 +28,7 @@ export class Summary {
   count(outcome: FileOutcome): void {
     const { uploaded, error, job } = outcome;
     this.#files++;
+    this.#last = outcome;
     if (error && isStop(error)) {
       this.#stopped.push(error);
       return;
@@ -43,6 +45,16 @@ export class Summary {
 
   get hasFailures(): boolean {
     return this.#failures.length > 0;
+  }
+
+  /** Of a single file that was not sent: why, and what would send it. */
+  get skipped(): string | undefined {
+    const { uploaded, job } = this.#last ?? {};
+    if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
+    const name = labelOf(job);
+    return uploaded.how === 'there'
+      ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it anew`
+      : `${name}: its content is there as asset ${uploaded.assetUid} (${uploaded.name}); --same upload sends it all the same`;
   }
 
   /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". */

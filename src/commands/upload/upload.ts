@@ -1,7 +1,7 @@
 import { Argument, Option } from '@commander-js/extra-typings';
 import { workspaceUid } from '../../library/workspaces.ts';
 import { parseCount } from '../../settings/units.ts';
-import { progressModes } from '../../terminal/progress.ts';
+import { progressModes } from '../../terminal/progress-modes.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
 import { dryRun, planned } from './dry-run.ts';
 import { foldersFor } from './folders.ts';
@@ -112,7 +112,8 @@ export const upload: Define = (command, run) => {
           recursive: sync || (flags.recursive ?? false),
         });
         const workspace = await workspaceUid(context);
-        const receipts = await openReceipts(context);
+        const isPlan = flags.plan || context.settings.dryRun;
+        const receipts = await (isPlan ? context.receiptsIfAny() : openReceipts(context));
         const top = flags.folder ?? context.settings.folder ?? '/';
         const create = sync || (flags.createFolders ?? false);
         const folders = await foldersFor(
@@ -138,8 +139,7 @@ export const upload: Define = (command, run) => {
           manifestOut: flags.manifestOut,
           ...(name !== undefined && { isForOne: '--name' }),
         };
-        if (flags.plan || context.settings.dryRun)
-          return flags.plan ? planned(context, request) : dryRun(context, request);
+        if (isPlan) return flags.plan ? planned(context, request) : dryRun(context, request);
         const [directory = ''] = given;
         const pruning = prune && { directory, top, workspace, limit: pruneLimit(maxDelete) };
         return runUploads(context, {

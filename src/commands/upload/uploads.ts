@@ -4,8 +4,11 @@ import { confirm } from '../../terminal/prompt.ts';
 import { listBy, nothing } from '../../terminal/result.ts';
 import type { UploadJournal } from '../../upload/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../upload/journal-entry.ts';
+import type { Orphan } from '../../upload/receipts.ts';
 import { Spool } from '../../upload/spool.ts';
 import { type Define, example, type Run } from '../command.ts';
+import { doneUploads, importDone } from './done.ts';
+import { gc } from './gc.ts';
 import {
   findUpload,
   keptUploads,
@@ -15,30 +18,38 @@ import {
   unfinished,
 } from './pending.ts';
 import { resume } from './resume.ts';
+import { wait } from './wait.ts';
 
 export const uploads: Define = (noun, run) => {
   list(noun.command('ls'), run);
   resume(noun.command('resume'), run);
+  wait(noun.command('wait'), run);
   forget(noun.command('forget'), run);
+  gc(noun.command('gc'), run);
+  importDone(noun.command('import'), run);
 };
 
 function list(command: Command, run: Run): void {
-  example(command, 'mediactl uploads ls');
+  example(command, 'mediactl uploads ls', 'mediactl uploads ls --done --jsonl > sent.jsonl');
   command
     .alias('list')
     .summary('list the uploads under way')
-    .description('Lists the uploads that were begun on this machine and are not finished.')
+    .description(
+      'Lists the uploads that were begun on this machine and are not finished; with --done those that are.',
+    )
+    .option('--done', 'what was sent from this machine, to any service')
     .action(
-      run(async (context) =>
-        listBy(
+      run(async (context, { done }) => {
+        if (done) return doneUploads(context);
+        return listBy(
           ({ id }) => id,
           unfinished(await keptUploads(context)).map((entry) =>
             pendingUpload(entry, context.clock.now()),
           ),
           pendingColumns,
           'no uploads under way',
-        ),
-      ),
+        );
+      }),
     );
 }
 
@@ -101,6 +112,8 @@ function forget(command: Command, run: Run): void {
             await journal.remove(entry.id);
             await spool.forget(entry.id);
             forgotten.push(shown);
+            if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
+              (await context.receipts()).keepOrphan(shown.base_url, orphanOf(shown));
             if (shown.asset_uid) terminal.say(`forgotten; asset ${shown.asset_uid} stays as it is`);
           }).catch((error) => failures.push(asMediactlError(error).of(shown.path)));
         const result = listBy(
@@ -118,6 +131,12 @@ function forget(command: Command, run: Run): void {
       }),
     );
 }
+
+/** What stays on the service, for uploads gc. */
+const orphanOf = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
+  ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
+  at: begun_at ?? new Date(0).toISOString(),
+});
 
 /** An upload that another process has in hand would be written down again at once. */
 async function whileOurs(

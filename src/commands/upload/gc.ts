@@ -1,0 +1,117 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Api } from '../../api/api.ts';
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  endsTheRun,
+  exitCodes,
+  type MediactlError,
+  someFailed,
+} from '../../errors.ts';
+import { printable, when } from '../../terminal/printable.ts';
+import { type Column, listBy } from '../../terminal/result.ts';
+import type { Orphan, Receipts } from '../../upload/receipts.ts';
+import { isUnfinished } from '../../wire/assumptions.ts';
+import { example, type Run } from '../command.ts';
+import { confirmMany, firstFew, writeLimit } from '../confirm-many.ts';
+
+type Left = { asset_uid: string; name: string; path: string; at: string; trashed: boolean };
+
+export function gc(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl uploads gc',
+    'mediactl uploads gc --trash',
+    'mediactl uploads gc --trash --yes',
+  );
+  command
+    .summary('find, and trash, what uploads left unfinished')
+    .description(
+      'Lists assets that uploads of this machine have left without all their bytes: of answers that were lost, and of sessions that were given up. Each is looked at first: what holds a whole file is not listed. With --trash they are moved to the trash.',
+    )
+    .option('--trash', 'move them to the trash')
+    .option('--max-delete <number>', 'with --trash, how many at most (100)')
+    .action(
+      run(async (context, { trash, maxDelete }) => {
+        const limit = writeLimit('--max-delete', maxDelete);
+        const api = await context.api();
+        const receipts = await context.receiptsIfAny();
+        if (!receipts) return listBy(() => '', [], columns, nothingLeft);
+        const left = await empty(api, receipts);
+        const isMeant = trash && !context.isDryRun(`move ${left.length} assets to the trash`);
+        const failures = isMeant ? await trashed(context, api, receipts, left, limit) : [];
+        const result = listBy<Left>(({ asset_uid }) => asset_uid, left, columns, nothingLeft);
+        const problem = `${failures.length} of ${left.length} assets were not moved`;
+        return { result, failure: failures.length > 0 ? someFailed(problem, failures) : undefined };
+      }),
+    );
+}
+
+/** Those that are still there without all their bytes; the others are no more of our concern. */
+async function empty(api: Api, receipts: Receipts): Promise<Left[]> {
+  const left: Left[] = [];
+  for (const orphan of receipts.orphans(api.transport.baseUrl.origin))
+    if (await isEmpty(api, orphan)) {
+      const { assetUid, ...said } = orphan;
+      left.push({ asset_uid: assetUid, ...said, trashed: false });
+    } else receipts.forgetOrphan(orphan.assetUid);
+  return left;
+}
+
+async function isEmpty(api: Api, { assetUid }: Orphan): Promise<boolean> {
+  try {
+    return isUnfinished((await api.assets.get(assetUid)).status);
+  } catch (error) {
+    if (asMediactlError(error).exitCode === exitCodes.notFound) return false;
+    throw error;
+  }
+}
+
+async function trashed(
+  context: Context,
+  api: Api,
+  receipts: Receipts,
+  left: Left[],
+  limit: ReturnType<typeof writeLimit>,
+): Promise<MediactlError[]> {
+  const count = left.length;
+  await confirmMany(context, {
+    ...{ count, noun: 'assets', limit },
+    what: `move ${count} asset${count === 1 ? '' : 's'} to the trash`,
+    lines: async () =>
+      firstFew(
+        left.map(({ asset_uid, name }) => `  ${asset_uid}  ${printable(name)}`),
+        count,
+      ),
+  });
+  const failures: MediactlError[] = [];
+  for (const each of left)
+    try {
+      await api.assets.delete(each.asset_uid);
+      receipts.forgetOrphan(each.asset_uid);
+      each.trashed = true;
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      failures.push(error.of(each.name));
+      if (endsTheRun(error)) break;
+    }
+  return failures;
+}
+
+const nothingLeft = 'nothing was left';
+
+const columns: Column<Left>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
+  { header: 'NAME', value: ({ name }) => printable(name), least: 12 },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 12, spare: true },
+  {
+    header: 'SINCE',
+    value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
+    spare: true,
+  },
+  {
+    header: 'NOW',
+    value: ({ trashed: isGone }) => (isGone ? 'in the trash' : 'unfinished'),
+    whole: true,
+  },
+];

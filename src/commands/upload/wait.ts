@@ -1,0 +1,74 @@
+import type { Command } from '@commander-js/extra-typings';
+import { MediactlError, someFailed } from '../../errors.ts';
+import { waitForAssets } from '../../library/waiting.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
+import { parseDuration } from '../../settings/units.ts';
+import { printable } from '../../terminal/printable.ts';
+import { type Column, listBy } from '../../terminal/result.ts';
+import { openSpinner } from '../../terminal/spinner.ts';
+import { example, type Run } from '../command.ts';
+
+type Waited = { asset_uid: string; path: string; status: string; error: string | null };
+
+export function wait(command: Command, run: Run): void {
+  example(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
+  command
+    .summary('wait until what was uploaded is ready')
+    .description(
+      'Waits until the assets that this machine has sent to the workspace are ready: those that no command has seen ready yet.',
+    )
+    .option('--timeout <duration>', 'how long to wait at most', '30m')
+    .action(
+      run(async (context, { timeout }) => {
+        const timeoutMs = parseDuration('--timeout', timeout);
+        const workspace = await workspaceUid(context);
+        const api = await context.api();
+        const receipts = await context.receiptsIfAny();
+        if (!receipts) return listBy(() => '', [], columns, nothingThere);
+        const pending = receipts.pending(api.transport.baseUrl.origin, workspace);
+        const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
+        const waited: Waited[] = [];
+        const failures: MediactlError[] = [];
+        const spinner = await openSpinner(context.terminal);
+        const say = () =>
+          spinner.say(`${paths.size - waited.length} of ${paths.size} are being processed`);
+        if (paths.size > 0) say();
+        try {
+          await waitForAssets(api.observed({ lane: 'bulk' }).assets, [...paths.keys()], {
+            clock: context.clock,
+            signal: context.signal,
+            timeoutMs,
+            onSettled: (uid, found) => {
+              const path = paths.get(uid) ?? '';
+              const error = found instanceof MediactlError ? found : undefined;
+              const { code, reason = null } = error?.explanation ?? { code: '' };
+              if (!error) receipts.settled(uid, 'ready');
+              else if (code === 'processing_failed') receipts.settled(uid, 'failed', reason);
+              else if (code === 'not_found') receipts.forgetAsset(uid);
+              if (error) failures.push(error.of(path));
+              const status = code === 'processing_failed' ? 'failed' : error ? 'unknown' : 'ready';
+              waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
+              say();
+            },
+          });
+        } finally {
+          spinner.stop();
+        }
+        const [failure] = failures;
+        const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
+        const problem = `${failures.length} of ${waited.length} assets are not ready`;
+        return {
+          result,
+          failure: waited.length > 1 && failure ? someFailed(problem, failures) : failure,
+        };
+      }),
+    );
+}
+
+const nothingThere = 'nothing to wait for';
+
+const columns: Column<Waited>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'STATUS', value: ({ status }) => status, whole: true },
+];

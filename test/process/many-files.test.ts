@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type BusyFault, BusyService } from '../support/busy-service.ts';
+import { writeMany } from '../support/many-files.ts';
+import { Random } from '../support/random.ts';
+import { isNight } from '../support/soak.ts';
+import { mediactl } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* Requests are the currency: how many there are is what these tests are about. */
+
+const many = isNight ? 1000 : 150;
+
+/** A user with a directory of files, and processes over a service. */
+class Studio {
+  readonly home = temporaryFolder();
+  readonly folder = join(this.home, 'shots');
+  readonly digests: Map<string, string>;
+  readonly service: BusyService;
+
+  constructor(service: BusyService, count: number, bytes?: number) {
+    this.service = service;
+    this.digests = writeMany(this.folder, count, bytes);
+  }
+
+  start(...args: string[]) {
+    return mediactl(['upload', '-r', this.folder, '--jsonl', '--progress', 'none', ...args], {
+      ...this.service.environment,
+      MEDIACTL_STATE_DIR: join(this.home, 'state'),
+      MEDIACTL_CONFIG_DIR: join(this.home, 'config'),
+    });
+  }
+
+  /** Each file is one whole asset, byte for byte; what else there is, is named. */
+  expectEachOnce(said = ''): void {
+    const whole = this.service.whole.map(({ name, blake3 }) => [name, blake3]);
+    expect(whole.sort()).toEqual([...this.digests].sort());
+    const left = [...this.service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
+    expect(left.filter(({ uid }) => !said.includes(uid))).toEqual([]);
+  }
+}
+
+const outcomes = (stdout: string): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const line of stdout.split('\n').filter(Boolean)) {
+    const { outcome } = JSON.parse(line);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+  return counts;
+};
+
+describe('requests', () => {
+  it('80 files of 200 KB, waited for: at most 2.2 a file; again: none', async () => {
+    const service = await BusyService.start({ readyAfterMs: 1500 });
+    const studio = new Studio(service, 80, 200_000);
+    const first = await studio.start('--parallel', '6', '--wait').finished;
+    expect([first.code, first.stderr]).toEqual([0, '']);
+    expect(service.requests).toBeLessThanOrEqual(2.2 * 80);
+    studio.expectEachOnce();
+    service.requests = 0;
+    const again = await studio.start('--wait').finished;
+    expect([again.code, outcomes(again.stdout), service.requests]).toEqual([0, { there: 80 }, 0]);
+  });
+
+  it(`${many} files waited for, ready one after another: at most 2.2 a file`, async () => {
+    const service = await BusyService.start({ readyAfterMs: isNight ? 60_000 : 4_000 });
+    const studio = new Studio(service, many);
+    const { code } = await studio.start('--wait').finished;
+    expect(code).toBe(0);
+    expect(service.requests).toBeLessThanOrEqual(2.2 * many);
+  }, 300_000);
+
+  it('a window of requests, two processes at once: nothing fails, one 429 a window at most', async () => {
+    const limit = isNight ? { requests: 300, windowMs: 10_000 } : { requests: 80, windowMs: 2_000 };
+    const service = await BusyService.start({ limit });
+    const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
+    const ended = await Promise.all(studios.map((studio) => studio.start().finished));
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(service.whole).toHaveLength(many);
+    expect(Math.max(0, ...service.refused.values())).toBeLessThanOrEqual(1);
+  }, 300_000);
+});
+
+describe('an outage', () => {
+  it('of some seconds in the middle: nothing failed, and each file is there once', async () => {
+    const service = await BusyService.start();
+    const studio = new Studio(service, many);
+    let isAway = false;
+    const away = isNight ? 5_000 : 2_500;
+    service.fault = ({ nth }) => {
+      if (nth < many || isAway) return undefined;
+      isAway = true;
+      service.goAway().then(() => setTimeout(() => void service.listen(), away));
+      return undefined;
+    };
+    const { code, stdout, stderr } = await studio.start().finished;
+    expect([code, outcomes(stdout), isAway]).toEqual([0, { uploaded: many }, true]);
+    studio.expectEachOnce(stderr);
+  }, 120_000);
+});
+
+describe('two runs over the same files', () => {
+  it('at once: no second asset, and no failure', async () => {
+    const service = await BusyService.start({ latencyMs: 5 });
+    const studio = new Studio(service, many);
+    const first = studio.start();
+    while (service.whole.length < many / 3) await new Promise((resolve) => setTimeout(resolve, 10));
+    const second = await studio.start().finished;
+    const ended = await first.finished;
+    expect([ended.code, second.code]).toEqual([0, 0]);
+    studio.expectEachOnce();
+    expect(service.assets.size).toBe(many);
+  }, 60_000);
+});
+
+describe('kill -9 and faults', () => {
+  it('at random moments, begun again each time: each file is one asset, or is named', async () => {
+    const random = new Random(7);
+    const service = await BusyService.start();
+    const studio = new Studio(service, many);
+    const kinds: BusyFault[] = ['cut before', 'cut after', { status: 500 }, { status: 502 }];
+    service.fault = ({ nth }) => (nth % 10 === 0 ? random.pick(kinds) : undefined);
+    let said = '';
+    for (let round = 0; round < 10; round++) {
+      const run = studio.start();
+      const until = service.requests + random.below(many / 3);
+      while (service.requests < until && run.child.exitCode === null)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      run.child.kill('SIGKILL');
+      said += (await run.finished).stderr;
+    }
+    service.fault = () => undefined;
+    const last = await studio.start().finished;
+    expect(last.code).toBe(0);
+    const left = await mediactl(['uploads', 'gc', '--jsonl'], {
+      ...service.environment,
+      MEDIACTL_STATE_DIR: join(studio.home, 'state'),
+    }).finished;
+    studio.expectEachOnce(said + last.stderr + left.stdout);
+  }, 300_000);
+});
+
+describe('memory', () => {
+  it.skipIf(process.platform !== 'linux')(
+    'of thousands of files is that of a few',
+    async () => {
+      const service = await BusyService.start();
+      const studio = new Studio(service, isNight ? 10_000 : 1500, 500);
+      let peakMiB = 0;
+      const started = studio.start();
+      service.fault = ({ nth }) => {
+        if (nth % 50 !== 0) return undefined;
+        const status = readFileSync(`/proc/${started.child.pid}/status`, 'utf8');
+        peakMiB = Math.max(peakMiB, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024);
+        return undefined;
+      };
+      expect((await started.finished).code).toBe(0);
+      expect(peakMiB).toBeGreaterThan(50);
+      expect(peakMiB).toBeLessThan(160);
+    },
+    180_000,
+  );
+});

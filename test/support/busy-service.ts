@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Blake3Hasher } from '@napi-rs/blake-hash';
+import { onTestFinished } from 'vitest';
+import { answer } from './http-server.ts';
+
+export type BusyAsset = {
+  uid: string;
+  name: string;
+  size: number;
+  stored: number;
+  blake3: string;
+  folder: string | undefined;
+  createdAt: string;
+  /** When every byte was there, in milliseconds since the epoch. */
+  wholeAt: number | undefined;
+  isTrashed: boolean;
+};
+
+export type BusySeen = { method: string; path: string; nth: number };
+
+/** What goes wrong with a request: an answer in its place, or a cut before or after it was acted on. */
+export type BusyFault = { status: number } | 'cut before' | 'cut after';
+
+type Options = {
+  limit?: { requests: number; windowMs: number };
+  /** From the last byte to ready. */
+  readyAfterMs?: number;
+  latencyMs?: number;
+};
+
+const v1 = '/api/external/v1';
+
+/**
+ * A service of thousands of small files, written from the specification: it counts, keeps to a window
+ * of requests, can go away and come back, and knows what it holds of every asset by its digest.
+ */
+export class BusyService {
+  readonly assets = new Map<string, BusyAsset>();
+  readonly folders: { uid: string; name: string; parent: string | undefined }[] = [];
+  readonly counts: Record<string, number> = {};
+  /** By the beginning of their window, in milliseconds since the epoch. */
+  readonly refused = new Map<number, number>();
+  requests = 0;
+  fault: (seen: BusySeen) => BusyFault | undefined = () => undefined;
+  readonly #options: Options;
+  readonly #open = new Set<IncomingMessage['socket']>();
+  #server: Server | undefined;
+  #port = 0;
+  #windowSince = 0;
+  #used = 0;
+
+  constructor(options: Options = {}) {
+    this.#options = options;
+  }
+
+  static async start(options: Options = {}): Promise<BusyService> {
+    const service = new BusyService(options);
+    await service.listen();
+    onTestFinished(() => service.goAway());
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get environment() {
+    return {
+      MEDIACTL_API_KEY: 'a-key-of-many',
+      MEDIACTL_BASE_URL: this.url,
+      MEDIACTL_WORKSPACE: '00000000-0000-4000-8000-00000000000a',
+    };
+  }
+
+  /** Those whose every byte is there. */
+  get whole(): BusyAsset[] {
+    return [...this.assets.values()].filter(({ wholeAt, isTrashed }) => wholeAt && !isTrashed);
+  }
+
+  /** Listens, at the same place as before. */
+  async listen(): Promise<void> {
+    const server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+    server.on('connection', (socket) => {
+      this.#open.add(socket);
+      socket.on('close', () => this.#open.delete(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  /** Nobody listens any more, and what was under way is cut. */
+  async goAway(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server?.close(resolve));
+    for (const socket of this.#open) socket.destroy();
+    await closed;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = request;
+    const path = url.replace(v1, '');
+    this.requests++;
+    const kind = `${method} ${path.replace(/[0-9a-f-]{36}/g, ':uid').replace(/\?.*/, '')}`;
+    const nth = (this.counts[kind] ?? 0) + 1;
+    this.counts[kind] = nth;
+    if (this.#options.latencyMs)
+      await new Promise((resolve) => setTimeout(resolve, this.#options.latencyMs));
+    const limited = this.#rateLimit(response);
+    const fault = this.fault({ method, path, nth: this.requests });
+    if (limited) return this.#end(request, response, 429, { error: { code: 'rate_limited' } });
+    if (fault === 'cut before') return void request.socket.destroy();
+    if (typeof fault === 'object')
+      return this.#end(request, response, fault.status, { error: { code: 'of_the_test' } });
+    const { status, body, headers } = await this.#act(method, path, request);
+    if (fault === 'cut after') return void request.socket.destroy();
+    answer(response, status, body, headers);
+  }
+
+  async #end(request: IncomingMessage, response: ServerResponse, status: number, body: unknown) {
+    for await (const _part of request); // a client that sends hears the answer once it is done
+    answer(response, status, body);
+  }
+
+  /** @returns whether the request is one too many */
+  #rateLimit(response: ServerResponse): boolean {
+    const { limit } = this.#options;
+    if (!limit) return false;
+    const now = Date.now();
+    if (now >= this.#windowSince + limit.windowMs) {
+      // Windows end with whole seconds, as their header can only tell.
+      this.#windowSince = Math.ceil(now / 1000) * 1000;
+      this.#used = 0;
+    }
+    const resetAt = this.#windowSince + limit.windowMs;
+    const isTooMany = this.#used >= limit.requests;
+    if (isTooMany)
+      this.refused.set(this.#windowSince, (this.refused.get(this.#windowSince) ?? 0) + 1);
+    else this.#used++;
+    response.setHeader('x-ratelimit-limit', String(limit.requests));
+    response.setHeader('x-ratelimit-remaining', String(limit.requests - this.#used));
+    response.setHeader('x-ratelimit-reset', String(resetAt / 1000));
+    if (isTooMany) response.setHeader('retry-after', String(Math.ceil((resetAt - now) / 1000)));
+    return isTooMany;
+  }
+
+  async #act(method: string, path: string, request: IncomingMessage): Promise<Answer> {
+    const uid = /\/([0-9a-f-]{36})\/(?:$|\?)/.exec(path)?.[1] ?? '';
+    if (method === 'POST' && path === '/upload/') return this.#create(request);
+    if (path.startsWith('/upload/')) return this.#transfer(method, uid, request);
+    if (path.includes('/folders/')) return this.#folders(method, request);
+    if (path.startsWith('/workspaces/')) return { status: 200, body: { items: [], count: 0 } };
+    if (uid === '') return this.#list(path);
+    const asset = this.assets.get(uid);
+    if (!asset || asset.isTrashed) return { status: 404, body: { error: {} } };
+    if (method === 'DELETE') {
+      asset.isTrashed = true;
+      return { status: 204 };
+    }
+    if (method === 'PATCH') return { status: 200, body: this.#record(asset) };
+    return { status: 200, body: this.#record(asset) };
+  }
+
+  #create({ headers }: IncomingMessage): Answer {
+    const metadata = Object.fromEntries(
+      String(headers['upload-metadata'])
+        .split(',')
+        .map((pair) => pair.split(' '))
+        .map(([key = '', value = '']) => [key, Buffer.from(value, 'base64').toString()]),
+    );
+    const uid = randomUUID();
+    const size = Number(headers['upload-length']);
+    const asset: BusyAsset = {
+      ...{ uid, name: metadata.asset_name ?? metadata.filename ?? '', size, stored: 0, blake3: '' },
+      ...{ folder: metadata.parent_folder_uid, createdAt: new Date().toISOString() },
+      ...{ wholeAt: size === 0 ? Date.now() : undefined, isTrashed: false },
+    };
+    this.assets.set(uid, asset);
+    const location = `${v1}/upload/${uid}/`;
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const body = { uid, asset_uid: uid, location, total_size: size, expires_at };
+    return { status: 201, body, headers: { location } };
+  }
+
+  async #transfer(method: string, uid: string, request: IncomingMessage): Promise<Answer> {
+    const asset = this.assets.get(uid);
+    if (!asset) return { status: 404, body: { error: {} } };
+    const offset = () => ({ 'upload-offset': String(asset.stored) });
+    if (method === 'HEAD') return { status: 200, headers: offset() };
+    const hasher = new Blake3Hasher();
+    let received = 0;
+    for await (const part of request) {
+      received += part.length;
+      hasher.update(part);
+    }
+    if (Number(request.headers['upload-offset']) !== asset.stored)
+      return { status: 409, headers: offset() };
+    asset.stored += received;
+    if (asset.stored < asset.size) return { status: 204, headers: offset() };
+    // Of a file of one chunk; of others nobody here asks.
+    asset.blake3 = received === asset.size ? hasher.digest('hex') : '';
+    asset.wholeAt = Date.now();
+    const told: Record<string, string> = asset.blake3 ? { 'x-checksum-blake3': asset.blake3 } : {};
+    return { status: 204, headers: { ...offset(), ...told } };
+  }
+
+  async #folders(method: string, request: IncomingMessage): Promise<Answer> {
+    if (method === 'POST') {
+      const parts: Buffer[] = [];
+      for await (const part of request) parts.push(part);
+      const { name, parent_uid: parent } = JSON.parse(Buffer.concat(parts).toString());
+      const folder = { uid: randomUUID(), name, parent };
+      this.folders.push(folder);
+      return { status: 201, body: { uid: folder.uid, name } };
+    }
+    type Node = { uid: string; name: string; children: Node[] };
+    const below = (uid: string | undefined): Node[] =>
+      this.folders
+        .filter(({ parent }) => (parent ?? undefined) === uid)
+        .map((each) => ({ uid: each.uid, name: each.name, children: below(each.uid) }));
+    return { status: 200, body: below(undefined) };
+  }
+
+  #list(path: string): Answer {
+    const { searchParams } = new URL(path, 'http://service');
+    const offset = Number(searchParams.get('offset') ?? 0);
+    const limit = Number(searchParams.get('limit') ?? 20);
+    const parent = searchParams.get('parent');
+    const all = [...this.assets.values()]
+      .filter(({ isTrashed }) => !isTrashed)
+      .filter(({ folder }) => parent === null || (folder ?? 'root') === parent)
+      .reverse();
+    const items = all.slice(offset, offset + limit).map((asset) => this.#record(asset));
+    return { status: 200, body: { items, count: all.length } };
+  }
+
+  #record({ uid, name, wholeAt, createdAt }: BusyAsset) {
+    const { readyAfterMs = 0 } = this.#options;
+    const isReady = wholeAt !== undefined && Date.now() >= wholeAt + readyAfterMs;
+    const status = wholeAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
+    return { uid, name, status, created_at: createdAt };
+  }
+}
+
+type Answer = { status: number; body?: unknown; headers?: Record<string, string> };

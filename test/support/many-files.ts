@@ -1,0 +1,19 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { blake3 } from '@napi-rs/blake-hash';
+import { someBytes } from './files.ts';
+
+/** Files that differ, and the digest of each by its name. */
+export function writeMany(folder: string, count: number, bytes = 2_000): Map<string, string> {
+  mkdirSync(folder, { recursive: true });
+  const block = someBytes(bytes, folder);
+  const digests = new Map<string, string>();
+  for (let n = 0; n < count; n++) {
+    const name = `shot ${String(n).padStart(5, '0')}.bin`;
+    const content = Buffer.from(block);
+    content.writeUInt32BE(n);
+    writeFileSync(join(folder, name), content);
+    digests.set(name, Buffer.from(blake3(content)).toString('hex'));
+  }
+  return digests;
+}

@@ -186,7 +186,8 @@ export class Transport {
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
-  async #sendOnce(call: ApiRequest): Promise<ApiResponse> {
+  async #sendOnce(asked: ApiRequest): Promise<ApiResponse> {
+    let call = asked;
     let url = new URL(call.url, this.baseUrl);
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -204,6 +205,8 @@ export class Transport {
       if (target.origin !== url.origin && call.authenticate !== false)
         throw foreignOrigin(`a redirect`, target);
       if (hops >= redirectsFollowed) return response;
+      // A password for one host is told to no other.
+      if (target.origin !== url.origin) call = withoutAuthorization(call);
       url = target;
     }
   }
@@ -330,6 +333,11 @@ const noticeOf = (wait: Wait | undefined): TransportNotice => {
     ? { kind: 'rate-limited', untilMs }
     : { kind: 'retrying', untilMs, reason: 'the service cannot be reached' };
 };
+
+function withoutAuthorization(call: ApiRequest): ApiRequest {
+  const { authorization: _authorization, ...headers } = call.headers ?? {};
+  return { ...call, headers };
+}
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 

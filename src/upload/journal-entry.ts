@@ -119,7 +119,7 @@ export function isEntry(value: unknown): value is JournalEntry {
     ['id', 'path', 'realPath', 'baseUrl', 'profile'].every((field) => isText(entry[field])) &&
     !Number.isNaN(Date.parse(String(entry.begunAt))) &&
     isText(file?.mtimeNs) &&
-    ['dev', 'ino', 'ctimeNs'].every((field) => isText(file?.[field] ?? '')) &&
+    ['dev', 'ino', 'ctimeNs', 'validator'].every((field) => isText(file?.[field] ?? '')) &&
     isCount(file?.sizeBytes) &&
     isText(metadata?.filename) &&
     isText(metadata?.workspace_uid);

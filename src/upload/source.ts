@@ -10,6 +10,11 @@ export type FileIdentity = {
   ino?: string;
   /** Of the inode: moves with every write, and with a change of mode or name too. */
   ctimeNs?: string;
+  /**
+   * A server's word for one version of it, which vouches for every byte: a strong ETag (RFC 9110
+   * §8.8.1). Absent where there is none.
+   */
+  validator?: string;
 };
 
 /**
@@ -19,6 +24,9 @@ export type FileIdentity = {
 export function differenceBetween(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes)
     return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
+  if (differ(before.validator, now.validator)) return 'the server has another version of it';
+  // One that is the same vouches for the bytes, whatever time the server tells.
+  if (before.validator !== undefined && now.validator !== undefined) return undefined;
   if (differ(before.ino, now.ino)) return 'another file took its place';
   if (before.mtimeNs !== now.mtimeNs) return 'it was written to, or its time set';
   return differ(before.ctimeNs, now.ctimeNs)
@@ -29,9 +37,13 @@ export function differenceBetween(before: FileIdentity, now: FileIdentity): stri
 const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
 
-/** Nobody wrote to it meanwhile, nor changed its mode, owner or name. */
+/**
+ * Nobody wrote to it meanwhile, nor changed its mode, owner or name. A length alone (stdin) vouches
+ * for nothing.
+ */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
-  differenceBetween(before, now) === undefined;
+  differenceBetween(before, now) === undefined &&
+  (now.mtimeNs !== '0' || now.validator !== undefined);
 
 /** Read size matters more than the HTTP library: 64 KiB reads ran at half the speed. */
 const readBytes = 2 * 1024 * 1024;
@@ -190,7 +202,7 @@ export const changed = (path: string, reason: string) =>
     hint: `once it is at rest, mediactl upload --again '${path}', which makes a new asset`,
   });
 
-const gone = (path: string) =>
+export const gone = (path: string) =>
   new MediactlError(`${path} is gone`, {
     code: 'file_gone',
     exitCode: exitCodes.unclassified,

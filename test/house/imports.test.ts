@@ -22,6 +22,7 @@ const directions: Record<string, readonly string[]> = {
     'clock',
     'lock',
     'folders',
+    'processes',
     'terminal/printable',
     'library/waiting',
   ],

@@ -1,0 +1,341 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Transport } from '../../src/api/transport.ts';
+import { systemClock } from '../../src/clock.ts';
+import { MediactlError } from '../../src/errors.ts';
+import { openRclone, type RcloneFiles } from '../../src/upload/rclone.ts';
+import type { Source } from '../../src/upload/source.ts';
+import { someBytes } from '../support/files.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const rclone = spawnSync('sh', ['-c', 'command -v rclone']).stdout.toString().trim();
+const key = 'mk_live_that_no_child_may_see_0123456789';
+
+/** A remote that is a folder, and a program before rclone that writes down how it is called. */
+let folder: string;
+let home: string;
+let environment: Record<string, string>;
+beforeEach(() => {
+  [folder, home] = [temporaryFolder(), temporaryFolder()];
+  mkdirSync(join(home, 'bin'));
+  environment = {
+    PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+    MEDIACTL_API_KEY: key,
+    RCLONE_CONFIG: join(home, 'rclone.conf'),
+    RCLONE_CONFIG_FAR_TYPE: 'alias',
+    RCLONE_CONFIG_FAR_REMOTE: folder,
+    // What a person may have set for other ends.
+    RCLONE_LOG_FILE: join(home, 'rclone.log'),
+    RCLONE_VERBOSE: '2',
+    RCLONE_BASEURL: 'elsewhere',
+    RCLONE_NO_MODTIME: 'true',
+  };
+  inPlaceOfRclone(`exec ${rclone} "$@"`);
+});
+
+function inPlaceOfRclone(script: string): void {
+  const path = join(home, 'bin/rclone');
+  const called = `{ echo "$$ $*"; env; } > '${home}/called.'"$1"`;
+  writeFileSync(path, `#!/bin/sh\n${called}\n${script}\n`);
+  chmodSync(path, 0o755);
+}
+
+/** How rclone was last called with a command, its environment, and the process that it is. */
+function called(command: string) {
+  const [line = '', ...env] = readFileSync(join(home, `called.${command}`), 'utf8').split('\n');
+  return { pid: Number(line.split(' ')[0]), args: line, env: env.join('\n') };
+}
+
+function put(name: string, bytes: Buffer): Buffer {
+  mkdirSync(join(folder, name, '..'), { recursive: true });
+  writeFileSync(join(folder, name), bytes);
+  return bytes;
+}
+
+async function open(
+  address: string,
+  recursive = false,
+  signal?: AbortSignal,
+): Promise<RcloneFiles> {
+  const transport = new Transport({
+    ...{ baseUrl: new URL('http://127.0.0.1:9'), clock: systemClock, userAgent: 'test' },
+    ...{ requestTimeoutMs: 10_000, maxWaitMs: 60_000 },
+  });
+  const opened = await openRclone(address, { recursive, transport, environment, signal });
+  onTestFinished(async () => {
+    await opened.close();
+    await transport.close();
+  });
+  return opened;
+}
+
+const failureOf = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => expect.unreachable('it went well'),
+    (error) => (error as MediactlError).toJSON(),
+  );
+
+async function readAll(source: Source): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const bytes of source.read(0, source.sizeBytes)) parts.push(bytes);
+  return Buffer.concat(parts);
+}
+
+const firstOf = ({ files, sourceOf }: RcloneFiles) => sourceOf(files[0] as RcloneFiles['files'][0]);
+
+const isThere = (pid: number) => spawnSync('kill', ['-0', String(pid)]).status === 0;
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 200 && !(await isSo()); n++) await systemClock.sleep(50);
+  expect(await isSo()).toBe(true);
+}
+
+describe.skipIf(!rclone)('files of a remote', () => {
+  it('are found at every depth, and read', async () => {
+    const names = ['a.mp4', 'day 1/ü #?%20 ]&+.mov', 'day 1/cam a/empty.bin'];
+    const contents = new Map(
+      names.map((name) => [
+        name,
+        put(name, someBytes(name.includes('empty') ? 0 : 3_000_000, name)),
+      ]),
+    );
+    const remote = await open('rclone:far:', true);
+    expect(remote.files.map(({ path }) => path).sort()).toEqual(names.sort());
+    for (const file of remote.files) {
+      const source = await remote.sourceOf(file);
+      const address = `rclone:far:${file.path}`;
+      expect([source.path, source.realPath]).toEqual([address, address]);
+      expect(file.sizeBytes).toBe(source.sizeBytes);
+      expect((await readAll(source)).equals(contents.get(file.path) as Buffer)).toBe(true);
+      await source.close();
+    }
+  });
+
+  it.each(['rclone:far:day 1', 'rclone:far:day 1/'])('are below %s', async (address) => {
+    put('day 1/cam a/clip.mp4', someBytes(10));
+    const remote = await open(address, true);
+    expect(remote.files).toMatchObject([{ path: 'cam a/clip.mp4', sizeBytes: 10 }]);
+    const source = await firstOf(remote);
+    expect(source.path).toBe('rclone:far:day 1/cam a/clip.mp4');
+    expect((await readAll(source)).equals(someBytes(10))).toBe(true);
+  });
+
+  it.each([false, true])('may be one alone (recursive: %s)', async (recursive) => {
+    put('day 1/clip.mp4/clip.mp4', someBytes(10));
+    const remote = await open('rclone:far:day 1/clip.mp4/clip.mp4', recursive);
+    expect(remote.files).toMatchObject([{ path: 'clip.mp4', sizeBytes: 10 }]);
+    const source = await firstOf(remote);
+    expect(source.path).toBe('rclone:far:day 1/clip.mp4/clip.mp4');
+    expect((await readAll(source)).equals(someBytes(10))).toBe(true);
+  });
+
+  it('are the same on another day, and others once they are written to', async () => {
+    const identity = async () => (await firstOf(await open('rclone:far:clip.mp4'))).identity;
+    put('clip.mp4', someBytes(10));
+    utimesSync(join(folder, 'clip.mp4'), 1000, 1000.25);
+    const first = await identity();
+    expect(first).toMatchObject({ sizeBytes: 10, mtimeNs: '1000000000000' });
+    expect(await identity()).toEqual(first);
+    utimesSync(join(folder, 'clip.mp4'), 1000, 1000.5);
+    expect(await identity()).not.toEqual(first);
+  });
+
+  it('that were written to since they were listed are taken as they are in their turn', async () => {
+    put('clip.mp4', someBytes(10));
+    const remote = await open('rclone:far:clip.mp4');
+    put('clip.mp4', someBytes(20));
+    expect((await readAll(await firstOf(remote))).equals(someBytes(20))).toBe(true);
+  });
+
+  it.each<[string, string, () => void]>([
+    ['written to', 'file_changed', () => put('clip.mp4', someBytes(10, 'other'))],
+    ['deleted', 'file_gone', () => rmSync(join(folder, 'clip.mp4'))],
+  ])(
+    'that are %s meanwhile are found out, whatever rclone’s server remembers',
+    async (_what, code, change) => {
+      put('clip.mp4', someBytes(10));
+      const source = await firstOf(await open('rclone:far:clip.mp4'));
+      change();
+      expect(await failureOf(readAll(source))).toMatchObject({ code });
+      expect(await failureOf(source.assertUnchanged())).toMatchObject({ code });
+    },
+  );
+});
+
+describe.skipIf(!rclone)('what cannot be read', () => {
+  it.each([
+    ['rclone:far:nowhere', { code: 'no_such_file', cause: /directory not found/ }],
+    ['rclone:far:day 1', { code: 'is_directory', hint: /mediactl upload -r/ }],
+    ['rclone:near:clip.mp4', { code: 'usage', cause: /didn't find section/ }],
+    ['rclone:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
+    ['rclone:--config=/etc/passwd:', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
+    ['rclone:far,pass=secret:clip.mp4', { code: 'usage', hint: /rclone:REMOTE:PATH/ }],
+  ])('%s is told as what it is', async (address, expected) => {
+    put('day 1/clip.mp4', someBytes(10));
+    const error = await failureOf(open(address));
+    expect(error).toMatchObject({ exit_code: 2, ...expected });
+    expect(JSON.stringify(error)).not.toContain('secret');
+  });
+
+  it('is told in rclone’s own last words, safe to show', async () => {
+    inPlaceOfRclone(
+      `printf '2026/01/01 10:00:00 NOTICE: a\\n2026/01/01 10:00:01 ERROR : no\\033[31m\\n' >&2; exit 1`,
+    );
+    expect(await failureOf(open('rclone:far:'))).toMatchObject({
+      code: 'rclone_failed',
+      exit_code: 10,
+      cause: 'no\\u001b[31m',
+    });
+  });
+
+  it.each(['[]', 'what is no JSON', '{"Path":7}'])(
+    'is told where rclone prints %s',
+    async (text) => {
+      inPlaceOfRclone(`echo '${text}'`);
+      expect(await failureOf(open('rclone:far:'))).toMatchObject({ code: 'rclone_failed' });
+    },
+  );
+
+  it('is told at the first such line of a listing, however long that goes on', async () => {
+    const root = '{"Path":"","Size":-1,"ModTime":"","IsDir":true}';
+    inPlaceOfRclone(
+      `case "$*" in *--stat*) echo '${root}' ;; *) echo '{"Path":7}'; exec yes ;; esac`,
+    );
+    expect(await failureOf(open('rclone:far:', true))).toMatchObject({ code: 'rclone_failed' });
+    expect(isThere(called('lsjson').pid)).toBe(false);
+  });
+
+  it('since nobody knows its length', async () => {
+    inPlaceOfRclone(`echo '{"Path":"a","Size":-1,"ModTime":"2026-01-01T00:00:00Z","IsDir":false}'`);
+    expect(await failureOf(firstOf(await open('rclone:far:a')))).toMatchObject({
+      code: 'usage',
+      hint: `rclone cat 'far:a' | mediactl upload - --name NAME`,
+    });
+  });
+});
+
+it('a machine without rclone is told where it is had', async () => {
+  environment.PATH = home;
+  expect(await failureOf(open('rclone:far:'))).toMatchObject({
+    code: 'usage',
+    exit_code: 2,
+    hint: 'install it: https://rclone.org/install',
+  });
+});
+
+it('a listing of 100,000 files is taken as it comes', async () => {
+  const entry = '"Size":1,"ModTime":"2026-01-01T00:00:00Z"';
+  inPlaceOfRclone(`case "$*" in
+    *--stat*) echo '{"Path":"",${entry},"IsDir":true}' ;;
+    *) echo '['; seq 100000 | sed 's/.*/{"Path":"&",${entry},"IsDir":false},/'; echo ']' ;;
+  esac`);
+  const { files } = await open('rclone:far:', true);
+  expect(files.length).toBe(100_000);
+  expect(files.at(-1)).toEqual({ path: '100000', sizeBytes: 1, modTime: '2026-01-01T00:00:00Z' });
+});
+
+describe.skipIf(!rclone)('the server of a remote', () => {
+  it('is one, on the loopback, with a password that only it and we know, and without our key', async () => {
+    put('a', someBytes(10));
+    put('b', someBytes(10));
+    const remote = await open('rclone:far:', true);
+    expect(existsSync(join(home, 'called.serve'))).toBe(false); // until it is needed
+    await Promise.all(remote.files.map((file) => remote.sourceOf(file)));
+    const { args, env, pid } = called('serve');
+    for (const each of [called('serve'), called('lsjson')]) expect(each.env).not.toContain(key);
+    const [, password = ''] = /^RCLONE_PASS=(\w{48})$/m.exec(env) ?? [];
+    expect(password).not.toBe('');
+    expect(args).toContain('--addr 127.0.0.1:0');
+    expect(args).not.toContain(password);
+    await remote.sourceOf(remote.files[0] as RcloneFiles['files'][0]);
+    expect(called('serve').pid).toBe(pid);
+    await remote.close();
+    expect(isThere(pid)).toBe(false);
+  });
+
+  it('that ends by itself ends what is read of it', async () => {
+    put('a', someBytes(10_000_000));
+    const source = await firstOf(await open('rclone:far:a'));
+    process.kill(called('serve').pid, 'SIGKILL');
+    expect(await failureOf(readAll(source))).toMatchObject({
+      code: 'rclone_failed',
+      exit_code: 10,
+    });
+  });
+
+  it('ends with a signal', async () => {
+    put('a', someBytes(10));
+    const stop = new AbortController();
+    await firstOf(await open('rclone:far:a', false, stop.signal));
+    stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
+    await until(() => !isThere(called('serve').pid));
+  });
+
+  it.skipIf(process.platform === 'win32')('ends when we are killed', async () => {
+    const outfile = join(home, 'rclone-child.mjs');
+    buildSync({
+      ...{ entryPoints: ['src/upload/rclone-child.ts'], outfile },
+      ...{ bundle: true, platform: 'node', format: 'esm' },
+    });
+    const script = `const { serveRemote } = await import('${outfile}');
+      const { url } = await serveRemote('far:', { environment: process.env });
+      console.log(url.href);
+      setInterval(() => {}, 1000);`;
+    const us = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const url = await new Promise<string>((resolve) =>
+      us.stdout.once('data', (text) => resolve(`${text}`.trim())),
+    );
+    expect((await fetch(url)).status).toBe(401);
+    us.kill('SIGKILL');
+    await until(() => !isThere(called('serve').pid));
+  });
+});
+
+it('an rclone that does not end when it is asked to is ended', async () => {
+  const entry = '{"Path":"a","Size":1,"ModTime":"2026-01-01T00:00:00Z","IsDir":false}';
+  inPlaceOfRclone(`case "$1" in
+    lsjson) echo '${entry}' ;;
+    serve) trap '' TERM; echo 'Server started on [http://127.0.0.1:9/]' >&2; while :; do sleep 1; done ;;
+  esac`);
+  const remote = await open('rclone:far:a');
+  await failureOf(firstOf(remote));
+  const { pid } = called('serve');
+  expect(isThere(pid)).toBe(true);
+  await remote.close();
+  expect(isThere(pid)).toBe(false);
+});
+
+it.skipIf(!rclone)('an rclone that is started by a script of theirs is ended too', async () => {
+  put('a', someBytes(10));
+  inPlaceOfRclone(`${rclone} "$@" & echo $! > '${home}/inner'; wait $!`);
+  const remote = await open('rclone:far:a');
+  await firstOf(remote);
+  const inner = Number(readFileSync(join(home, 'inner'), 'utf8'));
+  expect(isThere(inner)).toBe(true);
+  await remote.close();
+  await until(() => !isThere(inner));
+});
+
+it('a listing that does not end is given up with a signal', async () => {
+  inPlaceOfRclone('exec sleep 1000');
+  const stop = new AbortController();
+  const opening = failureOf(open('rclone:far:', true, stop.signal));
+  await until(() => existsSync(join(home, 'called.lsjson')));
+  stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
+  expect(await opening).toMatchObject({ code: 'interrupted' });
+  await until(() => !isThere(called('lsjson').pid));
+});

@@ -1,0 +1,394 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Transport } from '../../src/api/transport.ts';
+import { MediactlError } from '../../src/errors.ts';
+import { type RangeOptions, RangeSource } from '../../src/upload/range-source.ts';
+import type { Reading } from '../../src/upload/source.ts';
+import { fastClock } from '../support/clock.ts';
+import { type Asked, FileServer, type Misdeed } from '../support/file-server.ts';
+import { someBytes } from '../support/files.ts';
+import { gate } from '../support/gate.ts';
+import { answer, listen } from '../support/http-server.ts';
+
+const MiB = 1024 * 1024;
+const size = 300_000;
+
+/** A transport that even has a key, which no file server may see. */
+function transportFor(baseUrl: string): Transport {
+  const transport = new Transport({
+    ...{ baseUrl: new URL(baseUrl), apiKey: 'a-key', clock: fastClock(), userAgent: 'test' },
+    ...{ requestTimeoutMs: 5_000, maxWaitMs: 600_000 },
+  });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+const open = (url: string, options?: RangeOptions) =>
+  RangeSource.open(url, transportFor(url), options);
+
+async function servedAndOpened(bytes = someBytes(size)) {
+  const server = await FileServer.of(bytes);
+  return { server, source: await open(server.url) };
+}
+
+async function readAll(source: RangeSource, start = 0, end = source.sizeBytes, reading?: Reading) {
+  const parts: Buffer[] = [];
+  try {
+    for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
+    return { bytes: Buffer.concat(parts) };
+  } catch (error) {
+    return { bytes: Buffer.concat(parts), error: (error as MediactlError).toJSON() };
+  }
+}
+
+const failureOf = (opened: Promise<unknown>) =>
+  opened.then(
+    () => expect.unreachable('it was opened'),
+    (error) => (error as MediactlError).toJSON(),
+  );
+
+/** From the second request on: the first one opened it. */
+const later = (misdeed: Misdeed) => (asked: Asked) => (asked.nth > 1 ? misdeed : undefined);
+
+const answering = (status: number, body = '', headers: Record<string, string> = {}): Misdeed => ({
+  respond: (response) => answer(response, status, body, headers),
+});
+
+describe('a file that stays as it is', () => {
+  it.each([0, 1, 5, 3 * MiB])('of %d bytes is read whole, and in parts', async (sizeBytes) => {
+    const { server, source } = await servedAndOpened(someBytes(sizeBytes));
+    expect(source.identity).toEqual({
+      sizeBytes,
+      mtimeNs: '1772532000000000000',
+      validator: server.tag,
+    });
+    expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
+    const half = Math.floor(sizeBytes / 2);
+    const { bytes } = await readAll(source, half, Math.min(sizeBytes, half + 700));
+    expect(bytes.equals(server.bytes.subarray(half, half + 700))).toBe(true);
+    await source.assertUnchanged();
+  });
+
+  it('of no bytes needs no parts and no version', async () => {
+    const url = await listen((_, response) => answer(response, 200));
+    const source = await open(url);
+    expect(source.identity).toEqual({ sizeBytes: 0, mtimeNs: '0' });
+    await source.assertUnchanged();
+  });
+
+  it('is told of as it is read: each buffer in its place, before it is handed over', async () => {
+    const { server, source } = await servedAndOpened();
+    const told: Buffer[] = [];
+    let handed = 1000;
+    const onRead = (at: number, bytes: Buffer) => {
+      expect(at).toBe(handed);
+      told.push(Buffer.from(bytes));
+    };
+    for await (const bytes of source.read(1000, size, { onRead })) {
+      expect(bytes.equals(told.at(-1) as Buffer)).toBe(true);
+      handed += bytes.length;
+    }
+    expect(Buffer.concat(told).equals(server.bytes.subarray(1000))).toBe(true);
+  });
+
+  it('is asked for without our key, in parts, on condition that it stays', async () => {
+    const { server, source } = await servedAndOpened();
+    await readAll(source, 10, 20);
+    expect(server.ranges).toEqual(['0-0', '10-19', '0-0']);
+    expect(server.asked[1]?.headers).toMatchObject({
+      'if-match': server.tag,
+      'accept-encoding': 'identity',
+    });
+    for (const { headers } of server.asked) expect(headers).not.toHaveProperty('authorization');
+  });
+
+  it('goes by its time where its tag is a weak one', async () => {
+    const server = await FileServer.of(someBytes(size));
+    server.misdeed = () => ({ headers: { etag: `W/${server.tag}` } });
+    const source = await open(server.url);
+    expect(source.identity).not.toHaveProperty('validator');
+    await readAll(source, 0, 10);
+    expect(server.asked[1]?.headers['if-unmodified-since']).toBe(server.modified);
+    expect(server.asked[1]?.headers).not.toHaveProperty('if-match');
+  });
+
+  it('is called as its server says, and of the type that it says', async () => {
+    const server = await FileServer.of(someBytes(10));
+    const plain = await open(server.url);
+    expect([plain.fileName, plain.contentType]).toEqual(['day 1.mp4', 'video/mp4']);
+    server.misdeed = () => ({
+      headers: {
+        'content-disposition': 'attachment; filename="a/clip.mov"',
+        'content-type': 'application/octet-stream',
+      },
+    });
+    const named = await open(`${server.url}?token=secret`, { label: 'the clip' });
+    expect([named.fileName, named.contentType]).toEqual(['clip.mov', undefined]);
+    expect([named.path, named.realPath]).toEqual(['the clip', 'the clip']);
+  });
+});
+
+describe('a line that breaks', () => {
+  it('is taken up at the byte where it broke, by broken connections and failing servers', async () => {
+    const { server, source } = await servedAndOpened();
+    server.misdeed = ({ nth }) =>
+      [{}, { cutAfterBytes: 100_000 }, answering(503), { cutAfterBytes: 1 }, answering(502)][
+        nth - 1
+      ];
+    const { bytes, error } = await readAll(source);
+    expect(error).toBeUndefined();
+    expect(bytes.equals(server.bytes)).toBe(true);
+    const rest = ['100000', '100000', '100001', '100001'].map((from) => `${from}-${size - 1}`);
+    expect(server.ranges).toEqual(['0-0', `0-${size - 1}`, ...rest, '0-0']);
+  });
+
+  it('is given up after four tries without a byte, and may be tried later', async () => {
+    const { server, source } = await servedAndOpened();
+    server.misdeed = ({ nth }) => (nth === 2 ? { cutAfterBytes: 1000 } : answering(503));
+    const { bytes, error } = await readAll(source);
+    expect(bytes.equals(server.bytes.subarray(0, 1000))).toBe(true);
+    expect(error).toMatchObject({
+      code: 'source_failed',
+      exit_code: 10,
+      retryable: true,
+      status: null,
+    });
+    expect(server.asked.length).toBe(5);
+  });
+
+  it('that answers less than it is asked for is asked for the rest', async () => {
+    const { server, source } = await servedAndOpened();
+    const short = (from: number, to: number): Misdeed => ({
+      respond: (response) => {
+        const { tag: etag, bytes } = server;
+        response.writeHead(206, { etag, 'content-range': `bytes ${from}-${to - 1}/${size}` });
+        response.end(bytes.subarray(from, to));
+      },
+    });
+    server.misdeed = ({ nth }) => [undefined, short(0, 7), short(7, 9)][nth - 1];
+    expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
+    expect(server.ranges[3]).toBe(`9-${size - 1}`);
+  });
+
+  it('that a person gives up ends at once, whatever it waits for', async () => {
+    const server = await FileServer.of(someBytes(size));
+    const stop = new AbortController();
+    const source = await open(server.url, { signal: stop.signal });
+    server.misdeed = later({ respond: (response) => response.writeHead(206).flushHeaders() });
+    const reading = readAll(source);
+    setTimeout(
+      () => stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 })),
+      50,
+    );
+    expect((await reading).error).toMatchObject({ code: 'interrupted' });
+  });
+
+  it('on which nothing comes any more is let go of by a reader who leaves', async () => {
+    const { server, source } = await servedAndOpened();
+    const closed = gate();
+    server.misdeed = later({
+      respond: (response) => {
+        response.on('close', closed.open);
+        response.writeHead(206, { etag: server.tag, 'content-range': `bytes 0-99/${size}` });
+        response.write('x');
+      },
+    });
+    for await (const _bytes of source.read(0, 100)) break;
+    const leftAt = performance.now();
+    await closed.passed;
+    expect(performance.now() - leftAt).toBeLessThan(1000); // long before it counts as silent
+  });
+
+  it('is not read ahead of its reader by more than a little, and let go of by one who leaves', async () => {
+    let sent = 0;
+    const closed = gate();
+    const { server, source } = await servedAndOpened(randomBytes(64 * MiB));
+    server.misdeed = later({
+      respond: async (response) => {
+        const range = `bytes 0-${64 * MiB - 1}/${64 * MiB}`;
+        response.writeHead(206, { etag: server.tag, 'content-range': range });
+        response.on('close', () => closed.open());
+        for (; sent < 64 * MiB && !response.destroyed; sent += MiB)
+          if (!response.write(server.bytes.subarray(sent, sent + MiB)))
+            await Promise.race([once(response, 'drain'), closed.passed]);
+      },
+    });
+    for await (const bytes of source.read(0, 64 * MiB)) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(bytes.equals(server.bytes.subarray(0, bytes.length))).toBe(true); // still what it was
+      break;
+    }
+    await closed.passed;
+    expect(sent).toBeLessThan(24 * MiB); // what kernels hold of a loopback included
+  });
+});
+
+describe('a file that becomes another', () => {
+  const other = someBytes(size, 'other');
+  it.each<[string, (server: FileServer) => void]>([
+    [
+      'at a server that heeds conditions',
+      (server) => {
+        server.bytes = other;
+      },
+    ],
+    [
+      'by its time alone',
+      (server) => {
+        server.modified = 'Tue, 03 Mar 2026 10:00:01 GMT';
+        server.hasTag = false;
+      },
+    ],
+    [
+      'at one that does not',
+      (server) => {
+        server.misdeed = later({ headers: { etag: '"another"' } });
+      },
+    ],
+    [
+      'at one that stops to tell',
+      (server) => {
+        server.misdeed = later({ headers: { etag: undefined } });
+      },
+    ],
+    [
+      'by its length',
+      (server) => {
+        server.misdeed = later({ headers: { 'content-range': `bytes 0-0/${size + 1}` } });
+      },
+    ],
+    [
+      'and is sent whole',
+      (server) => {
+        server.misdeed = later(answering(200, 'x'.repeat(size)));
+      },
+    ],
+    [
+      'and is shorter',
+      (server) => {
+        server.misdeed = later(answering(416));
+      },
+    ],
+  ])('%s is found out before a byte of it is handed over', async (how, change) => {
+    const server = await FileServer.of(someBytes(size));
+    server.hasTag = how !== 'by its time alone';
+    const source = await open(server.url);
+    change(server);
+    const { bytes, error } = await readAll(source);
+    expect(bytes.length).toBe(0);
+    expect(error).toMatchObject({ code: 'file_changed', exit_code: 13, retryable: false });
+    await expect(source.assertUnchanged()).rejects.toThrow('changed since its upload began');
+  });
+
+  it('while its last part is on its way never completes a chunk', async () => {
+    const { server, source } = await servedAndOpened();
+    const onRead = () => {
+      server.bytes = other;
+    };
+    const { bytes, error } = await readAll(source, 0, size, { onRead });
+    expect(bytes.length).toBeLessThan(size);
+    expect(error).toMatchObject({ code: 'file_changed', exit_code: 13 });
+  });
+
+  it('and holds something, having been empty', async () => {
+    const { server, source } = await servedAndOpened(Buffer.alloc(0));
+    server.bytes = other;
+    await expect(source.assertUnchanged()).rejects.toThrow('changed since its upload began');
+  });
+
+  it.each([
+    [404, { code: 'file_gone', exit_code: 1, status: null }],
+    [403, { code: 'source_refused', exit_code: 2, status: null }],
+  ])(
+    'and is answered %d is told as what it is, not as an upload session that is gone',
+    async (status, expected) => {
+      const { server, source } = await servedAndOpened();
+      server.misdeed = later(answering(status));
+      expect((await readAll(source)).error).toMatchObject(expected);
+    },
+  );
+});
+
+describe('a server that cannot be read from', () => {
+  const partOf = (headers: Record<string, string>) =>
+    answering(206, 'x', { etag: '"a"', 'content-range': 'bytes 0-0/9', ...headers });
+  it.each([
+    ['sends no parts', answering(200, 'all of it', { etag: '"a"' })],
+    ['tells no length', partOf({ 'content-range': 'bytes 0-0/*' })],
+    ['has no versions', partOf({ etag: '' })],
+    ['has weak ones', partOf({ etag: 'W/"a"' })],
+    ['tells a time that is none', partOf({ etag: '', 'last-modified': 'yesterday' })],
+    ['encodes it', partOf({ 'content-encoding': 'gzip' })],
+  ])('since it %s is told so, and what does instead', async (_why, misdeed) => {
+    const server = await FileServer.of(someBytes(9));
+    server.misdeed = () => misdeed;
+    const secret = `${server.url}?token=a-secret`;
+    const error = await failureOf(open(secret));
+    expect(error).toMatchObject({
+      code: 'usage',
+      exit_code: 2,
+      hint: 'curl -L URL | mediactl upload - --name NAME',
+    });
+    expect(JSON.stringify(error)).not.toContain('a-secret');
+  });
+
+  it.each([
+    [404, 'no_such_file', 2],
+    [410, 'no_such_file', 2],
+    [401, 'source_refused', 2],
+    [403, 'source_refused', 2],
+    [400, 'source_failed', 10],
+    [503, 'source_failed', 10],
+  ])('since it answers %d', async (status, code, exitCode) => {
+    const server = await FileServer.of(someBytes(9));
+    server.misdeed = () => answering(status, '<html>', { 'content-type': 'text/html' });
+    const error = await failureOf(open(server.url));
+    expect(error).toMatchObject({ code, exit_code: exitCode, status: null });
+    expect(server.asked.length).toBe(status === 503 ? 4 : 1);
+  });
+
+  it('since it is not there', async () => {
+    const error = await failureOf(open('http://127.0.0.1:9/a.mp4'));
+    expect(error).toMatchObject({ code: 'refused', exit_code: 10, hint: /check the address/ });
+  });
+
+  it.each([
+    ['another part', { headers: { 'content-range': `bytes 1-9/${size}` } }],
+    ['more than that', { headers: { 'content-range': `bytes 0-${size - 1}/${size}` } }],
+    [
+      'a body past its end',
+      {
+        respond: (response: ServerResponse) =>
+          answer(response, 206, 'x'.repeat(1001), {
+            'last-modified': 'Tue, 03 Mar 2026 10:00:00 GMT',
+            'content-range': `bytes 0-999/${size}`,
+          }),
+      },
+    ],
+    ['it encoded', { headers: { 'content-encoding': 'gzip' } }],
+  ])('any more, since it sends %s', async (_what, misdeed) => {
+    const server = await FileServer.of(someBytes(size));
+    server.hasTag = false;
+    const source = await open(server.url);
+    server.misdeed = ({ nth }) => (nth === 2 ? misdeed : undefined);
+    expect(await readAll(source, 0, 1000)).toMatchObject({
+      error: { code: 'source_failed', exit_code: 10, retryable: false },
+    });
+  });
+});
+
+it('an address that leads elsewhere is followed at every part, and its password stays at home', async () => {
+  const server = await FileServer.of(someBytes(size));
+  const heard: (string | undefined)[] = [];
+  const origin = await listen(({ headers }, response) => {
+    heard.push(headers.authorization);
+    answer(response, 302, '', { location: server.url });
+  });
+  const source = await open(`${origin.replace('//', '//ann:secret@')}/clip?token=abc`);
+  expect([source.path, source.realPath]).toEqual([`${origin}/clip`, `${origin}/clip`]);
+  expect((await readAll(source)).bytes.equals(server.bytes)).toBe(true);
+  expect(heard).toEqual(Array(3).fill(`Basic ${btoa('ann:secret')}`));
+  for (const { headers } of server.asked) expect(headers).not.toHaveProperty('authorization');
+});

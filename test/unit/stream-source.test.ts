@@ -1,0 +1,200 @@
+import { PassThrough } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { MediactlError } from '../../src/errors.ts';
+import { openChecksum } from '../../src/upload/checksum.ts';
+import { PrefixDigest } from '../../src/upload/prefix-digest.ts';
+import type { Reading } from '../../src/upload/source.ts';
+import { StreamSource } from '../../src/upload/stream-source.ts';
+import { someBytes } from '../support/files.ts';
+
+const chunkBytes = 3 * 1024 * 1024;
+const whole = someBytes(4 * chunkBytes + 1000);
+
+/** Pieces as a pipe brings them, and how many were taken of it. */
+function pipe(bytes = whole, pieceBytes = 65_536) {
+  const taken = { bytes: 0 };
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      const piece = Buffer.from(bytes.subarray(at, at + pieceBytes));
+      taken.bytes += piece.length;
+      yield piece;
+      piece.fill(0); // theirs again
+    }
+  }
+  return { taken, input: pieces() };
+}
+
+const sourceOf = (
+  input: AsyncIterable<Buffer | string>,
+  sizeBytes = whole.length,
+  signal?: AbortSignal,
+) => new StreamSource(input, { sizeBytes, chunkBytes, realPath: 'a-name-of-the-caller', signal });
+
+async function readAll(source: StreamSource, start: number, end: number, reading?: Reading) {
+  const parts: Buffer[] = [];
+  try {
+    for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
+    return { bytes: Buffer.concat(parts) };
+  } catch (error) {
+    return { bytes: Buffer.concat(parts), error: (error as MediactlError).toJSON() };
+  }
+}
+
+describe('stdin of a known length', () => {
+  it.each([1, 1000, 65_536, 5_000_000])(
+    'in pieces of %d bytes comes chunk by chunk',
+    async (pieceBytes) => {
+      const bytes = pieceBytes === 1 ? whole.subarray(0, 100_000) : whole;
+      const source = sourceOf(pipe(bytes, pieceBytes).input, bytes.length);
+      expect(source.identity).toEqual({ sizeBytes: bytes.length, mtimeNs: '0' });
+      expect([source.path, source.realPath]).toEqual(['-', 'a-name-of-the-caller']);
+      for (let at = 0; at < bytes.length; at += chunkBytes) {
+        const end = Math.min(bytes.length, at + chunkBytes);
+        const told: number[] = [];
+        const onRead = (place: number, part: Buffer) => told.push(place, part.length);
+        const read = await readAll(source, at, end, { onRead });
+        expect(read.error).toBeUndefined();
+        expect(read.bytes.equals(bytes.subarray(at, end))).toBe(true);
+        expect(told.at(0)).toBe(at);
+        expect((told.at(-2) as number) + (told.at(-1) as number)).toBe(end);
+      }
+    },
+  );
+
+  it('gives a chunk again, from its start and from anywhere within', async () => {
+    const source = sourceOf(pipe().input);
+    await readAll(source, 0, chunkBytes);
+    for await (const _bytes of source.read(chunkBytes, 2 * chunkBytes)) break; // the line broke
+    for (const start of [chunkBytes, chunkBytes, chunkBytes + 7]) {
+      const { bytes } = await readAll(source, start, start + chunkBytes);
+      expect(bytes.equals(whole.subarray(start, start + chunkBytes))).toBe(true);
+    }
+    expect((await readAll(source, chunkBytes + 6, 2 * chunkBytes)).error).toMatchObject({
+      code: 'stream_gone',
+      exit_code: 1,
+    });
+  });
+
+  it('gives a piece that somebody waited for who left to the next one', async () => {
+    const input = new PassThrough();
+    const source = sourceOf(input, 6);
+    const first = source.read(0, 6);
+    const second = source.read(0, 6);
+    const both = Promise.all([first.next(), second.next()]);
+    input.write('abc');
+    expect((await both).map(({ value }) => String(value))).toEqual(['abc', 'abc']);
+    input.end('def');
+    expect(String((await second.next()).value)).toBe('def');
+  });
+
+  it('goes forward over what is not asked for, and not back', async () => {
+    const source = sourceOf(pipe().input);
+    const { bytes } = await readAll(source, 2 * chunkBytes, 3 * chunkBytes);
+    expect(bytes.equals(whole.subarray(2 * chunkBytes, 3 * chunkBytes))).toBe(true);
+    expect((await readAll(source, 0, 1)).error).toMatchObject({
+      code: 'stream_gone',
+      hint: expect.stringContaining('run the same command again with the same input'),
+    });
+  });
+
+  it('is read to where an earlier run stopped, and found to be the same', async () => {
+    const checksum = await openChecksum();
+    const offset = 3 * chunkBytes + 77;
+    checksum.update(whole.subarray(0, offset));
+    const expected = { offset, blake3: checksum.digest() };
+    const source = sourceOf(pipe().input);
+    const digest = new PrefixDigest(source, await openChecksum(), expected);
+    await digest.catchUp(offset + 10);
+    const onRead = digest.take.bind(digest);
+    expect((await readAll(source, offset + 10, whole.length, { onRead })).error).toBeUndefined();
+    const all = await openChecksum();
+    all.update(whole);
+    expect(digest.current()).toEqual({ offset: whole.length, blake3: all.digest() });
+    const other = sourceOf(pipe(someBytes(whole.length, 'other')).input);
+    await expect(
+      new PrefixDigest(other, await openChecksum(), expected).catchUp(offset),
+    ).rejects.toThrow('changed since its upload began');
+  });
+
+  it('is taken no further than it is read, and held no longer than for a chunk', async () => {
+    setFlagsFromString('--expose-gc');
+    const held = () => {
+      runInNewContext('gc')();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const sizeBytes = 20 * chunkBytes;
+    const { input, taken } = pipe(Buffer.alloc(sizeBytes));
+    const source = sourceOf(input, sizeBytes);
+    const before = held();
+    for (let at = 0; at < sizeBytes; at += chunkBytes) {
+      for await (const _bytes of source.read(at, at + chunkBytes));
+      expect(taken.bytes - at - chunkBytes).toBeLessThanOrEqual(65_536);
+    }
+    expect(held() - before).toBeLessThan(2 * chunkBytes);
+  });
+});
+
+describe('stdin of another length', () => {
+  it('that is shorter is told by where it ended', async () => {
+    const source = sourceOf(pipe(whole.subarray(0, 70_000)).input);
+    const { bytes, error } = await readAll(source, 0, chunkBytes);
+    expect(bytes.length).toBe(70_000);
+    expect(error).toMatchObject({
+      code: 'size_differs',
+      message: `stdin ended at 70000 of ${whole.length} bytes`,
+      exit_code: 2,
+      retryable: false,
+    });
+  });
+
+  it.each([1, 65_536, 100_000])(
+    'that is longer never completes its last chunk (in pieces of %d)',
+    async (pieceBytes) => {
+      const source = sourceOf(pipe(whole.subarray(0, 65_537), pieceBytes).input, 65_536);
+      const { bytes, error } = await readAll(source, 0, 65_536);
+      expect(bytes.length).toBeLessThan(65_536);
+      expect(error).toMatchObject({
+        code: 'size_differs',
+        message: 'stdin goes on after 65536 bytes',
+        exit_code: 2,
+      });
+    },
+  );
+
+  it('that goes on may be read up to its last chunk', async () => {
+    const source = sourceOf(pipe(whole.subarray(0, 100_001)).input, 100_000);
+    expect((await readAll(source, 0, 99_999)).bytes.length).toBe(99_999);
+  });
+});
+
+describe('stdin that brings nothing', () => {
+  it('is waited for until somebody gives up', async () => {
+    const stop = new AbortController();
+    const source = sourceOf(new PassThrough(), 10, stop.signal);
+    const reading = readAll(source, 0, 10);
+    stop.abort(new MediactlError('enough', { code: 'interrupted', exitCode: 130 }));
+    expect((await reading).error).toMatchObject({ code: 'interrupted' });
+    expect((await readAll(source, 0, 10)).error).toMatchObject({ code: 'interrupted' });
+  });
+
+  it('is let go of, so that it does not keep the program', async () => {
+    const input = new PassThrough();
+    const source = sourceOf(input, 10);
+    source
+      .read(0, 10)
+      .next()
+      .catch(() => {});
+    await source.close();
+    expect(input.destroyed).toBe(true);
+  });
+
+  it('breaks as its pipe does', async () => {
+    const input = new PassThrough();
+    const source = sourceOf(input, 10);
+    const reading = source.read(0, 10).next();
+    input.destroy(new Error('EIO'));
+    await expect(reading).rejects.toThrow('EIO');
+  });
+});

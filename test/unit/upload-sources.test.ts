@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Api } from '../../src/api/api.ts';
+import { Transport } from '../../src/api/transport.ts';
+import type { MediactlError } from '../../src/errors.ts';
+import type { Uploaded } from '../../src/upload/job.ts';
+import { Journal } from '../../src/upload/journal.ts';
+import { isEntry, type JournalEntry } from '../../src/upload/journal-entry.ts';
+import { RangeSource } from '../../src/upload/range-source.ts';
+import { differenceBetween, type Source } from '../../src/upload/source.ts';
+import { StreamSource } from '../../src/upload/stream-source.ts';
+import { openUpload } from '../../src/upload/upload-file.ts';
+import { fastClock } from '../support/clock.ts';
+import { FileServer } from '../support/file-server.ts';
+import { someBytes } from '../support/files.ts';
+import { answering, type Fault, Interposer, type Seen } from '../support/interposer.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* Whole uploads of what is no file of this machine, to a real service, over lines that break. */
+
+const chunkBytes = 256 * 1024;
+const bytes = someBytes(4 * chunkBytes + 1000);
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+let line: Interposer;
+let journal: Journal;
+let fault: (seen: Seen) => Fault | undefined;
+beforeEach(async () => {
+  fault = () => undefined;
+  line = await Interposer.before(sandbox.url, (seen) => fault(seen));
+  journal = new Journal(temporaryFolder(), process.pid);
+});
+
+/** One run of the program, with a source of its own. */
+async function upload(openSource: (transport: Transport) => Promise<Source>): Promise<Uploaded> {
+  const options = {
+    ...{ clock: fastClock(), userAgent: 'test', requestTimeoutMs: 10_000, maxWaitMs: 600_000 },
+    baseUrl: new URL(line.url),
+  };
+  const own = new Transport({ ...options, apiKey: sandbox.key });
+  const keyless = new Transport(options);
+  const opened = await openUpload(
+    { path: 'a-source', workspace: sandbox.workspace, filename: 'day 1.mp4' },
+    {
+      ...{ chunkBytes, idleTimeoutMs: 10_000, resume: true },
+      ...{ onExpired: 'restart', requireChecksum: true },
+    },
+    {
+      ...{ api: new Api(own, {}), journal, profile: 'none', onEvent: () => {} },
+      openSource: () => openSource(keyless),
+      confirmNewAsset: async (refusal) => {
+        throw refusal;
+      },
+    },
+  );
+  try {
+    return await opened.run();
+  } finally {
+    await opened.close();
+    await Promise.all([own.close(), keyless.close()]);
+  }
+}
+
+const stored = ({ assetUid }: Uploaded) =>
+  readFileSync(join(sandbox.dataDir, 'media', assetUid, 'source'));
+
+/** Ends the run at its third chunk, as Ctrl-C or a lost machine would. */
+const endAtThirdChunk = ({ method, nth }: Seen) =>
+  method === 'PATCH' && nth === 3 ? answering(402, { error: {} }) : undefined;
+
+it('a file of a server is uploaded whole over lines that break on either side', async () => {
+  const server = await FileServer.of(bytes);
+  server.misdeed = ({ nth }) => (nth % 3 === 2 ? { cutAfterBytes: 50_000 } : undefined);
+  fault = ({ method, nth }) =>
+    method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined;
+  const uploaded = await upload((transport) => RangeSource.open(server.url, transport));
+  expect(uploaded).toMatchObject({ verified: true, sizeBytes: bytes.length });
+  expect(stored(uploaded).equals(bytes)).toBe(true);
+});
+
+it('a later run goes on where one stopped, by an address that is signed anew', async () => {
+  const server = await FileServer.of(bytes);
+  const signed = (signature: string) => (transport: Transport) =>
+    RangeSource.open(`${server.url}?X-Amz-Signature=${signature}`, transport);
+  fault = endAtThirdChunk;
+  await expect(upload(signed('one'))).rejects.toThrow('credit balance');
+  fault = () => undefined;
+  const uploaded = await upload(signed('two'));
+  expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
+  expect(stored(uploaded).equals(bytes)).toBe(true);
+  const pages = await journal.list();
+  expect(JSON.stringify(pages)).not.toMatch(/Signature/);
+});
+
+it('a later run finds out that the server has another file by now', async () => {
+  const server = await FileServer.of(bytes);
+  const openSource = (transport: Transport) => RangeSource.open(server.url, transport);
+  fault = endAtThirdChunk;
+  await expect(upload(openSource)).rejects.toThrow('credit balance');
+  fault = () => undefined;
+  server.bytes = someBytes(bytes.length, 'other');
+  const patches = line.seen.length;
+  await expect(upload(openSource)).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
+  expect(line.seen.slice(patches).map(({ method }) => method)).not.toContain('PATCH');
+});
+
+it('a file that becomes another while it is uploaded makes no whole asset', async () => {
+  const server = await FileServer.of(bytes);
+  fault = ({ method, nth }) => {
+    if (method === 'PATCH' && nth === 3) server.bytes = someBytes(bytes.length, 'other');
+    return undefined;
+  };
+  const uploading = upload((transport) => RangeSource.open(server.url, transport));
+  await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_changed' } });
+});
+
+it('a source that is gone is not taken for an upload session that is gone', async () => {
+  const server = await FileServer.of(bytes);
+  server.misdeed = ({ nth }) =>
+    nth > 5 ? { respond: (response) => response.writeHead(404).end() } : undefined;
+  const uploading = upload((transport) => RangeSource.open(server.url, transport));
+  await expect(uploading).rejects.toMatchObject({ explanation: { code: 'file_gone' } });
+  expect(line.methods.filter((method) => method === 'POST')).toEqual(['POST']);
+});
+
+const streamed = (sent: Buffer) => async () => {
+  const pieces = Array.from({ length: Math.ceil(sent.length / 65_536) }, (_, n) =>
+    sent.subarray(n * 65_536, (n + 1) * 65_536),
+  );
+  const told = { sizeBytes: bytes.length, chunkBytes, realPath: 'stdin-of-this-test' };
+  return new StreamSource(Readable.from(pieces), told);
+};
+
+it('stdin is uploaded whole over a line that breaks', async () => {
+  fault = ({ method, nth }) =>
+    method === 'PATCH' && nth % 2 === 1 ? { cutAfterBytes: 100_000 } : undefined;
+  const uploaded = await upload(streamed(bytes));
+  expect(uploaded).toMatchObject({ verified: true, resumedFrom: null });
+  expect(stored(uploaded).equals(bytes)).toBe(true);
+});
+
+it('stdin that comes again goes on where an earlier run stopped', async () => {
+  fault = endAtThirdChunk;
+  await expect(upload(streamed(bytes))).rejects.toThrow('credit balance');
+  fault = () => undefined;
+  const other = Buffer.concat([bytes.subarray(0, 10), Buffer.from('x'), bytes.subarray(11)]);
+  await expect(upload(streamed(other))).rejects.toMatchObject({
+    explanation: { code: 'file_changed' },
+  });
+  const uploaded = await upload(streamed(bytes));
+  expect(uploaded).toMatchObject({ verified: true, resumedFrom: 2 * chunkBytes });
+  expect(stored(uploaded).equals(bytes)).toBe(true);
+});
+
+it('stdin that comes again whole is not uploaded twice; other bytes are not taken for it', async () => {
+  const first = await upload(streamed(bytes));
+  const again = await upload(streamed(bytes));
+  expect(again).toMatchObject({ assetUid: first.assetUid, bytesSent: 0 });
+  const other = Buffer.concat([bytes.subarray(1), Buffer.from('x')]);
+  await expect(upload(streamed(other))).rejects.toMatchObject({
+    explanation: { code: 'stream_gone' },
+  });
+});
+
+it('a file of a server differs on another day by its tag, and by its time where there is none', () => {
+  const day = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
+  expect(differenceBetween(day, { ...day, validator: '"b"' })).toBe(
+    'the server has another version of it',
+  );
+  expect(differenceBetween(day, { ...day, mtimeNs: '2' })).toBeUndefined();
+  expect(differenceBetween({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
+});
+
+it('a page of the journal whose version is no word is none', async () => {
+  const server = await FileServer.of(bytes);
+  fault = endAtThirdChunk;
+  const uploading = upload((transport) => RangeSource.open(server.url, transport));
+  await expect(uploading).rejects.toThrow('credit balance');
+  const [page] = (await journal.list()) as JournalEntry[];
+  expect(page?.file.validator).toBe(server.tag);
+  expect(isEntry(page)).toBe(true);
+  expect(isEntry({ ...page, file: { ...page?.file, validator: 7 } })).toBe(false);
+});
+
+it.each([-1, 1])('stdin of %d byte more than was told makes no whole asset', async (more) => {
+  const sent = more > 0 ? Buffer.concat([bytes, Buffer.alloc(more)]) : bytes.subarray(0, more);
+  const failure = await upload(streamed(sent)).catch((error) => error as MediactlError);
+  expect(failure).toMatchObject({ explanation: { code: 'size_differs', exitCode: 2 } });
+  const pages = await journal.list();
+  expect(pages).toMatchObject([{ state: 'open', offset: 4 * chunkBytes }]);
+});

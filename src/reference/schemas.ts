@@ -185,7 +185,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
         folder: nullable('string'),
         path: { type: 'string' },
         size_bytes: { type: 'integer' },
-        mtime_ns: { type: 'string', pattern: '^[0-9]+$' },
+        mtime_ns: { type: 'string', description: 'of a web server’s file, its ETag' },
         blake3: { type: 'string', pattern: '^[0-9a-f]{64}$' },
         verified: nullable('boolean'),
         asset_uid: uid,

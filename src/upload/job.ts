@@ -27,6 +27,8 @@ export type UploadJob = {
   description?: string | undefined;
   /** Media type. */
   contentType?: string | undefined;
+  /** It can be read once: nothing of it is compared before it is sent. */
+  isOnce?: boolean | undefined;
   /** Slugs; set once the file is whole. */
   tags?: readonly string[] | undefined;
 };

@@ -5,11 +5,17 @@ import type { Receipt } from './receipts.ts';
 import type { FileIdentity } from './source.ts';
 import type { UploadRun } from './upload-run.ts';
 
+/** Of what has no version, its length alone is known: that vouches for nothing. */
+const unknownVersion = '0';
+
+/** What tells one version of a file from another: the time of its last write, or a server's word for it. */
+export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
+
 /** Nobody touched the file since it was sent. */
-export const isAsSent = (
-  { sizeBytes, mtimeNs }: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>,
-  now: Pick<FileIdentity, 'sizeBytes' | 'mtimeNs'>,
-) => sizeBytes === now.sizeBytes && mtimeNs === now.mtimeNs;
+export const isAsSent = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
+  receipt.sizeBytes === now.sizeBytes &&
+  receipt.mtimeNs === versionOf(now) &&
+  receipt.mtimeNs !== unknownVersion;
 
 /** This file, untouched since it was sent. */
 export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undefined {
@@ -24,15 +30,16 @@ export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undef
  * another name. It is read only where something of its size was sent.
  */
 export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> {
-  const { tools, key, source, options } = run;
+  const { tools, key, source, options, job } = run;
   const { receipts } = tools;
+  if (job.isOnce) return undefined;
   const { sizeBytes } = source;
   // All empty files are alike, and tell nothing.
   if (!receipts || sizeBytes === 0 || !receipts.hasSize(key, sizeBytes)) return undefined;
   const blake3 = await digestOf(run);
   const own = receipts.find(key);
   if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) {
-    await receipts.touched(key, source.identity.mtimeNs);
+    await receipts.touched(key, versionOf(source.identity));
     return uploadedBefore(own, 'there');
   }
   if (options.same === 'upload') return undefined;

@@ -32,8 +32,6 @@ export type RcloneFiles = {
   close(): Promise<void>;
 };
 
-export const isRclone = (path: string) => path.startsWith('rclone:');
-
 /**
  * The file or the files behind `rclone:REMOTE:PATH`. rclone is the user's, found on their PATH.
  *

@@ -17,7 +17,7 @@ export type AssetState = 'pending' | 'ready' | 'failed';
 /** An upload that this machine has seen through. */
 export type Receipt = ReceiptKey & {
   sizeBytes: number;
-  /** As the file was when its bytes were sent. */
+  /** As the file was when its bytes were sent; of a server's file, the server's word for its version. */
   mtimeNs: string;
   /** Of the file, in hex. */
   blake3: string;

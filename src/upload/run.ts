@@ -201,7 +201,8 @@ export class UploadMany {
       },
     });
     const tools = { ...this.#tools, api };
-    const source = job.path === '-' ? await fromStdin(job, tools) : job;
+    const isSpooled = job.path === '-' && !job.isOnce;
+    const source = isSpooled ? await fromStdin(job, tools) : job;
     outcome.path = source.path;
     const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, tools);
     outcome.id = upload.id;
@@ -225,6 +226,8 @@ export class UploadMany {
     const { workspace, about: all } = this.#options;
     return {
       path: file.path,
+      ...(file.filename !== undefined && { filename: file.filename }),
+      isOnce: file.isOnce,
       workspace,
       ...begun,
       folder,

@@ -1,7 +1,7 @@
 import { createUpload } from './creation.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Open, Whole } from './journal-entry.ts';
-import { sentBefore, thereBefore } from './known.ts';
+import { sentBefore, thereBefore, versionOf } from './known.ts';
 import { recoverFromGoneSession } from './recover.ts';
 import { continueFrom } from './resume.ts';
 import { sendFile } from './send-file.ts';
@@ -105,7 +105,7 @@ async function keptReceipt(run: UploadRun, uploaded: Uploaded): Promise<boolean>
     await receipts.keep({
       ...run.key,
       ...uploaded,
-      mtimeNs: run.source.identity.mtimeNs,
+      mtimeNs: versionOf(run.source.identity),
       reason: null,
       at: new Date(api.transport.clock.now()).toISOString(),
     });

@@ -11,6 +11,10 @@ export type Wanted = {
   mtimeNs?: string | undefined;
   /** Of a file found in a directory: the folders between the two, such as `day 1/cam a`; else empty. */
   below: string;
+  /** As the service is to see it, where its path does not tell. */
+  filename?: string | undefined;
+  /** It can be read once: nothing can be compared before it is sent. */
+  isOnce?: boolean;
   /** What a manifest says of it. */
   about?: About | undefined;
   /** Of an upload that was begun before: all of it is known. */

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Api } from '../../src/api/api.ts';
 import { Transport } from '../../src/api/transport.ts';
 import type { MediactlError } from '../../src/errors.ts';
+import { Claims } from '../../src/upload/claims.ts';
 import type { Uploaded } from '../../src/upload/job.ts';
 import { Journal } from '../../src/upload/journal.ts';
 import { isEntry, type JournalEntry } from '../../src/upload/journal-entry.ts';
+import { Ledger } from '../../src/upload/ledger.ts';
 import { RangeSource } from '../../src/upload/range-source.ts';
 import { differenceBetween, type Source } from '../../src/upload/source.ts';
 import { StreamSource } from '../../src/upload/stream-source.ts';
@@ -36,7 +38,9 @@ let fault: (seen: Seen) => Fault | undefined;
 beforeEach(async () => {
   fault = () => undefined;
   line = await Interposer.before(sandbox.url, (seen) => fault(seen));
-  journal = new Journal(temporaryFolder(), process.pid);
+  const state = temporaryFolder();
+  const ledger = await Ledger.open(state);
+  journal = new Journal(state, async () => new Claims(ledger, process.pid));
 });
 
 /** One run of the program, with a source of its own. */
@@ -50,12 +54,14 @@ async function upload(openSource: (transport: Transport) => Promise<Source>): Pr
   const opened = await openUpload(
     { path: 'a-source', workspace: sandbox.workspace, filename: 'day 1.mp4' },
     {
-      ...{ chunkBytes, idleTimeoutMs: 10_000, resume: true },
+      ...{ chunkBytes, idleTimeoutMs: 10_000, again: false, same: 'skip' },
       ...{ onExpired: 'restart', requireChecksum: true },
     },
     {
       ...{ api: new Api(own, {}), journal, profile: 'none', onEvent: () => {} },
+      before: 0,
       openSource: () => openSource(keyless),
+      findLost: async () => ({ assets: [], isAll: true }),
       confirmNewAsset: async (refusal) => {
         throw refusal;
       },

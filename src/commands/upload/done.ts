@@ -144,7 +144,7 @@ function receiptIn(line: string, at: number): Receipt {
     folder: folder === null ? '' : text('folder', isUid),
     path: text('path', (path) => path !== ''),
     sizeBytes: Number(size),
-    mtimeNs: text('mtime_ns', (time) => /^\d+$/.test(time)),
+    mtimeNs: text('mtime_ns', (version) => version !== ''),
     blake3: text('blake3', (digest) => /^[0-9a-f]{64}$/.test(digest)),
     verified,
     assetUid: text('asset_uid', isUid),

@@ -9,6 +9,7 @@ import { example, type Run } from '../command.ts';
 import { progressFor, uploadOptions, usualParallel, waitOf } from './options.ts';
 import { findUpload, keptUploads, unfinished } from './pending.ts';
 import { openReceipts } from './receipts.ts';
+import { isRemote } from './remote-sources.ts';
 import { runUploads } from './run-uploads.ts';
 
 export function resume(command: Command, run: Run): void {
@@ -72,7 +73,7 @@ export function resume(command: Command, run: Run): void {
             files: async function* () {
               yield* files;
             },
-            ...{ failures: [], passedOver: () => [], open: FileSource.open, close: async () => {} },
+            ...{ failures: [], passedOver: () => [], open: reopened, close: async () => {} },
           },
           folders: { find: folderOf, make: async (file) => folderOf(file) },
           options: {
@@ -97,6 +98,16 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
       : `mediactl uploads forget ${id}`,
     isSpool ? 'it came on stdin, and nothing tells what it was to be' : 'its page is unreadable',
   );
+
+/** What was not a file of this machine is reached by the command that named it. */
+function reopened(path: string) {
+  if (isRemote(path) || path.startsWith('stdin:'))
+    throw usageError(
+      `${path} is no file of this machine`,
+      'give the command again that began it: it goes on from here',
+    );
+  return FileSource.open(path);
+}
 
 const wantedOf = ({ id, realPath, path, identity, metadata }: JournalEntry): Wanted => ({
   path: realPath,

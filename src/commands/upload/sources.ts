@@ -1,14 +1,20 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { parseSize } from '../../settings/units.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { entriesIn } from '../../upload/manifest.ts';
 import { FileSource, type Source } from '../../upload/source.ts';
 import { Walk, type WalkOptions } from '../../upload/walk.ts';
 import type { About, Wanted } from '../../upload/wanted.ts';
+import { isRemote, RemoteSources } from './remote-sources.ts';
 
 type SourceFlags = WalkOptions & {
   fromList?: string | undefined;
   manifest?: string | undefined;
+  /** Of stdin, so that it need not be kept. */
+  size?: string | undefined;
+  name?: string | undefined;
+  chunkBytes: number;
 };
 
 /** Where the files of a run come from. */
@@ -42,23 +48,42 @@ export async function openSources(
     }
   const named = [...given, ...(await listed(context, flags.fromList)), ...about.keys()];
   if (named.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
+  const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
+  if (size !== undefined && (size < 1 || named.join() !== '-'))
+    throw usageError(
+      '--size is for stdin alone, of one byte at least',
+      'mediactl upload - --size N',
+    );
+  const remotes = new RemoteSources(context);
   const walk = new Walk(flags);
-  await walk.look(named);
+  try {
+    if (size !== undefined) remotes.takeStream(size, flags.chunkBytes, flags.name ?? 'stdin');
+    await walk.look(size === undefined ? named.filter((path) => !isRemote(path)) : []);
+    await remotes.look(named.filter(isRemote), flags.recursive);
+  } catch (error) {
+    await remotes.close();
+    throw error;
+  }
   return {
     named,
     namesFolders: [...about.values()].some(({ folder }) => folder !== undefined),
     async *files() {
-      for await (const file of walk.files()) {
-        const said = about.get(file.path);
-        yield said ? { ...file, about: said } : file;
-      }
+      const said = (file: Wanted) => {
+        const mine = about.get(file.path);
+        return mine ? { ...file, about: { ...file.about, ...defined(mine) } } : file;
+      };
+      for await (const file of walk.files()) yield said(file);
+      for (const file of remotes.files) yield said(file);
     },
     passedOver: () => walk.passedOver,
     failures: walk.failures,
-    open: FileSource.open,
-    close: async () => {},
+    open: (path) => (remotes.opens(path) ? remotes.open(path) : FileSource.open(path)),
+    close: () => remotes.close(),
   };
 }
+
+const defined = (about: About): About =>
+  Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
 /** The lines of --from-list. */
 async function listed(context: Context, path: string | undefined): Promise<string[]> {

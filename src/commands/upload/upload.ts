@@ -26,6 +26,7 @@ export const upload: Define = (command, run) => {
     'mediactl upload --sync ./rushes --folder /Campaigns/2026 --until 06:00',
     "mediactl upload './rushes/*.mov' --plan",
     'mediactl upload --manifest shots.csv --manifest-out sent.jsonl',
+    'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
   command
@@ -34,7 +35,10 @@ export const upload: Define = (command, run) => {
     )
     .addArgument(
       suggesting(
-        new Argument('[path...]', 'files, globs, directories with -r; - for stdin'),
+        new Argument(
+          '[path...]',
+          'files, globs, directories with -r; https://…; rclone:REMOTE:PATH; - for stdin',
+        ),
         'files',
       ),
     )
@@ -73,6 +77,7 @@ export const upload: Define = (command, run) => {
         .choices(['skip', 'upload'] as const)
         .default('skip' as const),
     )
+    .option('--size <size>', 'length of stdin, which then is not kept here first')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
     .option('--parallel <number>', `files sent at once (${usualParallel})`)
@@ -110,6 +115,7 @@ export const upload: Define = (command, run) => {
         const sources = await openSources(context, given, {
           ...flags,
           recursive: sync || (flags.recursive ?? false),
+          chunkBytes: options.chunkBytes,
         });
         const workspace = await workspaceUid(context);
         const isPlan = flags.plan || context.settings.dryRun;

@@ -44,11 +44,7 @@ export class Block {
     const columns = Math.max(20, (this.#terminal.stderr.columns ?? 80) - 1);
     const lines = [
       fitted(this.#tally.parts(), columns),
-      ...this.#tally
-        .files(mostFiles)
-        .map(
-          ({ name, state }) => `  ${cutAtStart(name, columns - stringWidth(state) - 4)}  ${state}`,
-        ),
+      ...inColumns(this.#tally.files(mostFiles), columns),
     ];
     while (this.#lines.length < lines.length)
       this.#lines.push(this.#multi.create(1, 0, { line: '' }));
@@ -62,6 +58,17 @@ export class Block {
     clearInterval(this.#timer);
     this.#multi.stop();
   }
+}
+
+/** Names, and beside each how far it is. */
+function inColumns(files: readonly { name: string; state: string }[], columns: number): string[] {
+  const widest = Math.max(...files.map(({ state }) => stringWidth(state)));
+  const cut = files.map(({ name }) => cutAtStart(name, columns - widest - 4));
+  const width = Math.max(...cut.map((name) => stringWidth(name)));
+  return files.map(({ state }, at) => {
+    const name = cut[at] ?? '';
+    return `  ${name}${' '.repeat(width - stringWidth(name))}  ${state}`;
+  });
 }
 
 /** As many parts as there is room for, the first ones first. */

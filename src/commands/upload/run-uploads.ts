@@ -19,7 +19,7 @@ import type { Folders } from '../../upload/wanted.ts';
 import { outlivesSession, planLine } from './plan-view.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import type { Sources } from './sources.ts';
-import { Summary, timeIsUp } from './summary.ts';
+import { isStop, Summary, timeIsUp } from './summary.ts';
 
 /** What a run is of, and how it is shown. */
 export type RunRequest = {
@@ -82,7 +82,8 @@ export async function runUploads(context: Context, request: RunRequest) {
       return records.filter(({ error }) => !(isOne && error));
     const ended = records.filter(({ error }) => !error);
     if (few.length <= fewFiles) few.push(...ended.slice(0, fewFiles + 1));
-    return isOne ? [] : records.filter(({ error }) => error);
+    const isFailed = ({ error }: UploadRecord) => error !== null && !isStop({ explanation: error });
+    return isOne ? [] : records.filter(isFailed);
   };
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
     const outcomes = run.outcomes(request.sources.files());

@@ -15,6 +15,8 @@ export class Summary {
   readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
   #last: FileOutcome | undefined;
+  /** Of those that were stopped, the ones that are not whole. */
+  #left = 0;
   #bytesSent = 0;
   #unverified = 0;
   #notUploaded = 0;
@@ -31,6 +33,8 @@ export class Summary {
     this.#last = outcome;
     if (error && isStop(error)) {
       this.#stopped.push(error);
+      if (!uploaded) this.#left++;
+      else this.#counts[uploaded.how]++;
       return;
     }
     this.#bytesSent += uploaded?.bytesSent ?? 0;
@@ -66,7 +70,7 @@ export class Summary {
       [same, 'with content that is there under another name, skipped'],
       [elsewhere, 'left to another run'],
       [failed, 'failed'],
-      [left + this.#stopped.length, 'left'],
+      [left + this.#left, 'left'],
       [this.#unverified, 'unverified'],
     ] as const;
     const said = counts
@@ -81,7 +85,7 @@ export class Summary {
     const [first] = this.#failures;
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
-    const all = left + this.#stopped.length;
+    const all = left + this.#left;
     if (stop)
       return new MediactlError(stop.message, {
         ...stop.explanation,
@@ -125,5 +129,6 @@ export const timeIsUp = (until: string) =>
     retryable: true,
   });
 
-const isStop = ({ explanation }: MediactlError) =>
-  ['until', 'interrupted', 'terminated'].includes(explanation.code);
+/** Nothing failed: somebody stopped it, or the time was up. */
+export const isStop = ({ explanation: { code } }: { explanation: { code: string } }) =>
+  ['until', 'interrupted', 'terminated'].includes(code);

@@ -14,8 +14,14 @@ export type Connections = {
 /** undici's connections: straight, or through the proxies of the environment. */
 export async function openConnections(proxy: ProxySettings | undefined): Promise<Connections> {
   const dispatcher = await openDispatcher(proxy);
+  let isCompiled = false;
   return {
-    request: (call) => withBaselineWasm(() => undiciRequest.call(dispatcher, call)),
+    request: async (call) => {
+      if (isCompiled) return undiciRequest.call(dispatcher, call);
+      const answer = await withBaselineWasm(() => undiciRequest.call(dispatcher, call));
+      isCompiled = true;
+      return answer;
+    },
     close: () => dispatcher.destroy(),
   };
 }

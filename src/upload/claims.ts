@@ -15,19 +15,11 @@ export class Claims {
   async take(id: string): Promise<number | undefined> {
     await this.#ledger.enlist();
     for (;;) {
-      const holder = this.#ledger.transaction(() => {
-        const sql = 'SELECT run, pid FROM claims WHERE id = ?';
-        const found = this.#ledger.get<{ run: string; pid: number }>(sql, id);
-        if (!found)
-          this.#ledger.write(
-            'INSERT INTO claims VALUES (?, ?, ?)',
-            id,
-            this.#ledger.run,
-            this.#pid,
-          );
-        return found;
-      });
-      if (!holder) return undefined;
+      const insert = 'INSERT OR IGNORE INTO claims VALUES (?, ?, ?)';
+      if (this.#ledger.write(insert, id, this.#ledger.run, this.#pid) > 0) return undefined;
+      const select = 'SELECT run, pid FROM claims WHERE id = ?';
+      const holder = this.#ledger.get<{ run: string; pid: number }>(select, id);
+      if (!holder) continue; // let go of meanwhile
       const isLeft =
         holder.run !== this.#ledger.run &&
         (await this.#ledger.processes.ifAbandoned(holder.run, async () => this.#free(holder.run)));

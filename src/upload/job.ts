@@ -27,6 +27,8 @@ export type UploadJob = {
   description?: string | undefined;
   /** Media type. */
   contentType?: string | undefined;
+  /** Its real path, or what stands in its place, where somebody has looked. */
+  knownAs?: string | undefined;
   /** It can be read once: nothing of it is compared before it is sent. */
   isOnce?: boolean | undefined;
   /** Slugs; set once the file is whole. */
@@ -61,7 +63,7 @@ export type UploadTools = {
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
   /** @throws MediactlError where there is nothing at that path that can be uploaded */
-  openSource(path: string): Promise<Source>;
+  openSource(path: string, knownAs?: string): Promise<Source>;
   /**
    * Asks whether a new asset may be made beside those that there may be; throws where the answer is no
    * or nobody can be asked.

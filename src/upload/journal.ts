@@ -1,6 +1,16 @@
-import { constants } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
 import { maxChunkBytes } from '../wire/tus.ts';
@@ -10,6 +20,7 @@ import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './jour
 /** A page is a few hundred bytes. */
 const largestPage = 1024 * 1024;
 const ending = '.json';
+const synced = promisify(fsync);
 /** Of a page that is behind what was sent; every other one is 0600. */
 const behindMode = 0o400;
 
@@ -67,33 +78,35 @@ export class Journal {
   async write(entry: JournalEntry): Promise<void> {
     const isBrief = entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes;
     const path = this.#path(entry.id);
+    if (isBrief && overwritten(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;
+    // What does not wait for the disk is a matter of microseconds: a turn of the pool of threads costs more.
     try {
-      const handle = await this.#opened(temporary);
+      const page = await this.#opened(temporary);
       try {
-        await handle.writeFile(`${JSON.stringify(entry, null, 2)}\n`);
-        if (!isBrief) await handle.sync();
+        writeSync(page, textOf(entry));
+        if (!isBrief) await synced(page);
       } finally {
-        await handle.close();
+        closeSync(page);
       }
       await rename(temporary, path);
     } catch (error) {
-      await rm(temporary, { force: true });
+      rmSync(temporary, { force: true });
       throw error;
     }
     if (isBrief) return;
-    const folder = await open(this.directory, 'r');
-    await folder.sync().finally(() => folder.close());
+    const folder = openSync(this.directory, 'r');
+    await synced(folder).finally(() => closeSync(folder));
   }
 
   /** The folder is made where it is missing. */
-  async #opened(path: string): Promise<FileHandle> {
+  async #opened(path: string): Promise<number> {
     try {
-      return await open(path, 'w', 0o600);
+      return openSync(path, 'w', 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       await makeStateFolder(this.directory);
-      return open(path, 'w', 0o600);
+      return openSync(path, 'w', 0o600);
     }
   }
 
@@ -106,9 +119,11 @@ export class Journal {
   }
 
   async remove(id: string): Promise<void> {
-    await rm(this.#path(id), { force: true }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOTDIR') throw error; // there is no journal, and so no page
-    });
+    try {
+      rmSync(this.#path(id), { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error; // there is no journal, and so no page
+    }
   }
 
   /** Moves an unreadable page out of the way, and says where. */
@@ -142,8 +157,36 @@ export class Journal {
   }
 }
 
+const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
+
+/**
+ * Writes over a page in one call, which a killed process has made whole or not at all. To put a file in
+ * another's place makes some file systems wait for the disk.
+ *
+ * @returns false where there is no such page
+ */
+function overwritten(path: string, text: string): boolean {
+  let page: number;
+  try {
+    page = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return false; // to be made, or not to be written: the usual way tells
+  }
+  try {
+    const found = fstatSync(page);
+    if (!found.isFile()) return false;
+    const bytes = Buffer.from(text.padEnd(found.size, '\n'));
+    if (writeSync(page, bytes, 0, bytes.length, 0) < bytes.length)
+      throw new Error('no space left for the page');
+    return true;
+  } finally {
+    closeSync(page);
+  }
+}
+
 /** A page; undefined where there is none. @throws Error where it is none, or cannot be read */
 async function pageAt(path: string): Promise<{ text: string; isBehind: boolean } | undefined> {
+  if (!existsSync(path)) return undefined; // as of most files that are uploaded
   let handle: FileHandle;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe may have no writer

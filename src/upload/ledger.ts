@@ -39,7 +39,7 @@ CREATE TABLE folders (
   service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL
 );
 CREATE INDEX folders_by_path ON folders (service, workspace, path);
-CREATE TABLE claims (id TEXT PRIMARY KEY, run TEXT NOT NULL, pid INTEGER NOT NULL);
+CREATE TABLE claims (id TEXT PRIMARY KEY, run TEXT NOT NULL, pid INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA user_version = ${version};
 `;
 
@@ -132,7 +132,7 @@ export class Ledger {
 
   async #written(): Promise<void> {
     // A slow disk is waited for more rarely.
-    await new Promise((resolve) => setTimeout(resolve, Math.max(5, 4 * this.#longestMs)));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(20, 4 * this.#longestMs)));
     this.#flush = undefined;
     const work = this.#kept;
     this.#kept = [];

@@ -53,6 +53,8 @@ export class UploadMany {
   readonly #plan = emptyPlan();
   readonly #watch: ReadyWatch | undefined;
   #stop: MediactlError | undefined;
+  /** Files that are whole, and not yet on the disk as such. */
+  readonly #settling = new Set<Promise<void>>();
   #left = 0;
   #isMany = true;
 
@@ -93,6 +95,7 @@ export class UploadMany {
       const again = await this.#lost.lookUp();
       await this.#send(again);
     }
+    await Promise.all(this.#settling);
     this.#watch?.noMore();
     await watching;
   }
@@ -156,8 +159,9 @@ export class UploadMany {
       requests: 0,
       durationMs: 0,
     };
+    let settled = Promise.resolve();
     try {
-      await this.#upload(file, outcome);
+      ({ settled } = await this.#upload(file, outcome));
     } catch (thrown) {
       if (this.#isMany && this.#lost.takes(thrown, file)) return;
       outcome.error = asMediactlError(thrown);
@@ -180,7 +184,9 @@ export class UploadMany {
         outcome: outcomeOf(outcome),
         asset_uid: outcome.uploaded?.assetUid ?? null,
       });
-    this.#done(outcome);
+    // What is told is on the disk; the next file need not wait for that.
+    const told = settled.then(() => this.#done(outcome)).finally(() => this.#settling.delete(told));
+    this.#settling.add(told);
   }
 
   async #isIntended({ id }: FileOutcome): Promise<boolean> {
@@ -188,11 +194,13 @@ export class UploadMany {
     return page !== undefined && 'state' in page && page.state === 'intended';
   }
 
-  async #upload(file: Wanted, outcome: FileOutcome): Promise<void> {
+  /** @returns `settled`, which resolves once all of it is on the disk */
+  async #upload(file: Wanted, outcome: FileOutcome): Promise<{ settled: Promise<void> }> {
     const { folders, onEvent, onUploaded } = this.#tools;
     const folder = file.begun ? file.begun.folder : await folders.make(file);
     const job = this.#jobOf(file, folder);
     outcome.job = job;
+    const earlier = this.#isMany ? undefined : this.#earlier(file);
     const api = this.#tools.api.observed({
       lane: this.#isMany ? 'bulk' : 'person',
       onNotice: (notice) => onEvent({ path: labelOf(job), ...waitingEvent(notice) }),
@@ -206,12 +214,18 @@ export class UploadMany {
     outcome.path = source.path;
     const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, tools);
     outcome.id = upload.id;
+    let settled: Promise<void>;
     try {
-      outcome.uploaded = await upload.run();
+      ({ uploaded: outcome.uploaded, settled } = await upload.run());
     } finally {
       await upload.close();
     }
-    if (source.identity !== undefined) await this.#tools.spool.remove(source.path);
+    if (source.identity !== undefined)
+      settled = settled.then(() => this.#tools.spool.remove(source.path));
+    if (earlier && outcome.uploaded.how === 'uploaded') {
+      const message = `uploaded before: asset ${earlier.assetUid}, which stays`;
+      onEvent({ path: labelOf(job), event: 'notice', message });
+    }
     await onUploaded(outcome.uploaded.assetUid).catch((error: Error) =>
       onEvent({
         path: labelOf(job),
@@ -219,6 +233,7 @@ export class UploadMany {
         message: `@last is not kept: ${error.message}`,
       }),
     );
+    return { settled };
   }
 
   #jobOf(file: Wanted, folder: string | undefined): UploadJob {
@@ -227,6 +242,7 @@ export class UploadMany {
     return {
       path: file.path,
       ...(file.filename !== undefined && { filename: file.filename }),
+      knownAs: file.knownAs,
       isOnce: file.isOnce,
       workspace,
       ...begun,
@@ -236,6 +252,15 @@ export class UploadMany {
       contentType: about?.contentType ?? all.contentType ?? this.#tools.contentType(file.path),
       ...(about?.tags && { tags: about.tags }),
     };
+  }
+
+  /** What was sent of a file before, whatever it held then. */
+  #earlier(file: Wanted) {
+    const { receipts, folders, api } = this.#tools;
+    const { workspace } = this.#options;
+    const service = api.transport.baseUrl.origin;
+    const key = keyOf(file, { service, workspace, folders });
+    return key && receipts?.find(key);
   }
 
   /** What is whole may be waited for yet; all else is told. */

@@ -1,4 +1,5 @@
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
+import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /** What tells a file from another, and from its own later self. */
@@ -65,16 +66,20 @@ export class FileSource {
     this.#handle = handle;
   }
 
-  /** @throws MediactlError for no such file, an unreadable one, a directory, a pipe or device */
-  static async open(path: string): Promise<FileSource> {
+  /**
+   * @param knownAs its real path, where somebody has looked
+   * @throws MediactlError for no such file, an unreadable one, a directory, a pipe or device
+   */
+  static async open(path: string, knownAs?: string): Promise<FileSource> {
     try {
-      const found = await stat(path); // before open: opening a FIFO would wait for its writer
-      if (!found.isFile()) throw notAFile(path, found.isDirectory());
-      const handle = await open(path, 'r');
+      // Opening a FIFO would wait for its writer otherwise.
+      const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
-        const identity = await identify(handle);
-        await assertEndsThere(path, handle, identity.sizeBytes);
-        return new FileSource(path, await realpath(path), identity, handle);
+        const found = fstatSync(handle.fd, { bigint: true });
+        if (!found.isFile()) throw notAFile(path, found.isDirectory());
+        const identity = identityOf(found);
+        if (identity.sizeBytes === 0) await assertEmpty(path, handle);
+        return new FileSource(path, knownAs ?? (await realpath(path)), identity, handle);
       } catch (error) {
         await handle.close();
         throw error;
@@ -143,14 +148,13 @@ export class FileSource {
    * @throws MediactlError when the path no longer leads to the same bytes
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
-    const now = await identify(this.#handle);
+    // Of what has just been read, the system knows all this: no turn of the pool of threads is worth it.
+    const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
     if (now.sizeBytes !== before.sizeBytes)
       throw changed(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
     if (now.mtimeNs !== before.mtimeNs) throw changed(this.path, 'it was written to');
-    const there = await stat(this.path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
-      throw error.code === 'ENOENT' ? gone(this.path) : unreadable(this.path, error);
-    });
+    const there = lookAt(this.path);
     if (String(there.ino) !== before.ino || String(there.dev) !== before.dev)
       throw changed(this.path, 'another file took its place');
     if (now.ctimeNs === before.ctimeNs) return;
@@ -177,8 +181,16 @@ export type Reading = {
   assertUnchanged?: () => Promise<void>;
 };
 
-async function identify(handle: FileHandle): Promise<FileIdentity> {
-  const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
+/** @throws MediactlError `file_gone` (1) */
+function lookAt(path: string): BigIntStats {
+  try {
+    return statSync(path, { bigint: true });
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? gone(path) : unreadable(path, error);
+  }
+}
+
+function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity {
   return {
     dev: String(dev),
     ino: String(ino),
@@ -189,9 +201,9 @@ async function identify(handle: FileHandle): Promise<FileIdentity> {
 }
 
 /** /proc and some FUSE file systems tell a size of 0 for files that hold something. */
-async function assertEndsThere(path: string, handle: FileHandle, sizeBytes: number): Promise<void> {
-  const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, sizeBytes);
-  if (bytesRead > 0) throw longerThanTold(path, sizeBytes);
+async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
+  const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
+  if (bytesRead > 0) throw notEmpty(path);
 }
 
 export const changed = (path: string, reason: string) =>
@@ -222,8 +234,8 @@ export const notAFile = (path: string, isDirectory: boolean) =>
       : `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
 
-const longerThanTold = (path: string, sizeBytes: number) =>
-  new MediactlError(`${path} holds more than the ${sizeBytes} bytes that it claims`, {
+const notEmpty = (path: string) =>
+  new MediactlError(`${path} holds more than the 0 bytes that it claims`, {
     code: 'not_a_file',
     exitCode: exitCodes.usage,
     reason: 'the length must be known before an upload starts',

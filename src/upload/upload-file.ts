@@ -14,9 +14,12 @@ export type OpenedUpload = {
   /** Of its page in the journal. */
   id: string;
   /** @throws MediactlError; the journal keeps what is needed to go on */
-  run(): Promise<Uploaded>;
+  run(): Promise<Sent>;
   close(): Promise<void>;
 };
+
+/** What is whole, and when that is on the disk here: other files need not wait for that. */
+export type Sent = { uploaded: Uploaded; settled: Promise<void> };
 
 /** @throws MediactlError where there is no such file, or none that can be read */
 export async function openUpload(
@@ -24,32 +27,47 @@ export async function openUpload(
   options: UploadOptions,
   tools: UploadTools,
 ): Promise<OpenedUpload> {
-  const source = await tools.openSource(job.path);
+  const source = await tools.openSource(job.path, job.knownAs);
   const run = new UploadRun(source, job, options, tools);
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
 }
 
 /** One process at a time has an upload in hand. */
-async function uploadLocked(run: UploadRun): Promise<Uploaded> {
+async function uploadLocked(run: UploadRun): Promise<Sent> {
   const release = await run.page.lock();
   try {
-    // Another run may have sent it since this one began.
-    const before = run.options.again ? undefined : thereBefore(run);
-    if (before) return accepted(run, before);
-    run.say({ event: 'started', size_bytes: run.source.sizeBytes });
-    const found = await run.page.read();
-    const same = found || run.options.again ? undefined : await sentBefore(run);
-    if (same) return accepted(run, same);
-    const earlier = run.tools.receipts?.find(run.key);
-    if (earlier) run.notice(`uploaded before: asset ${earlier.assetUid}, which stays`);
-    // Of stdin there is no other copy: whatever comes next, it can be found.
-    if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
-    let entry = (found && (await continueFrom(run, found))) ?? (await createUpload(run));
-    while (entry.state === 'open') entry = await sentOrNext(run, entry);
-    return await concluded(run, entry);
-  } finally {
+    const { uploaded, settled } = await sent(run);
+    return { uploaded, settled: settled.finally(release) };
+  } catch (error) {
     await release();
+    throw error;
   }
+}
+
+async function sent(run: UploadRun): Promise<Sent> {
+  const known = await knownOf(run);
+  if ('how' in known) return { uploaded: accepted(run, known), settled: Promise.resolve() };
+  let entry = known.entry ?? (await createUpload(run));
+  while (entry.state === 'open') entry = await sentOrNext(run, entry);
+  const uploaded = await concluded(run, entry);
+  const settled = keepReceipt(run, uploaded, entry);
+  if (uploaded.verified === null && run.options.requireChecksum) await settled;
+  return { uploaded: accepted(run, uploaded), settled };
+}
+
+/** What was sent before; else what an earlier run left to go on with, if anything. */
+async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole | undefined }> {
+  const { again } = run.options;
+  // Another run may have sent it since this one began.
+  const before = again ? undefined : thereBefore(run);
+  if (before) return before;
+  run.say({ event: 'started', size_bytes: run.source.sizeBytes });
+  const found = await run.page.read();
+  const same = found || again ? undefined : await sentBefore(run);
+  if (same) return same;
+  // Of stdin there is no other copy: whatever comes next, it can be found.
+  if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
+  return { entry: found && (await continueFrom(run, found)) };
 }
 
 function accepted({ options }: UploadRun, before: Uploaded): Uploaded {
@@ -72,7 +90,7 @@ const sendAgain = ({ id, label, job }: UploadRun) =>
     ? `mediactl upload --again '${label}'`
     : `mediactl uploads resume ${id} --again`;
 
-/** The whole file is there: it gets its tags and its receipt, and its page is done with. */
+/** The whole file is there: it gets its tags. */
 async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
   const { session, blake3, verified } = entry;
   const { api } = run.tools;
@@ -80,7 +98,7 @@ async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
   if (verified === false) throw mismatch(run.label, sendAgain(run), entry);
   if (tags && tags.length > 0) await api.assets.update(session.assetUid, api.assets.tagging(tags));
   run.say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
-  const uploaded: Uploaded = {
+  return {
     how: 'uploaded',
     state: 'pending',
     assetUid: session.assetUid,
@@ -92,26 +110,22 @@ async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
     blake3,
     verified,
   };
-  if (await keptReceipt(run, uploaded)) await run.page.forget();
-  else await run.page.write(entry);
-  return accepted(run, uploaded);
 }
 
-/** @returns false where there is none, so that the page must tell what is there */
-async function keptReceipt(run: UploadRun, uploaded: Uploaded): Promise<boolean> {
+/** The page is done with once the receipt is kept; where there is none, the page tells what is there. */
+async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Promise<void> {
   const { receipts, api } = run.tools;
-  if (!receipts) return false;
   try {
-    await receipts.keep({
+    await receipts?.keep({
       ...run.key,
       ...uploaded,
       mtimeNs: versionOf(run.source.identity),
       reason: null,
       at: new Date(api.transport.clock.now()).toISOString(),
     });
-    return true;
+    if (receipts) return await run.page.forget();
   } catch (error) {
     run.notice(`the receipt cannot be kept: ${(error as Error).message}`);
-    return false;
   }
+  await run.page.write(entry);
 }

@@ -68,7 +68,9 @@ async function upload(openSource: (transport: Transport) => Promise<Source>): Pr
     },
   );
   try {
-    return await opened.run();
+    const { uploaded, settled } = await opened.run();
+    await settled;
+    return uploaded;
   } finally {
     await opened.close();
     await Promise.all([own.close(), keyless.close()]);

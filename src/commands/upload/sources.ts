@@ -27,7 +27,7 @@ export type Sources = {
   /** What was left out on the way, in words. */
   passedOver(): readonly string[];
   failures: Walk['failures'];
-  open(path: string): Promise<Source>;
+  open(path: string, knownAs?: string): Promise<Source>;
   close(): Promise<void>;
 };
 
@@ -77,7 +77,8 @@ export async function openSources(
     },
     passedOver: () => walk.passedOver,
     failures: walk.failures,
-    open: (path) => (remotes.opens(path) ? remotes.open(path) : FileSource.open(path)),
+    open: (path, knownAs) =>
+      remotes.opens(path) ? remotes.open(path) : FileSource.open(path, knownAs),
     close: () => remotes.close(),
   };
 }

@@ -80,7 +80,7 @@ export class Gate {
     }
     if (saidUntil > 0) onWait();
     this.#underWay++;
-    if (!this.#current()) this.#askedAt = this.#clock.now();
+    if (this.#outage || !this.#current()) this.#askedAt = this.#clock.now();
     else if (lane === 'looking' && this.#window) this.#window.looked++;
   }
 

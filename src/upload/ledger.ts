@@ -59,6 +59,7 @@ export class Ledger {
   #kept: (() => void)[] = [];
   #flush: Promise<void> | undefined;
   #longestMs = 0;
+  #hasWritten = false;
 
   private constructor(stateDir: string, database: Libsql.Database) {
     this.path = ledgerPath(stateDir);
@@ -104,6 +105,7 @@ export class Ledger {
 
   /** @returns how many rows it changed */
   write(sql: string, ...values: Value[]): number {
+    this.#hasWritten = true;
     return this.#prepared(sql).run(...values).changes;
   }
 
@@ -161,6 +163,8 @@ export class Ledger {
       this.write('DELETE FROM claims WHERE run = ?', this.run);
       await release();
     }
+    // libsql leaves the log of what was written where others have to read it first.
+    if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     this.#database.close();
   }
 

@@ -92,6 +92,10 @@ const elsewhere: Record<string, string> = {
   'sandbox watch': 'test/command/sandbox.test.ts',
   completion: 'test/process/completion.test.ts',
   commands: 'test/command/schemas.test.ts',
+  check: 'test/command/sync.test.ts',
+  'uploads gc': 'test/command/receipts.test.ts',
+  'uploads import': 'test/command/receipts.test.ts',
+  'uploads wait': 'test/command/receipts.test.ts',
 };
 
 const modes: Record<string, { args: string[]; options: CliOptions }> = {

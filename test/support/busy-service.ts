@@ -16,6 +16,7 @@ export type BusyAsset = {
   /** When every byte was there, in milliseconds since the epoch. */
   wholeAt: number | undefined;
   isTrashed: boolean;
+  tags?: string[];
 };
 
 export type BusySeen = { method: string; path: string; nth: number };
@@ -77,6 +78,11 @@ export class BusyService {
   /** Those whose every byte is there. */
   get whole(): BusyAsset[] {
     return [...this.assets.values()].filter(({ wholeAt, isTrashed }) => wholeAt && !isTrashed);
+  }
+
+  /** Those of each asset that was given some. */
+  get tags(): string[][] {
+    return [...this.assets.values()].flatMap(({ tags }) => (tags ? [tags] : []));
   }
 
   /** Listens, at the same place as before. */
@@ -160,7 +166,10 @@ export class BusyService {
       asset.isTrashed = true;
       return { status: 204 };
     }
-    if (method === 'PATCH') return { status: 200, body: this.#record(asset) };
+    if (method === 'PATCH') {
+      asset.tags = (await jsonOf(request)).tags as string[];
+      return { status: 200, body: { ...this.#record(asset), tags: asset.tags } };
+    }
     return { status: 200, body: this.#record(asset) };
   }
 
@@ -209,10 +218,8 @@ export class BusyService {
 
   async #folders(method: string, request: IncomingMessage): Promise<Answer> {
     if (method === 'POST') {
-      const parts: Buffer[] = [];
-      for await (const part of request) parts.push(part);
-      const { name, parent_uid: parent } = JSON.parse(Buffer.concat(parts).toString());
-      const folder = { uid: randomUUID(), name, parent };
+      const { name, parent_uid: parent } = (await jsonOf(request)) as { [field: string]: string };
+      const folder = { uid: randomUUID(), name: name ?? '', parent };
       this.folders.push(folder);
       return { status: 201, body: { uid: folder.uid, name } };
     }
@@ -243,6 +250,12 @@ export class BusyService {
     const status = wholeAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
     return { uid, name, status, created_at: createdAt };
   }
+}
+
+async function jsonOf(request: IncomingMessage): Promise<{ [field: string]: unknown }> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part);
+  return JSON.parse(Buffer.concat(parts).toString());
 }
 
 type Answer = { status: number; body?: unknown; headers?: Record<string, string> };

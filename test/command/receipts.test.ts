@@ -1,0 +1,237 @@
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { writeMany } from '../support/many-files.ts';
+
+/* What this machine has sent is neither sent nor asked for again. */
+
+const count = 6;
+let service: BusyService;
+let cli: Cli;
+let folder: string;
+beforeEach(async () => {
+  service = await BusyService.start();
+  cli = new Cli(service.environment);
+  folder = join(cli.home, 'shots');
+  writeMany(folder, count);
+});
+
+type Item = { path: string; outcome: string; asset_uid: string; status: string | null };
+
+async function upload(...args: string[]): Promise<Item[]> {
+  service.requests = 0;
+  return cli.json(['upload', '-r', folder, ...args], { clock: fastClock(20) });
+}
+
+const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
+const all = (outcome: string) => Array(count).fill(outcome);
+const one = () => join(folder, 'shot 00000.bin');
+
+describe('the same files again', () => {
+  it('are there: no request, the same assets, with another key too', async () => {
+    const first = await upload();
+    expect(outcomes(first)).toEqual(all('uploaded'));
+    const environment = { MEDIACTL_API_KEY: 'another-key-of-the-organisation' };
+    service.requests = 0;
+    const again: Item[] = await cli.json(['upload', '-r', folder], { environment });
+    expect([outcomes(again), service.requests]).toEqual([all('there'), 0]);
+    const uids = (items: Item[]) => items.map(({ asset_uid }) => asset_uid).sort();
+    expect(uids(again)).toEqual(uids(first));
+  });
+
+  it('touched, moved or copied: nothing is sent; edited: one', async () => {
+    await upload();
+    utimesSync(one(), 1, 1);
+    expect([outcomes(await upload()), service.requests]).toEqual([all('there'), 0]);
+    renameSync(folder, `${folder} of May`);
+    folder = `${folder} of May`;
+    expect([outcomes(await upload()), service.requests]).toEqual([all('same'), 0]);
+    copyFileSync(one(), join(cli.home, 'copy.bin'));
+    const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
+    expect(copied.stderr).toContain('--same upload sends it all the same');
+    writeFileSync(one(), 'edited');
+    expect(outcomes(await upload('--same', 'skip'))).toEqual([
+      ...Array(count - 1).fill('same'),
+      'uploaded',
+    ]);
+    expect(service.assets.size).toBe(count + 1);
+  });
+
+  it('--same upload sends what is there under another name; --again sends anything', async () => {
+    await upload();
+    copyFileSync(one(), join(cli.home, 'copy.bin'));
+    const sent = await cli.json(['upload', join(cli.home, 'copy.bin'), '--same', 'upload']);
+    expect(outcomes(sent)).toEqual(['uploaded']);
+    expect(outcomes(await upload('--again'))).toEqual(all('uploaded'));
+    expect(service.assets.size).toBe(2 * count + 1);
+  });
+
+  it('of one content, named together, are all wanted: at once, and after a kill', async () => {
+    for (let n = 0; n < 3; n++) writeFileSync(join(folder, `same ${n}.bin`), 'one content');
+    service.fault = ({ method, path }) =>
+      method === 'POST' && path === '/upload/' && service.whole.length === count + 1
+        ? { status: 401 }
+        : undefined;
+    const { code } = await cli.run(['upload', '-r', folder, '--parallel', '1']);
+    expect([code, service.whole.length]).toEqual([4, count + 1]);
+    service.fault = () => undefined;
+    expect(outcomes(await upload('--parallel', '1'))).toEqual([
+      ...Array(count + 1).fill('there'),
+      ...Array(2).fill('uploaded'),
+    ]);
+    // It is done: a copy that comes later is one of what is there.
+    writeFileSync(join(folder, 'same 9.bin'), 'one content');
+    expect(outcomes(await upload())).toContain('same');
+  });
+
+  it('whose asset was moved to the trash from here are sent again', async () => {
+    const [{ asset_uid }] = (await upload()) as [Item];
+    await cli.run(['assets', 'rm', asset_uid, '--yes']);
+    expect(outcomes(await upload())).toEqual([...Array(count - 1).fill('there'), 'uploaded']);
+  });
+});
+
+it('waiting goes on where a run ended, without an upload; what is ready is asked no more', async () => {
+  await upload();
+  const waited = await cli.json(['uploads', 'wait'], { clock: fastClock(20) });
+  expect(waited.map(({ status }: Item) => status)).toEqual(all('ready'));
+  service.requests = 0;
+  expect(await cli.json(['uploads', 'wait'])).toEqual([]);
+  expect((await upload('--wait')).map(({ status }) => status)).toEqual(all('ready'));
+  expect(service.requests).toBe(0);
+});
+
+describe('the store of receipts', () => {
+  it('is for its owner, and holds no key', async () => {
+    await upload();
+    const path = join(cli.home, 'state/receipts.db');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readFileSync(path, 'latin1')).not.toContain(service.environment.MEDIACTL_API_KEY);
+  });
+
+  it('that is damaged ends the upload before anything is sent', async () => {
+    await upload();
+    writeFileSync(join(cli.home, 'state/receipts.db'), 'no database '.repeat(1000));
+    service.requests = 0;
+    const { code, stderr } = await cli.run(['upload', '-r', folder]);
+    expect([code, service.requests]).toEqual([1, 0]);
+    expect(stderr).toContain('what was uploaded before cannot be looked up');
+  });
+
+  it('that cannot be made is said, and the upload runs', async () => {
+    mkdirSync(join(cli.home, 'state/receipts.db'), { recursive: true });
+    const { code, stderr } = await cli.run(['upload', one()]);
+    expect([code, service.whole.length]).toEqual([0, 1]);
+    expect(stderr).toContain('another run would send it again');
+  });
+
+  it('goes from one machine to the next, by a pipe', async () => {
+    await upload();
+    const lines = (await cli.run(['uploads', 'ls', '--done', '--jsonl'])).stdout;
+    expect(lines).not.toContain(service.environment.MEDIACTL_API_KEY);
+    const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    const imported = await cli.json(['uploads', 'import', '-'], {
+      stdin: lines,
+      environment: other,
+    });
+    expect(imported).toEqual({ read: count, imported: count });
+    const twice = await cli.json(['uploads', 'import', '-'], { stdin: lines, environment: other });
+    expect(twice).toEqual({ read: count, imported: 0 });
+    service.requests = 0;
+    const there = await cli.json(['upload', '-r', folder], { environment: other });
+    expect([outcomes(there), service.requests]).toEqual([all('there'), 0]);
+  });
+
+  it.each([
+    ['no JSON', 'words'],
+    ['no object', '[]'],
+    ['no receipt', '{"path":"/a"}'],
+  ])('takes nothing of a list with %s in it', async (_what, line) => {
+    await upload();
+    const lines = (await cli.run(['uploads', 'ls', '--done', '--jsonl'])).stdout;
+    const other = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    const ran = await cli.run(['uploads', 'import', '-'], {
+      stdin: `${lines}${line}\n`,
+      environment: other,
+    });
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
+    expect(await cli.json(['uploads', 'ls', '--done'], { environment: other })).toEqual([]);
+  });
+});
+
+describe('what lost answers leave', () => {
+  const lose = () => {
+    service.fault = ({ method, path }) =>
+      method === 'POST' && path === '/upload/' && service.assets.size === 2
+        ? 'cut after'
+        : undefined;
+  };
+
+  it('is looked up in one look at the end: each file is there once, the rest is named', async () => {
+    lose();
+    const { code, stderr } = await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
+    expect([code, service.whole.length]).toEqual([0, count]);
+    const [left] = [...service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
+    expect(stderr).toContain(`left alone: ${left?.uid}`);
+    expect(service.counts['GET /assets/']).toBe(1);
+  });
+
+  it('is listed by uploads gc, and trashed when told', async () => {
+    lose();
+    await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
+    const [left] = [...service.assets.values()].filter(({ wholeAt }) => wholeAt === undefined);
+    const listed = await cli.json(['uploads', 'gc']);
+    expect(listed).toMatchObject([{ asset_uid: left?.uid, trashed: false }]);
+    expect((await cli.run(['uploads', 'gc', '--trash'])).code).toBe(2);
+    expect(left?.isTrashed).toBe(false);
+    expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toMatchObject([
+      { trashed: true },
+    ]);
+    expect(left?.isTrashed).toBe(true);
+    expect(await cli.json(['uploads', 'gc'])).toEqual([]);
+  });
+
+  it('that holds its file by now is none', async () => {
+    lose();
+    await cli.run(['upload', '-r', folder], { clock: fastClock(20) });
+    for (const asset of service.assets.values()) asset.wholeAt ??= Date.now();
+    expect(await cli.json(['uploads', 'gc', '--trash', '--yes'])).toEqual([]);
+    expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
+  });
+});
+
+it('--until stops at its time, exit 9, and the same command goes on', async () => {
+  writeMany(folder, 40);
+  const args = ['upload', '-r', folder, '--limit-rate', '1k', '--json'];
+  const { code, stderr } = await cli.run([...args, '--until', '20s'], { clock: fastClock(20) });
+  expect(code).toBe(9);
+  const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
+  expect(error).toMatchObject({ code: 'until', details: { failures: [] } });
+  expect(error.details.files_left).toBe(40 - service.whole.length);
+  expect(error.hint).toContain('the same command goes on');
+  await upload();
+  expect(service.whole).toHaveLength(40);
+});
+
+it('--manifest-out gets every record, those that were there too', async () => {
+  const out = join(cli.home, 'sent.jsonl');
+  await upload('--manifest-out', out);
+  await upload('--manifest-out', out);
+  const records = readFileSync(out, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(outcomes(records)).toEqual(all('there'));
+  expect(statSync(out).mode & 0o777).toBe(0o600);
+});

@@ -1,0 +1,227 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli } from '../support/cli.ts';
+
+let service: BusyService;
+let cli: Cli;
+let folder: string;
+beforeEach(async () => {
+  service = await BusyService.start();
+  cli = new Cli(service.environment);
+  folder = join(cli.home, 'rushes');
+  for (const [path, text] of Object.entries({
+    'top.bin': 'top',
+    'day 1/a.bin': 'a',
+    'day 1/cam/b.bin': 'b',
+    'day 2/c.bin': 'c',
+  })) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+});
+
+const names = () => service.whole.map(({ name }) => name).sort();
+const sync = (...args: string[]) => ['upload', '--sync', folder, '--folder', '/Rushes', ...args];
+const check = (...args: string[]) => ['check', folder, '--folder', '/Rushes', ...args];
+
+/** `/Rushes/day 1/cam` of an asset's folder. */
+function pathOf(uid: string | undefined): string {
+  const found = service.folders.find((each) => each.uid === uid);
+  return found ? `${pathOf(found.parent)}/${found.name}` : '';
+}
+
+describe('upload --sync', () => {
+  it('makes the folder like the directory: the tree is read once, each folder made once', async () => {
+    await cli.json(sync());
+    expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+    expect(service.whole.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort()).toEqual([
+      '/Rushes/day 1/a.bin',
+      '/Rushes/day 1/cam/b.bin',
+      '/Rushes/day 2/c.bin',
+      '/Rushes/top.bin',
+    ]);
+    // Once before, and once to see what became of the first that was made.
+    expect(service.counts['GET /workspaces/:uid/folders/']).toBe(2);
+    expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
+    const before = service.requests;
+    expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(
+      Array(4).fill('there'),
+    );
+    expect(service.requests - before).toBe(1);
+  });
+
+  it('sends a file of the same content to its own folder too', async () => {
+    await cli.json(sync());
+    renameSync(join(folder, 'top.bin'), join(folder, 'day 2/moved.bin'));
+    await cli.json(sync());
+    expect(names()).toContain('moved.bin');
+  });
+
+  it('--prune trashes what is gone or was sent anew, and nothing that others put there', async () => {
+    await cli.json(sync());
+    const [other] = await cli.json([
+      'upload',
+      join(folder, 'top.bin'),
+      '--again',
+      '--folder',
+      '/Rushes/day 2',
+    ]);
+    unlinkSync(join(folder, 'day 1/a.bin'));
+    rmSync(join(folder, 'day 2'), { recursive: true });
+    writeFileSync(join(folder, 'top.bin'), 'edited');
+    const asked = await cli.run(sync('--prune'));
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(service.whole).toHaveLength(6);
+    const limited = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
+    expect([limited.code, limited.stderr]).toEqual([
+      2,
+      expect.stringContaining('3 assets are meant'),
+    ]);
+    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
+    expect(names()).toEqual(['b.bin', 'top.bin', 'top.bin']);
+    expect(service.assets.get(other.asset_uid)?.isTrashed).toBe(false);
+    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
+    expect(service.whole).toHaveLength(3);
+  });
+
+  it('--prune does nothing where a file failed, and nothing to another folder', async () => {
+    await cli.json(sync());
+    await cli.json(['upload', '--sync', folder, '--folder', '/Elsewhere']);
+    unlinkSync(join(folder, 'day 1/a.bin'));
+    writeFileSync(join(folder, 'new.bin'), 'new');
+    service.fault = ({ method, path }) =>
+      method === 'POST' && path === '/upload/' ? { status: 413 } : undefined;
+    expect((await cli.run(sync('--prune', '--yes'))).code).not.toBe(0);
+    expect(service.whole).toHaveLength(8);
+    service.fault = () => undefined;
+    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
+    const left = service.whole.filter(({ name }) => name === 'a.bin');
+    expect(left.map(({ folder: uid }) => pathOf(uid))).toEqual(['/Elsewhere/day 1']);
+  });
+
+  it('--prune keeps what is only excluded, or behind a link', async () => {
+    await cli.json(sync());
+    const link = join(cli.home, 'link');
+    symlinkSync(folder, link);
+    const args = ['upload', '--sync', link, '--folder', '/Rushes', '--exclude', '*.bin', '--prune'];
+    writeFileSync(join(folder, 'note.txt'), 'note');
+    expect((await cli.run([...args, '--yes'])).code).toBe(0);
+    expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'note.txt', 'top.bin']);
+  });
+
+  it.each([
+    [['upload', 'x', '--prune'], '--prune goes with --sync'],
+    [['upload', '--sync', 'x', 'y'], '--sync takes one directory'],
+    [['upload', '--sync', 'x', '--again'], 'exclude each other'],
+    [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete goes with --prune'],
+  ])('%j is refused', async (args, words) => {
+    const { code, stderr } = await cli.run(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+  });
+});
+
+describe('check', () => {
+  const differences = async () => {
+    const { code, stdout } = await cli.run(check('--json'));
+    const found: { difference: string; path: string }[] = JSON.parse(stdout);
+    return [
+      code,
+      Object.fromEntries(found.map(({ difference, path }) => [basename(path), difference])),
+    ];
+  };
+
+  it('finds what is missing, changed and extra: exit 11; nothing: exit 0', async () => {
+    await cli.json(sync());
+    expect(await differences()).toEqual([0, {}]);
+    writeFileSync(join(folder, 'new.bin'), 'new');
+    writeFileSync(join(folder, 'top.bin'), 'edited');
+    unlinkSync(join(folder, 'day 2/c.bin'));
+    for (const asset of service.assets.values()) if (asset.name === 'a.bin') asset.isTrashed = true;
+    expect(await differences()).toEqual([
+      11,
+      { 'new.bin': 'missing', 'top.bin': 'changed', 'c.bin': 'extra', 'a.bin': 'missing' },
+    ]);
+  });
+
+  it('what another machine sent is there by its name, and is said to be unknown', async () => {
+    await cli.json(sync());
+    const ran = await cli.run(check('--json'), {
+      environment: { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') },
+    });
+    const found: { difference: string }[] = JSON.parse(ran.stdout);
+    expect([ran.code, found.map(({ difference }) => difference)]).toEqual([
+      11,
+      Array(4).fill('unknown'),
+    ]);
+  });
+});
+
+describe('what is to be sent', () => {
+  it('--plan tells it in figures, and sends nothing', async () => {
+    await cli.json(['upload', join(folder, 'top.bin')]);
+    writeFileSync(join(folder, 'copy.bin'), 'top');
+    const plan = await cli.json(['upload', '-r', folder, '--plan']);
+    expect(plan).toMatchObject({
+      there: { files: 1, bytes: 3 },
+      same: { files: 1, bytes: 3 },
+      new: { files: 3, bytes: 3 },
+      changed: { files: 0 },
+      requests: 6,
+      bytes: 3,
+      outlive_sessions: 0,
+    });
+    expect(service.assets.size).toBe(1);
+    const slow = ['upload', '-r', folder, '--plan', '--limit-rate', '1'];
+    writeFileSync(join(folder, 'long.bin'), Buffer.alloc(90_000));
+    expect(await cli.json(slow)).toMatchObject({ outlive_sessions: 1 });
+  });
+
+  it('a glob that no shell expanded, with the files of one folder or of all below', async () => {
+    const found = async (glob: string) =>
+      (await cli.json(['upload', join(folder, glob), '-n']))
+        .map(({ path }: { path: string }) => basename(path))
+        .sort();
+    expect(await found('*.bin')).toEqual(['top.bin']);
+    expect(await found('**/*.bin')).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
+    expect(await found('day {1,2}/?.bin')).toEqual(['a.bin', 'c.bin']);
+    const none = await cli.run(['upload', join(folder, '*.mov')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no files in there')]);
+  });
+
+  it('a manifest, of CSV or JSON lines, says what each file is', async () => {
+    const [a, b] = ['day 1/a.bin', 'day 1/cam/b.bin'].map((path) => join(folder, path));
+    const csv = join(cli.home, 'shots.csv');
+    writeFileSync(
+      csv,
+      `\ufeffpath,name,description,folder,tags\r\n"${a}","Quay, dusk","two\nlines",/Harbour,"sea;night"\r\n${b},,,,\r\n`,
+    );
+    const args = ['upload', '--manifest', csv, '--create-folders', '--folder', '/Other'];
+    expect((await cli.json(args)).map(({ outcome }: never) => outcome)).toEqual([
+      'uploaded',
+      'uploaded',
+    ]);
+    const named = service.whole.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort();
+    expect(named).toEqual(['/Harbour/Quay, dusk', '/Other/b.bin']);
+    expect(service.tags).toEqual([['sea', 'night']]);
+    const jsonl = join(cli.home, 'shots.jsonl');
+    writeFileSync(jsonl, `${JSON.stringify({ path: join(folder, 'top.bin'), tags: ['x'] })}\n`);
+    await cli.json(['upload', '--manifest', jsonl]);
+    expect(service.tags).toEqual([['sea', 'night'], ['x']]);
+  });
+
+  it.each([
+    ['path,color\nx,red\n', 'nobody knows the column color'],
+    ['name\nx\n', 'its header has no column path'],
+    ['path,name\n,x\n', 'it has no path'],
+    ['{"path":1}\n{"path"\n', 'line 2'],
+    ['path\nx\nx\n', 'names x twice'],
+  ])('the manifest %j is refused with its reason', async (text, words) => {
+    const path = join(cli.home, 'bad');
+    writeFileSync(path, text);
+    const { code, stderr } = await cli.run(['upload', '--manifest', path]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+    expect(service.requests).toBe(0);
+  });
+});

@@ -78,7 +78,7 @@ export type UploadTools = {
 };
 
 /** What the uploader needs of the receipts of this machine. */
-export type ReceiptBook = Pick<
+type ReceiptBook = Pick<
   Receipts,
   'find' | 'hasSize' | 'hasAsset' | 'sameContent' | 'keep' | 'touched' | 'settled' | 'keepOrphan'
 >;

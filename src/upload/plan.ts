@@ -57,7 +57,7 @@ export function count(plan: Plan, { kind }: Judgement, file: Wanted, chunkBytes:
 }
 
 /** A creation, and a request for each chunk. */
-export const requestsFor = (sizeBytes: number, chunkBytes: number) =>
+const requestsFor = (sizeBytes: number, chunkBytes: number) =>
   1 + Math.max(1, Math.ceil(sizeBytes / chunkBytes));
 
 export const toSend = ({ changed, alike, new: fresh }: Plan): Count => ({

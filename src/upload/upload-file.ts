@@ -19,7 +19,7 @@ export type OpenedUpload = {
 };
 
 /** What is whole, and when that is on the disk here: other files need not wait for that. */
-export type Sent = { uploaded: Uploaded; settled: Promise<void> };
+type Sent = { uploaded: Uploaded; settled: Promise<void> };
 
 /** @throws MediactlError where there is no such file, or none that can be read */
 export async function openUpload(

@@ -84,7 +84,7 @@ export const idOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
   uploadId({ baseUrl: baseUrl.origin, source: job.identity, metadata: metadataOf(job) });
 
 /** What receipts know a file by. @param path the real path, or what stands in its place */
-export const receiptKey = (
+const receiptKey = (
   { workspace, folder }: Pick<UploadJob, 'workspace' | 'folder'>,
   path: string,
   baseUrl: URL,

@@ -11,7 +11,7 @@ import { isUid } from '../../wire/uid.ts';
 import { example, type Run } from '../command.ts';
 
 /** A finished upload, as `uploads ls --done` prints it and `uploads import` takes it. */
-export type DoneUpload = {
+type DoneUpload = {
   service: string;
   workspace: string;
   /** Uid; null for the top level. */

@@ -117,5 +117,5 @@ export class RemoteSources {
 
 const foldersOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
 
-export const isRclone = (path: string) => path.startsWith('rclone:');
+const isRclone = (path: string) => path.startsWith('rclone:');
 export const isRemote = (path: string) => /^https?:\/\//i.test(path) || isRclone(path);

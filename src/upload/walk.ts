@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { BigIntStats, Dirent } from 'node:fs';
+import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
@@ -23,6 +23,10 @@ const kinds = {
   special: 'pipes, sockets and devices',
 };
 
+/** No local disk takes so long to tell of a file, but when it is busy. */
+const slowLookMs = 1;
+const mostSlowLooks = 20;
+
 /** So many files are looked at together. */
 const atOnce = 64;
 
@@ -35,6 +39,8 @@ export class Walk {
   readonly #counts = new Map<keyof typeof kinds, number>();
   readonly #failures: Failure[] = [];
   #places: Place[] = [];
+  #slowLooks = 0;
+  #isFar = false;
 
   constructor(options: WalkOptions) {
     this.#options = options;
@@ -184,12 +190,25 @@ export class Walk {
       this.#passOver('special');
       return undefined;
     }
-    const found = await stat(path, { bigint: true }).catch(() => undefined);
+    const found = await this.#look(path);
     // What leads nowhere, or went meanwhile, is said when it is opened.
     if (!found) return { path, below: '' };
     if (found.isFile()) return wanted(path, isLink ? await realpath(path) : real, found);
     this.#passOver(found.isDirectory() ? 'link' : 'special');
     return undefined;
+  }
+
+  /**
+   * A local file system answers at once, and a turn of the pool of threads costs five times as much; one
+   * far away must not stop everything else.
+   */
+  async #look(path: string): Promise<BigIntStats | undefined> {
+    if (this.#isFar) return stat(path, { bigint: true }).catch(() => undefined);
+    const startedAt = performance.now();
+    const found = lookNow(path);
+    this.#slowLooks += performance.now() - startedAt > slowLookMs ? 1 : 0;
+    this.#isFar = this.#slowLooks >= mostSlowLooks;
+    return found;
   }
 
   async #entriesOf(folder: string): Promise<Dirent[]> {
@@ -234,6 +253,14 @@ function wanted(path: string, knownAs: string, found: BigIntStats): Wanted {
     mtimeNs: String(found.mtimeNs),
     below: '',
   };
+}
+
+function lookNow(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined; // said when it is opened
+  }
 }
 
 /** Where to look for what a glob means; undefined where it is none, or its directory is not there. */

@@ -313,6 +313,8 @@ it('logs -f goes on as lines come, over a rotation too, until it is interrupted'
   // As the sandbox does once it is full; it goes on with the file that it has.
   renameSync(log, `${log}.1`);
   await cli.run(['workspaces', 'ls']);
+  while (!readFileSync(`${log}.1`, 'utf8').includes('/workspaces/ 200'))
+    await new Promise((resolve) => setTimeout(resolve, 10));
   writeFileSync(log, 'from the new one\n');
   await new Promise((resolve) => setTimeout(resolve, 200));
   interruption.abort();

@@ -26,6 +26,8 @@ const elsewhere: Record<string, string> = {
   'mediactl sandbox logs -f': 'runs until it is interrupted: test/command/sandbox.test.ts',
   'mediactl auth login --base-url https://media.example.com':
     'asks for a key at a terminal: test/process/terminal.test.ts',
+  'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov':
+    'asks the network: test/unit/upload-sources.test.ts, test/process/rclone.test.ts',
 };
 
 /** Those that end with another code than 0 here, and why. */
@@ -38,6 +40,8 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl sandbox watch @last --open': { code: 3, why: 'no sandbox of this user runs' },
   'mediactl sandbox logs': { code: 3, why: 'no sandbox of this user ran' },
   'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait': { code: 3, why: 'no such upload' },
+  'mediactl check ./rushes --folder /Campaigns/2026': { code: 11, why: 'nothing is there' },
+  'mediactl check ./rushes --folder /Campaigns/2026 --json': { code: 11, why: 'nothing is there' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'no such upload' },
 };
 
@@ -88,6 +92,9 @@ async function arrangeHome(): Promise<{
   copyFileSync(fixture('clip.mp4'), join(home, 'clip.mp4'));
   copyFileSync(fixture('clip.mp4'), join(home, 'in.mov'));
   copyFileSync(fixture('still.jpg'), join(home, 'rushes/still.jpg'));
+  copyFileSync(fixture('clip.mp4'), join(home, 'rushes/clip.mov'));
+  writeFileSync(join(home, 'shots.csv'), 'path,name\nclip.mp4,Quay\n');
+  writeFileSync(join(home, 'sent.jsonl'), '');
   writeFileSync(join(home, 'key.txt'), sandbox.key);
   writeFileSync(join(home, 'domains.txt'), 'news.example.com\n');
   const { playback_token: token } = await (await call('GET', `/assets/${clip}/player/`)).json();
@@ -102,7 +109,8 @@ async function arrangeHome(): Promise<{
     '#!/bin/sh\ncase "$1" in http*) exit 0 ;; *) exit 1 ;; esac\n',
   );
   writeFileSync(join(home, 'bin/ffmpeg'), '#!/bin/sh\ncat in.mov\n');
-  for (const program of ['mpv', 'ffmpeg']) chmodSync(join(home, 'bin', program), 0o755);
+  writeFileSync(join(home, 'bin/ssh'), '#!/bin/sh\nshift; exec "$@"\n');
+  for (const program of ['mpv', 'ffmpeg', 'ssh']) chmodSync(join(home, 'bin', program), 0o755);
   const profile = {
     ...{ baseUrl: sandbox.url, key: sandbox.key, keyStore: 'file', workspace: sandbox.workspace },
   };

@@ -25,7 +25,7 @@ export const upload: Define = (command, run) => {
     'mediactl upload -r ./rushes --folder /Campaigns/2026 --create-folders',
     'mediactl upload --sync ./rushes --folder /Campaigns/2026 --until 06:00',
     "mediactl upload './rushes/*.mov' --plan",
-    'mediactl upload --manifest shots.csv --manifest-out sent.jsonl',
+    'mediactl upload --manifest shots.csv --manifest-out outcome.jsonl',
     'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );

@@ -140,8 +140,9 @@ export class Gate {
   }
 
   #current() {
-    if (this.#window && this.#clock.now() >= this.#window.resetAt + slackMs)
-      this.#window = undefined;
+    const leftMs = this.#window ? this.#window.resetAt + slackMs - this.#clock.now() : 0;
+    // One that is too far away is of a clock that went wrong, there or here.
+    if (leftMs <= 0 || leftMs > longestWindowMs) this.#window = undefined;
     return this.#window;
   }
 
@@ -156,14 +157,14 @@ export class Gate {
     }
     const window = this.#current();
     if (!window) return this.#tells && isAsking ? this.#askedAt + patienceMs : undefined;
-    const end = Math.min(window.resetAt + slackMs, now + longestWindowMs);
+    const end = window.resetAt + slackMs;
     if (lane === 'looking' && window.looked >= Math.max(1, window.limit * lookingShare)) return end;
     return this.#underWay < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
   #reserveOf({ limit }: RateLimit): number {
     const usual = Math.max(leastReserve, Math.ceil(limit * reserveShare));
-    return this.reserve ?? Math.min(usual, Math.floor(limit / 2));
+    return Math.min(this.reserve ?? Math.min(usual, Math.floor(limit / 2)), limit - 1);
   }
 
   /** Resolves at that time, or as soon as anything is different. */

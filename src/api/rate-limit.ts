@@ -20,7 +20,9 @@ export function readRateLimit(headers: Headers, receivedAt?: number): RateLimit 
   const number = (name: string) => Number(headers[name] ?? Number.NaN);
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
-  const reset = number('x-ratelimit-reset');
+  const told = number('x-ratelimit-reset');
+  // "Unix timestamp" (§8): in milliseconds it would be thousands of years away.
+  const reset = told > 1e11 ? told / 1000 : told;
   const farthest = 8.64e12; // seconds: no later date can be written
   if (![limit, remaining, reset].every(Number.isFinite) || reset > farthest) return undefined;
   const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;

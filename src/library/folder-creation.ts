@@ -1,6 +1,6 @@
 import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
-import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { asMediactlError, exitCodes, MediactlError, usageError } from '../errors.ts';
 import { readTree } from './folders.ts';
 
 /** The names in a path, from the top. @throws MediactlError exit 2 where there is none */
@@ -49,7 +49,8 @@ function walked(tree: FolderTree, names: readonly string[]) {
   let above: FolderNode | undefined;
   for (const [n, name] of names.entries()) {
     const level = above ? above.children : tree.roots;
-    const named = level.filter((placed) => placed.name === name);
+    const exact = level.filter((placed) => placed.name === name);
+    const named = exact.length > 0 ? exact : level.filter((placed) => isAlike(placed.name, name));
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
@@ -61,6 +62,10 @@ function walked(tree: FolderTree, names: readonly string[]) {
   }
   return { missing: [], above };
 }
+
+/** Services trim names, and may compose their accents. */
+const isAlike = (one: string, other: string) =>
+  one.trim().normalize('NFC') === other.trim().normalize('NFC');
 
 const noParent = (names: readonly string[]) =>
   new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
@@ -91,6 +96,20 @@ export type FoldersByPath = {
   make(path: string): Promise<string | undefined>;
 };
 
+const triesPerFolder = 3;
+
+/** A lost answer is looked after, and another process that waits for its budget is waited for. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await work();
+    } catch (error) {
+      const { exitCode, explanation } = asMediactlError(error);
+      if (explanation.code === 'locked') tries--;
+      else if (exitCode !== exitCodes.unreachable || tries >= triesPerFolder) throw error;
+    }
+}
+
 /**
  * The folders of a workspace for many files: the tree is read once, and each that is missing is made
  * once, when it is first asked for. What the service made of the first is looked at, as after any
@@ -100,12 +119,14 @@ export async function foldersByPath(
   context: Context,
   madeSince: (workspace: string) => MadeFolders | undefined,
 ): Promise<FoldersByPath> {
-  const { folders } = await context.api();
+  const { folders } = (await context.api()).observed({ lane: 'bulk' });
   // Noted first: what is made from then on may be missing in the tree.
   const { tree, workspace } = await readTree(context);
   const others = madeSince(workspace);
   const made = new Map<string, string>();
   let shown = tree;
+  /** False after a creation whose answer was lost. */
+  let isCertain = true;
   const uidAt = (names: readonly string[]): string | undefined => {
     const path = `/${names.join('/')}`;
     const known = made.get(path);
@@ -113,23 +134,34 @@ export async function foldersByPath(
     const { missing, above } = walked(shown, names);
     return missing.length === 0 ? above?.folder.uid : others?.find(path);
   };
-  const make = async (names: readonly string[]): Promise<string> => {
+  const create = async (names: readonly string[], parent: string | null): Promise<string> => {
+    if (!isCertain) shown = await folders.tree(workspace);
+    isCertain = true;
+    const existing = uidAt(names);
+    if (existing !== undefined) return existing;
+    const change = { name: names.at(-1) as string, parent };
+    isCertain = false;
+    let uid: string;
+    if (made.size === 0) {
+      const { placed, tree: after } = await folders.create(workspace, shown, change);
+      shown = after;
+      uid = placed.folder.uid;
+    } else uid = await folders.createUnseen(workspace, shown, change);
+    isCertain = true;
     const path = `/${names.join('/')}`;
+    made.set(path, uid);
+    others?.keep(path, uid);
+    return uid;
+  };
+  /** One after another in this process; others of this machine take turns. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const make = async (names: readonly string[]): Promise<string> => {
     const parent = names.length > 1 ? await there(names.slice(0, -1)) : null;
-    return context.exclusively('folders', async () => {
-      const existing = uidAt(names);
-      if (existing !== undefined) return existing;
-      const change = { name: names.at(-1) as string, parent };
-      let uid: string;
-      if (made.size === 0) {
-        const { placed, tree: after } = await folders.create(workspace, shown, change);
-        shown = after;
-        uid = placed.folder.uid;
-      } else uid = await folders.createUnseen(workspace, shown, change);
-      made.set(path, uid);
-      others?.keep(path, uid);
-      return uid;
-    });
+    const mine = turn.then(() =>
+      patiently(() => context.exclusively('folders', () => create(names, parent))),
+    );
+    turn = mine.catch(() => {});
+    return mine;
   };
   /** Two files that come at once to one new folder wait for the same. */
   const underWay = new Map<string, Promise<string>>();

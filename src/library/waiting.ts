@@ -24,6 +24,8 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
 /** After a look that took several requests, so long for each of them. */
 const pausePerRequestMs = 1_000;
+/** The last look is given so long. */
+const leastLookMs = 60_000;
 /** So many pages of the newest assets without one that is waited for, and the rest are further down. */
 const mostVainPages = 3;
 /** Rounds in a row that a service may fail to answer, each tried several times by itself. */
@@ -108,10 +110,10 @@ export async function waitForGrowing(
     const asked = [...pending];
     let requests = 0;
     try {
-      const look = await lookAt(assets, asked, pagesNeeded);
-      requests = look.requests;
-      pagesNeeded = look.pages ?? pagesNeeded;
-      for (const [uid, found] of look.found) {
+      const look = await within(clock, deadline, lookAt(assets, asked, pagesNeeded));
+      requests = look?.requests ?? 0;
+      pagesNeeded = look?.pages ?? pagesNeeded;
+      for (const [uid, found] of look?.found ?? []) {
         const outcome = found instanceof MediactlError ? found : judge(found, status);
         if (!(found instanceof MediactlError)) {
           statuses.set(uid, statusOf(found));
@@ -137,6 +139,23 @@ export async function waitForGrowing(
     // The last ones are looked at often, as those were that were looked at first.
     pauseMs =
       isOver === over.signal.aborted ? Math.min(longestPauseMs, pauseMs * 1.5) : firstPauseMs;
+  }
+}
+
+/** Undefined where it takes much longer than until then: a budget that is used up is slept out. */
+async function within<T>(clock: Clock, deadline: number, work: Promise<T>): Promise<T | undefined> {
+  if (deadline === Number.POSITIVE_INFINITY) return work;
+  const over = new AbortController();
+  const until = Math.max(deadline, clock.now() + leastLookMs);
+  const late = clock.sleep(until - clock.now(), over.signal).then(
+    () => (clock.now() < until ? work : undefined), // woken too early
+    () => undefined,
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+    work.catch(() => {}); // nobody is left to hear it
   }
 }
 

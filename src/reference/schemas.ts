@@ -44,7 +44,7 @@ const arrayOf = (items: unknown) => ({ type: 'array', items });
 const uploadRecord = closed({
   path: { type: 'string' },
   outcome: {
-    enum: ['uploaded', 'there', 'same', 'elsewhere', 'failed'],
+    enum: ['uploaded', 'there', 'same', 'elsewhere', 'left', 'failed'],
     description:
       'there, same (content under another name) and elsewhere (in another run’s hands) sent nothing',
   },
@@ -152,7 +152,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
     schema: arrayOf(
       closed({
         path: { type: 'string' },
-        outcome: { enum: ['new', 'changed', 'there', 'same'] },
+        outcome: { enum: ['new', 'changed', 'there', 'same', 'gone'] },
         asset_uid: nullable('string'),
         size_bytes: nullable('integer'),
         folder: nullable('string'),
@@ -173,6 +173,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
       bytes: { type: 'integer' },
       hours: nullable('number'),
       limit: nullable('number'),
+      gone: { type: 'integer' },
       outlive_sessions: { type: 'integer' },
     }),
   },
@@ -202,7 +203,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
     schema: arrayOf(
       closed({
         path: { type: 'string' },
-        difference: { enum: ['missing', 'changed', 'failed', 'unknown', 'extra'] },
+        difference: { enum: ['missing', 'moved', 'changed', 'failed', 'not_compared', 'extra'] },
         asset_uid: nullable('string'),
       }),
     ),

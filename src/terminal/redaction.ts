@@ -5,6 +5,8 @@ const patterns: [RegExp, string][] = [
   [/(authorization:\s*\w+\s+)[^\s"']+/gi, `$1${mask}`],
   [/(bearer\s+)[^\s"']+/gi, `$1${mask}`],
   [/("?(?:playback_)?token"?\s*[:=]\s*"?)[^"&\s,}]+/gi, `$1${mask}`],
+  // Name and password in an address.
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${mask}@`],
   // Parts of a URL that sign it, whichever store or delivery network made them.
   [
     /([?&](?:signature|sig|token|access_token|auth|jwt|hdnea|hdnts|expires|exp|st|se|sv|policy|key-pair-id|api_?key|x-(?:amz|goog|oss|cos)-[a-z-]+)=)[^&\s"']+/gi,

@@ -16,7 +16,10 @@ export class Claims {
     await this.#ledger.enlist();
     for (;;) {
       const insert = 'INSERT OR IGNORE INTO claims VALUES (?, ?, ?)';
-      if (this.#ledger.write(insert, id, this.#ledger.run, this.#pid) > 0) return undefined;
+      const taken = await this.#ledger.patiently(() =>
+        this.#ledger.write(insert, id, this.#ledger.run, this.#pid),
+      );
+      if (taken > 0) return undefined;
       const select = 'SELECT run, pid FROM claims WHERE id = ?';
       const holder = this.#ledger.get<{ run: string; pid: number }>(select, id);
       if (!holder) continue; // let go of meanwhile
@@ -27,8 +30,12 @@ export class Claims {
     }
   }
 
-  release(id: string): void {
-    this.#ledger.write('DELETE FROM claims WHERE id = ? AND run = ?', id, this.#ledger.run);
+  /** Where that fails, it is let go of with the process. */
+  async release(id: string): Promise<void> {
+    const sql = 'DELETE FROM claims WHERE id = ? AND run = ?';
+    await this.#ledger
+      .patiently(() => this.#ledger.write(sql, id, this.#ledger.run))
+      .catch(() => {});
   }
 
   /** Frees what killed processes had in hand. @param left told of each upload of theirs */

@@ -36,8 +36,11 @@ export type FileEvent = { path: string } & (
   | { event: 'finished'; outcome: Outcome; asset_uid: string | null }
 );
 
-/** Sent by this run; there before it, by its path or by its content; in another run's hands. */
-export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'failed';
+/**
+ * Sent by this run; there before it, by its path or by its content; in another run's hands; stopped by
+ * somebody, or by the time.
+ */
+export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'left' | 'failed';
 
 export type UploadEvent = RunEvent | FileEvent;
 

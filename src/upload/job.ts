@@ -80,7 +80,15 @@ export type UploadTools = {
 /** What the uploader needs of the receipts of this machine. */
 type ReceiptBook = Pick<
   Receipts,
-  'find' | 'hasSize' | 'hasAsset' | 'sameContent' | 'keep' | 'touched' | 'settled' | 'keepOrphan'
+  | 'find'
+  | 'hasSize'
+  | 'hasAsset'
+  | 'sameContent'
+  | 'keep'
+  | 'touched'
+  | 'settled'
+  | 'keepOrphan'
+  | 'forgetAsset'
 >;
 
 /** Sent by this run; or there before it, by its path or by its content. */

@@ -1,10 +1,15 @@
 import { MediactlError } from '../errors.ts';
+import { locked } from '../lock.ts';
 import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
 /** Nothing can be kept here at all. */
 const isOfFolder = ({ explanation: { code } }: MediactlError) =>
   code === 'folder' || code === 'receipts_unusable';
+
+/** Another process has the store in its hands for too long: nobody knows who has the upload. */
+const isHeld = (error: unknown) =>
+  (error as { code?: string }).code?.startsWith('SQLITE_BUSY') === true;
 
 /**
  * One upload's page in the journal. Where it cannot be written that is said once, and the upload goes
@@ -35,6 +40,7 @@ export class JournalPage {
       };
     } catch (error) {
       if (error instanceof MediactlError && !isOfFolder(error)) throw error;
+      if (isHeld(error)) throw locked(this.#journal.directory);
       this.#failed(error);
       return async () => {};
     }

@@ -8,8 +8,11 @@ import { NamedLocks } from '../lock.ts';
 
 export type Value = string | number | null;
 
-/** Another process writes for some milliseconds at a time. */
-const busyMs = 10_000;
+/** Another process writes for some milliseconds at a time; nothing else happens here meanwhile. */
+const busyMs = 1_000;
+/** So long it is tried again, while everything else goes on. */
+const patienceMs = 60_000;
+const pauseMs = 100;
 const version = 1;
 
 /** No key is in here, and nothing expires: keys are rotated, and what was sent stays sent. */
@@ -19,7 +22,7 @@ CREATE TABLE receipts (
   service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
   size INTEGER NOT NULL, mtime_ns TEXT NOT NULL, blake3 TEXT NOT NULL, verified INTEGER,
   asset TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL,
-  state TEXT NOT NULL, reason TEXT, at TEXT NOT NULL,
+  state TEXT NOT NULL, reason TEXT, at TEXT NOT NULL, imported INTEGER NOT NULL DEFAULT 0,
   UNIQUE (service, workspace, folder, path)
 );
 CREATE INDEX receipts_by_content ON receipts (service, workspace, size, blake3);
@@ -32,6 +35,7 @@ CREATE TABLE replaced (
 CREATE TABLE runs (id TEXT PRIMARY KEY, since INTEGER NOT NULL);
 CREATE TABLE orphans (
   service TEXT NOT NULL, asset TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL, at TEXT NOT NULL,
+  guessed INTEGER NOT NULL,
   PRIMARY KEY (service, asset)
 );
 CREATE TABLE folders (
@@ -117,8 +121,25 @@ export class Ledger {
       this.#database.exec('COMMIT');
       return result;
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      try {
+        this.#database.exec('ROLLBACK');
+      } catch {
+        // it never began
+      }
       throw error;
+    }
+  }
+
+  /** Does a piece of work again for a while where another process holds the store. */
+  async patiently<T>(work: () => T): Promise<T> {
+    for (const deadline = performance.now() + patienceMs; ; ) {
+      try {
+        return work();
+      } catch (error) {
+        const isBusy = (error as { code?: string }).code?.startsWith('SQLITE_BUSY');
+        if (!isBusy || performance.now() > deadline) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 
@@ -139,14 +160,16 @@ export class Ledger {
     const work = this.#kept;
     this.#kept = [];
     const startedAt = performance.now();
-    this.#database.exec('PRAGMA synchronous = FULL');
-    try {
-      this.transaction(() => {
-        for (const each of work) each();
-      });
-    } finally {
-      this.#database.exec('PRAGMA synchronous = NORMAL');
-    }
+    await this.patiently(() => {
+      this.#database.exec('PRAGMA synchronous = FULL');
+      try {
+        this.transaction(() => {
+          for (const each of work) each();
+        });
+      } finally {
+        this.#database.exec('PRAGMA synchronous = NORMAL');
+      }
+    });
     this.#longestMs = Math.min(250, performance.now() - startedAt);
   }
 

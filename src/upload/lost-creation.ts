@@ -30,7 +30,7 @@ export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreatio
   if (found.assets.length === 0 && found.isAll) return;
   const assetUids = found.assets.map(({ uid }) => uid);
   await confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
-  for (const uid of assetUids) run.leaveBehind(uid);
+  for (const uid of assetUids) run.leaveBehind(uid, true);
   if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
 }
 
@@ -59,11 +59,12 @@ export async function findLost(
   }
   const take = (asset: Asset) => {
     if (underWay.has(asset.uid) || isKnown(asset.uid)) return;
-    if (statusMeans(asset.status) !== 'in progress') return;
+    const isInProgress = statusMeans(asset.status) === 'in progress';
     const size = numberIn(asset.size);
-    // Some services give the bytes that came as the size.
+    // Some services give the bytes that came as the size. An empty file is whole at once.
     for (const lost of byName.get(comparable(textIn(asset.name) ?? '')) ?? [])
-      if ([undefined, 0, lost.sizeBytes].includes(size)) found.get(lost)?.set(asset.uid, asset);
+      if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
+        found.get(lost)?.set(asset.uid, asset);
   };
   const isAll = await newestSeen(api, sinceOf(losts), take);
   return new Map(
@@ -148,5 +149,9 @@ const creationUnknown = (path: string, { assets, isAll }: FoundAssets, id: strin
       .filter(Boolean)
       .join('; '),
     hint: `--yes makes a new asset and leaves what was found; mediactl uploads forget ${id} does the same for good`,
-    details: { asset_uids: assets.map(({ uid }) => uid), is_all: isAll },
+    details: {
+      asset_uids: assets.map(({ uid }) => uid),
+      is_all: isAll,
+      may_be_whole: assets.some(({ status }) => statusMeans(status) !== 'in progress'),
+    },
   });

@@ -32,13 +32,14 @@ export class LostCreations {
       findLost: (lost) => this.#find(lost),
       confirmNewAsset: async (refusal, assetUids) => {
         const { code, details } = refusal.explanation;
-        const isEmpty = code === 'creation_unknown' && fieldsIn(details).is_all === true;
+        const { is_all: isAll, may_be_whole: mayBeWhole } = fieldsIn(details);
+        const isEmpty = code === 'creation_unknown' && isAll === true && mayBeWhole === false;
         if (!this.areMany || !isEmpty) await this.#tools.confirmNewAsset(refusal, assetUids);
       },
     };
   }
 
-  get waiting(): readonly unknown[] {
+  get waiting(): readonly { file: Wanted }[] {
     return this.#waiting;
   }
 
@@ -80,7 +81,8 @@ export class LostCreations {
 
   #lookedUp(losts: readonly LostCreation[]) {
     const { api, journal, receipts } = this.#tools;
-    return findLost(api, journal, (uid) => receipts?.hasAsset(uid) ?? false, losts);
+    const patient = this.areMany ? api.observed({ lane: 'bulk' }) : api;
+    return findLost(patient, journal, (uid) => receipts?.hasAsset(uid) ?? false, losts);
   }
 }
 

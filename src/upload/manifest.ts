@@ -18,7 +18,7 @@ export async function entriesIn(text: string): Promise<Entry[]> {
   const rows = isJson ? linesOf(text) : await rowsOf(text);
   return rows.map(({ line, fields }) => {
     const unknown = Object.keys(fields).find((name) => !isColumn(name));
-    if (unknown !== undefined) throw wrong(line, `nobody knows the column ${unknown}`);
+    if (unknown !== undefined) throw wrong(line, `unknown column ${unknown}`);
     const path = textIn(fields.path) ?? '';
     if (path === '') throw wrong(line, 'it has no path');
     const text = (name: (typeof columns)[number]) => textIn(fields[name]) || undefined;

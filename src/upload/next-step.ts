@@ -13,6 +13,10 @@ export async function withNextStep(
 ): Promise<MediactlError> {
   if (error.exitCode === exitCodes.integrity || id === undefined) return error;
   const kept = await journal.read(id);
+  if (job.isOnce)
+    return error.with({
+      hint: 'run the same command again, with the same input, to go on from here',
+    });
   const isFromStdin = job.identity !== undefined || job.path === '-';
   if (!kept && job.path === '-' && !uploaded)
     return error.with({

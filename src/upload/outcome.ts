@@ -30,7 +30,11 @@ export type FileOutcome = {
 };
 
 /** In a word. A file that is whole and failed afterwards was uploaded. */
-export function outcomeOf({ uploaded, isElsewhere }: FileOutcome): Outcome {
+export function outcomeOf({ uploaded, isElsewhere, error }: FileOutcome): Outcome {
   if (isElsewhere) return 'elsewhere';
-  return uploaded?.how ?? 'failed';
+  return uploaded?.how ?? (error && isStop(error) ? 'left' : 'failed');
 }
+
+/** Nothing failed: somebody stopped it, or the time was up. */
+export const isStop = ({ explanation: { code } }: MediactlError) =>
+  ['until', 'interrupted', 'terminated'].includes(code);

@@ -18,6 +18,8 @@ export type Plan = {
   requests: number;
   /** Of the largest file. */
   largestBytes: number;
+  /** Files to be sent that are in a directory below the one that was named. */
+  nested: number;
 };
 
 export const emptyPlan = (): Plan => ({
@@ -27,6 +29,7 @@ export const emptyPlan = (): Plan => ({
   new: { files: 0, bytes: 0 },
   requests: 0,
   largestBytes: 0,
+  nested: 0,
 });
 
 /** What the receipts say of a file, without reading it. */
@@ -53,6 +56,7 @@ export function count(plan: Plan, { kind }: Judgement, file: Wanted, chunkBytes:
   plan[kind].bytes += sizeBytes;
   if (kind === 'there') return;
   plan.requests += requestsFor(sizeBytes, chunkBytes) + (file.about?.tags?.length ? 1 : 0);
+  if (file.below !== '') plan.nested++;
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 

@@ -5,6 +5,13 @@ import { waitingEvent } from './events.ts';
 import { labelOf } from './job.ts';
 import type { FileOutcome, RunTools } from './outcome.ts';
 
+type Hearers = {
+  /** Told of each file once its asset is ready, failed, or not ready in time. */
+  onSettled(outcome: FileOutcome): void;
+  /** Told of what ends the waiting for all. */
+  onFailed(error: MediactlError): void;
+};
+
 /**
  * Waits, beside the lanes, for what they have sent: each file is told of once its asset is ready, failed
  * or not ready in time.
@@ -13,6 +20,7 @@ export class ReadyWatch {
   readonly #tools: RunTools;
   readonly #timeoutMs: number;
   readonly #tell: (outcome: FileOutcome) => void;
+  readonly #onFailed: (error: MediactlError) => void;
   /** Two files of one content have one asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
   #come: string[] = [];
@@ -21,10 +29,11 @@ export class ReadyWatch {
     this.#noMore = resolve;
   });
 
-  constructor(tools: RunTools, timeoutMs: number, tell: (outcome: FileOutcome) => void) {
+  constructor(tools: RunTools, timeoutMs: number, { onSettled, onFailed }: Hearers) {
     this.#tools = tools;
     this.#timeoutMs = timeoutMs;
-    this.#tell = tell;
+    this.#tell = onSettled;
+    this.#onFailed = onFailed;
   }
 
   /** Of an upload that is whole. What is known of it needs no look. */
@@ -73,6 +82,7 @@ export class ReadyWatch {
             if (found instanceof MediactlError) {
               const { code, reason = null } = found.explanation;
               if (code === 'processing_failed') receipts?.settled(uid, 'failed', reason);
+              if (code === 'not_found') receipts?.forgetAsset(uid);
             } else receipts?.settled(uid, 'ready');
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;
@@ -84,6 +94,7 @@ export class ReadyWatch {
         },
       );
     } catch (thrown) {
+      this.#onFailed(asMediactlError(thrown));
       await this.#over;
       for (const outcome of [...this.#waiting.values()].flat()) {
         outcome.error ??= asMediactlError(thrown);

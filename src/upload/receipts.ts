@@ -51,7 +51,15 @@ type Row = {
 };
 
 /** An empty asset that a creation of ours may have left, whose answer was lost. */
-export type Orphan = { assetUid: string; name: string; path: string; at: string };
+export type Orphan = {
+  assetUid: string;
+  name: string;
+  path: string;
+  /** ISO 8601. */
+  at: string;
+  /** Found by its name, after an answer was lost: it may be somebody else’s. */
+  isGuessed: boolean;
+};
 
 /** An asset in whose place another one came. */
 export type Replaced = { folder: string; path: string; assetUid: string };
@@ -90,7 +98,7 @@ export class Receipts {
     before: number,
   ): Receipt | undefined {
     const sql = `SELECT ${columns} FROM receipts
-      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND state <> 'failed' AND id <= ?
+      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND state <> 'failed' AND (id <= ? OR imported = 1)
       ORDER BY id DESC LIMIT 1`;
     return receiptIn(this.#ledger.get<Row>(sql, service, workspace, sizeBytes, blake3, before));
   }
@@ -109,7 +117,7 @@ export class Receipts {
     return this.#ledger.writeThrough(() => {
       this.#ledger.write(
         `INSERT OR IGNORE INTO replaced SELECT service, workspace, folder, path, asset FROM receipts
-          WHERE ${byKey} AND asset <> ?`,
+          WHERE ${byKey} AND asset <> ? AND imported = 0`,
         ...[service, workspace, folder, path, assetUid],
       );
       this.#ledger.write(
@@ -152,10 +160,11 @@ export class Receipts {
       yield receiptOf(row);
   }
 
-  /** Those of files below a directory. */
+  /** Those of files below a directory, sent by this machine itself. */
   *below(service: string, workspace: string, directory: string): Generator<Receipt> {
     const sql = `SELECT ${columns} FROM receipts
-      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
+      WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
+      ORDER BY path`;
     const first = `${directory}/`;
     const end = `${directory}0`; // the character after the slash
     for (const row of this.#ledger.each<Row>(sql, service, workspace, first, end))
@@ -171,7 +180,8 @@ export class Receipts {
 
   /** Of another machine. One that is here already wins. @returns whether it was new */
   import(receipt: Receipt): boolean {
-    const sql = `INSERT OR IGNORE INTO receipts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
     return this.#ledger.write(sql, ...valuesOf(receipt)) > 0;
   }
 
@@ -197,9 +207,9 @@ export class Receipts {
     this.#ledger.write('DELETE FROM runs WHERE id = ?', id);
   }
 
-  keepOrphan(service: string, { assetUid, name, path, at }: Orphan): void {
-    const sql = 'INSERT OR REPLACE INTO orphans VALUES (?, ?, ?, ?, ?)';
-    this.#ledger.write(sql, service, assetUid, name, path, at);
+  keepOrphan(service: string, { assetUid, name, path, at, isGuessed }: Orphan): void {
+    const sql = 'INSERT OR REPLACE INTO orphans VALUES (?, ?, ?, ?, ?, ?)';
+    this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
 
   /** It is gone, or holds a file. */
@@ -208,9 +218,10 @@ export class Receipts {
   }
 
   orphans(service: string): Orphan[] {
-    const sql =
-      'SELECT asset AS assetUid, name, path, at FROM orphans WHERE service = ? ORDER BY at';
-    return this.#ledger.all<Orphan>(sql, service);
+    const sql = `SELECT asset AS assetUid, name, path, at, guessed FROM orphans
+      WHERE service = ? ORDER BY at`;
+    const rows = this.#ledger.all<Omit<Orphan, 'isGuessed'> & { guessed: number }>(sql, service);
+    return rows.map(({ guessed, ...orphan }) => ({ ...orphan, isGuessed: guessed === 1 }));
   }
 
   /** A folder that a run of this machine made since a mark of `folderMark`, by its path. */

@@ -64,7 +64,12 @@ export class UploadMany {
     this.#tools = { ...tools, ...this.#lost.tools };
     const { timeoutMs } = options;
     if (timeoutMs !== undefined)
-      this.#watch = new ReadyWatch(tools, timeoutMs, (outcome) => this.#tell(outcome));
+      this.#watch = new ReadyWatch(tools, timeoutMs, {
+        onSettled: (outcome) => this.#tell(outcome),
+        onFailed: (error) => {
+          if (endsTheRun(error)) this.#stop ??= error;
+        },
+      });
   }
 
   async *outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
@@ -91,13 +96,31 @@ export class UploadMany {
     this.#lost.areMany = this.#isMany;
     await this.#tools.onPlan(this.#plan);
     await this.#send(files);
-    while (!this.#stop && this.#lost.waiting.length > 0) {
-      const again = await this.#lost.lookUp();
-      await this.#send(again);
-    }
+    while (!this.#isOver && this.#lost.waiting.length > 0) await this.#send(await this.#lookedUp());
+    this.#left += this.#lost.waiting.length;
     await Promise.all(this.#settling);
     this.#watch?.noMore();
     await watching;
+  }
+
+  get #isOver(): boolean {
+    return this.#stop !== undefined || this.#tools.signal?.aborted === true;
+  }
+
+  /** The files whose creation was lost, once it is known what that made; where nobody can tell, they fail. */
+  async #lookedUp(): Promise<Wanted[]> {
+    const waiting = this.#lost.waiting.map(({ file }) => file);
+    try {
+      return await this.#lost.lookUp();
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      for (const file of waiting) {
+        const job = { path: file.path, workspace: this.#options.workspace };
+        this.#tell({ job, path: file.path, requests: 0, durationMs: 0, error });
+      }
+      if (endsTheRun(error)) this.#stop ??= error;
+      return [];
+    }
   }
 
   /** Tells what is there, and keeps what is to be sent. */
@@ -131,7 +154,7 @@ export class UploadMany {
     const begun = new Set(files.length > 1 ? await this.#tools.journal.ids() : []);
     const order = new Order(files, (file) => begun.size > 0 && this.#isBegun(file, begun), lanes);
     const lane = async (_: unknown, number: number) => {
-      while (!this.#stop && !this.#tools.signal?.aborted) {
+      while (!this.#isOver) {
         const file = order.take(number);
         if (!file) return;
         await this.#one(file);

@@ -1,5 +1,6 @@
 import { type BigIntStats, constants, fstatSync, statSync } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /** What tells a file from another, and from its own later self. */
@@ -67,7 +68,7 @@ export class FileSource {
   }
 
   /**
-   * @param knownAs its real path, where somebody has looked
+   * @param knownAs its place, where somebody has looked
    * @throws MediactlError for no such file, an unreadable one, a directory, a pipe or device
    */
   static async open(path: string, knownAs?: string): Promise<FileSource> {
@@ -79,7 +80,7 @@ export class FileSource {
         if (!found.isFile()) throw notAFile(path, found.isDirectory());
         const identity = identityOf(found);
         if (identity.sizeBytes === 0) await assertEmpty(path, handle);
-        return new FileSource(path, knownAs ?? (await realpath(path)), identity, handle);
+        return new FileSource(path, knownAs ?? (await placeOf(path)), identity, handle);
       } catch (error) {
         await handle.close();
         throw error;
@@ -199,6 +200,9 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
     ctimeNs: String(ctimeNs),
   };
 }
+
+/** Where a file is, and not where a link in its place leads: two names are two files. */
+export const placeOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
 
 /** /proc and some FUSE file systems tell a size of 0 for files that hold something. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {

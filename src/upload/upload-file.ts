@@ -59,7 +59,8 @@ async function sent(run: UploadRun): Promise<Sent> {
 async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole | undefined }> {
   const { again } = run.options;
   // Another run may have sent it since this one began.
-  const before = again ? undefined : thereBefore(run);
+  // One that is gone on with by its id is not done, whatever was sent of that file before.
+  const before = again || run.job.id !== undefined ? undefined : thereBefore(run);
   if (before) return before;
   run.say({ event: 'started', size_bytes: run.source.sizeBytes });
   const found = await run.page.read();

@@ -62,12 +62,16 @@ export class UploadRun {
     return this.job.label ?? this.job.path;
   }
 
-  /** An asset that stays without its bytes, for whoever clears up. */
-  leaveBehind(assetUid: string): void {
+  /**
+   * An asset that stays without its bytes, for whoever clears up.
+   *
+   * @param isGuessed found by its name: it may be somebody else's
+   */
+  leaveBehind(assetUid: string, isGuessed = false): void {
     const { receipts, api } = this.tools;
     const { asset_name: name = this.metadata.filename } = this.metadata;
     const at = new Date(api.transport.clock.now()).toISOString();
-    receipts?.keepOrphan(this.key.service, { assetUid, name, path: this.label, at });
+    receipts?.keepOrphan(this.key.service, { assetUid, name, path: this.label, at, isGuessed });
   }
 
   notice(message: string): void {

@@ -4,7 +4,7 @@ import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { printable } from '../terminal/printable.ts';
-import { notAFile, unreadable as unreadableFile } from './source.ts';
+import { notAFile, placeOf, unreadable as unreadableFile } from './source.ts';
 import type { Wanted } from './wanted.ts';
 
 export type WalkOptions = {
@@ -12,6 +12,10 @@ export type WalkOptions = {
   /** Globs over the path below the directory; one without a slash is of the name alone. */
   include: readonly string[];
   exclude: readonly string[];
+  /** The place of a file that is none of them, such as one that is being written. */
+  leaveOut?: string | undefined;
+  /** Told of a file that came before, by another name of it. */
+  onRepeat?: (file: Wanted) => void;
 };
 
 type Failure = { path: string; error: MediactlError };
@@ -69,10 +73,16 @@ export class Walk {
     const isIncluded = anyOf(include);
     const isWanted = (inside: string) => include.length === 0 || isIncluded(inside);
     const isUnwanted = anyOf(exclude);
+    // However it is spelled, a file is wanted once.
     const seen = this.#places.length > 1 ? new Set<string>() : undefined;
-    const isNew = ({ path }: Wanted) => {
-      if (seen?.has(path)) return false;
-      seen?.add(path);
+    const isNew = (file: Wanted) => {
+      const { knownAs = file.path } = file;
+      if (knownAs === this.#options.leaveOut) return false;
+      if (seen?.has(knownAs)) {
+        this.#options.onRepeat?.(file);
+        return false;
+      }
+      seen?.add(knownAs);
       return true;
     };
     for (const place of this.#places) {
@@ -96,6 +106,7 @@ export class Walk {
       })) {
         if (place.glob === undefined)
           file.below = insideOf(file.path).split('/').slice(0, -1).join('/');
+        file.named = place.named;
         if (isNew(file)) yield file;
       }
       this.#dropFailures(({ path }) => isUnwanted(insideOf(path)));
@@ -105,16 +116,17 @@ export class Walk {
   /**
    * Looks at every path before anything is sent.
    *
+   * @param mayBeGlob of a path that leads nowhere: whether it may be a glob that no shell expanded
    * @throws MediactlError exit 2 naming each path at which there is nothing that can be uploaded
    */
-  async look(paths: readonly string[]): Promise<void> {
+  async look(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
     const places: Place[] = [];
     const failures: Failure[] = [];
     for (let at = 0; at < paths.length; at += atOnce)
       await Promise.all(
         paths.slice(at, at + atOnce).map(async (path, n) => {
           try {
-            places[at + n] = await this.#placeAt(path);
+            places[at + n] = await this.#placeAt(path, mayBeGlob(path));
           } catch (error) {
             failures.push({ path, error: error as MediactlError });
           }
@@ -131,17 +143,17 @@ export class Walk {
     this.#places = places;
   }
 
-  async #placeAt(path: string): Promise<Place> {
-    if (path === '-') return { file: { path, below: '' } };
+  async #placeAt(path: string, mayBeGlob: boolean): Promise<Place> {
+    if (path === '-') return { file: { path, named: path, below: '' } };
     let found: BigIntStats;
     try {
       found = await stat(path, { bigint: true });
     } catch (error) {
-      const pattern = await globIn(path);
+      const pattern = mayBeGlob ? await globIn(path) : undefined;
       if (pattern) return pattern;
       throw unreadableFile(path, error);
     }
-    if (found.isDirectory() && this.#options.recursive) return { directory: path };
+    if (found.isDirectory() && this.#options.recursive) return { directory: path, named: path };
     if (!found.isFile()) throw notAFile(path, found.isDirectory());
     await open(path, 'r').then(
       (handle) => handle.close(),
@@ -149,7 +161,7 @@ export class Walk {
         throw unreadableFile(path, error);
       },
     );
-    return { file: wanted(path, await realpath(path), found) };
+    return { file: { ...wanted(path, await placeOf(path), found), named: path } };
   }
 
   /** By name. Links to files are followed, links to directories are not. */
@@ -185,15 +197,14 @@ export class Walk {
   }
 
   async #fileAt(entry: Dirent, path: string, real: string): Promise<Wanted | undefined> {
-    const isLink = entry.isSymbolicLink();
-    if (!entry.isFile() && !isLink) {
+    if (!entry.isFile() && !entry.isSymbolicLink()) {
       this.#passOver('special');
       return undefined;
     }
     const found = await this.#look(path);
     // What leads nowhere, or went meanwhile, is said when it is opened.
     if (!found) return { path, below: '' };
-    if (found.isFile()) return wanted(path, isLink ? await realpath(path) : real, found);
+    if (found.isFile()) return wanted(path, real, found);
     this.#passOver(found.isDirectory() ? 'link' : 'special');
     return undefined;
   }
@@ -242,7 +253,7 @@ export class Walk {
   }
 }
 
-type Place = { file: Wanted } | { directory: string; glob?: string };
+type Place = { file: Wanted } | { directory: string; named: string; glob?: string };
 
 function wanted(path: string, knownAs: string, found: BigIntStats): Wanted {
   return {
@@ -273,7 +284,7 @@ async function globIn(path: string): Promise<Place | undefined> {
     (found) => found.isDirectory(),
     () => false,
   );
-  return isThere ? { directory, glob } : undefined;
+  return isThere ? { directory, named: path, glob } : undefined;
 }
 
 /** What file managers leave behind: thumbnails, views, and the resource forks of files. */

@@ -4,6 +4,8 @@ import type { ReceiptKey } from './receipts.ts';
 export type Wanted = {
   /** As people know it; `-` is stdin. */
   path: string;
+  /** As it was typed: the path of a directory that it is in, or the glob that means it. */
+  named?: string | undefined;
   /** What receipts know it by: its real path, or an address. Undefined where nobody can tell before. */
   knownAs?: string | undefined;
   /** Undefined where nobody can tell before: stdin. */

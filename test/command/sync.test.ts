@@ -73,7 +73,7 @@ describe('upload --sync', () => {
     writeFileSync(join(folder, 'top.bin'), 'edited');
     const asked = await cli.run(sync('--prune'));
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
-    expect(service.whole).toHaveLength(6);
+    expect(service.whole).toHaveLength(5);
     const limited = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
     expect([limited.code, limited.stderr]).toEqual([
       2,
@@ -113,6 +113,7 @@ describe('upload --sync', () => {
 
   it.each([
     [['upload', 'x', '--prune'], '--prune goes with --sync'],
+    [['upload', '--sync', 'x', '--prune'], '--prune wants --folder'],
     [['upload', '--sync', 'x', 'y'], '--sync takes one directory'],
     [['upload', '--sync', 'x', '--again'], 'exclude each other'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete goes with --prune'],
@@ -153,7 +154,7 @@ describe('check', () => {
     const found: { difference: string }[] = JSON.parse(ran.stdout);
     expect([ran.code, found.map(({ difference }) => difference)]).toEqual([
       11,
-      Array(4).fill('unknown'),
+      Array(4).fill('not_compared'),
     ]);
   });
 });
@@ -212,7 +213,7 @@ describe('what is to be sent', () => {
   });
 
   it.each([
-    ['path,color\nx,red\n', 'nobody knows the column color'],
+    ['path,color\nx,red\n', 'unknown column color'],
     ['name\nx\n', 'its header has no column path'],
     ['path,name\n,x\n', 'it has no path'],
     ['{"path":1}\n{"path"\n', 'line 2'],

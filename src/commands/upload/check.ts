@@ -1,7 +1,7 @@
-import { realpath } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../api/assets.ts';
 import type { FolderNode } from '../../api/folder-tree.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { asMediactlError, exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { folderAt, isRoot, readTree } from '../../library/folders.ts';
 import { printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
@@ -20,11 +20,11 @@ import { collect, type Define, example } from '../command.ts';
 type Difference = {
   path: string;
   /**
-   * `missing`: the folder has no such asset. `changed`: the file is not what was sent. `failed`: the
-   * service could not process it. `unknown`: an asset of that name is there, and this machine has not
-   * sent it. `extra`: no file is there for it.
+   * `missing`: the folder has no such asset. `moved`: it is in another one. `changed`: the file is not
+   * what was sent. `failed`: the service could not process it. `not_compared`: an asset of that name is
+   * there, and this machine has not sent it. `extra`: no file is there for it.
    */
-  difference: 'missing' | 'changed' | 'failed' | 'unknown' | 'extra';
+  difference: 'missing' | 'moved' | 'changed' | 'failed' | 'not_compared' | 'extra';
   asset_uid: string | null;
 };
 
@@ -36,7 +36,7 @@ export const check: Define = (command, run) => {
   );
   command
     .description(
-      'Compares the files of a directory with the assets of a folder, and those below with those below. What this machine has sent is compared by its content, what others have sent by its name. Exit code 11 where they differ.',
+      'Compares the files of a directory with the assets of a folder, and those below with those below. What this machine has sent is compared by its content; of what others have sent only the name is known, and it is listed as not_compared (uploads import tells this machine more). A receipt whose asset the service has no more is forgotten, so that upload sends the file again. Exit code 11 where they differ.',
     )
     .argument('<directory>', 'directory to compare')
     .option('--folder <folder>', 'folder to compare with, by uid or path')
@@ -44,6 +44,8 @@ export const check: Define = (command, run) => {
     .option('--exclude <glob>', 'no files like this; may be repeated', collect, [] as string[])
     .action(
       run(async (context, directory, { folder, include, exclude }) => {
+        if (!(await isDirectoryAt(directory)))
+          throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
         const walk = new Walk({ recursive: true, include, exclude });
         await walk.look([directory]);
         const { tree, workspace } = await readTree(context);
@@ -60,16 +62,18 @@ export const check: Define = (command, run) => {
         for await (const file of walk.files()) {
           files++;
           const found = await compare(file, library, receipts, scope);
+          if (found?.difference === 'missing' && found.asset_uid !== null)
+            if (await isGone(api.assets, found.asset_uid)) receipts?.forgetAsset(found.asset_uid);
+            else found.difference = 'moved';
           if (found) differences.push(found);
         }
         for (const kind of walk.passedOver) context.terminal.warn(`left out: ${kind}`);
         for (const { path, error } of walk.failures)
           context.terminal.warn(`${printable(path)}: ${error.message}`);
-        const real = await realpath(directory);
         for (const [path, assets] of library.byFolder)
           for (const asset of assets.values()) {
             const name = textIn(asset.name) ?? asset.uid;
-            const where = [real, path, name].filter(Boolean).join('/');
+            const where = `${places.path}/${[path, name].filter(Boolean).join('/')}`;
             differences.push({ path: where, difference: 'extra', asset_uid: asset.uid });
           }
         const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
@@ -87,8 +91,8 @@ export const check: Define = (command, run) => {
 
 type Place = { path: string; nodes: readonly FolderNode[]; uid: string };
 
-const placeOf = ({ folder, children }: FolderNode): Place => ({
-  path: '',
+const placeOf = ({ folder, path, children }: FolderNode): Place => ({
+  path,
   nodes: children,
   uid: folder.uid,
 });
@@ -98,7 +102,7 @@ type Library = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, st
 
 async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
   const library: Library = { byFolder: new Map(), uids: new Map() };
-  const waiting = [top];
+  const waiting = [{ ...top, path: '' }];
   for (let place = waiting.pop(); place; place = waiting.pop()) {
     const { path, nodes, uid } = place;
     const held = new Map<string, Asset>();
@@ -141,8 +145,24 @@ async function compare(
   const named = [...(held ?? [])].find(([, each]) => isNamed(each, name));
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
   held?.delete(named[0]);
-  return { path, difference: 'unknown', asset_uid: named[1].uid };
+  return { path, difference: 'not_compared', asset_uid: named[1].uid };
 }
+
+/** The service has it no more, or in the trash. */
+const isGone = (assets: AssetsApi, uid: string) =>
+  assets.get(uid).then(
+    () => false,
+    (error) => {
+      if (asMediactlError(error).exitCode === exitCodes.notFound) return true;
+      throw error;
+    },
+  );
+
+const isDirectoryAt = (path: string) =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 
 /** An asset has the file's name, with its ending or without. */
 const isNamed = ({ name }: Asset, fileName: string) =>

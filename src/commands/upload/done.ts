@@ -124,7 +124,7 @@ function receiptIn(line: string, at: number): Receipt {
   try {
     value = JSON.parse(line);
   } catch {
-    throw unusable(at, 'it is no JSON');
+    throw unusable(at, 'it is not JSON');
   }
   if (!isFields(value)) throw unusable(at, 'it is no JSON object');
   const done = value as Partial<DoneUpload>;

@@ -15,11 +15,12 @@ import {
   planRows,
 } from './plan-view.ts';
 import { assertSomething, type RunRequest } from './run-uploads.ts';
+import type { Gone } from './sync.ts';
 
 type PlannedFile = {
   path: string;
-  /** What becomes of it; `there` and `same` (content) send nothing. */
-  outcome: 'new' | 'changed' | 'there' | 'same';
+  /** What becomes of it; `there` and `same` (content) send nothing, `gone` is moved to the trash. */
+  outcome: 'new' | 'changed' | 'there' | 'same' | 'gone';
   /** The asset that is there. */
   asset_uid: string | null;
   /** Null for stdin, whose length nobody knows before. */
@@ -33,23 +34,30 @@ type PlannedFile = {
 };
 
 /** --plan: what would be sent in figures, and what it takes. */
-export async function planned(context: Context, request: RunRequest) {
+export async function planned(context: Context, request: RunRequest, gone: readonly Gone[]) {
   const { plan, same, outliving } = await look(context, request, () => {});
   const { transport, assets } = await context.api();
   if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
-  const { requests, hours, limit } = costOf(plan, transport.rateLimit);
+  const { requests, hours, limit } = costOf(plan, transport.rateLimit, context.clock.now());
   const record: PlanRecord = {
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
-    ...{ requests, bytes: toSend(plan).bytes, hours, limit, outlive_sessions: outliving },
+    ...{
+      requests: requests + gone.length,
+      bytes: toSend(plan).bytes,
+      hours,
+      limit,
+      outlive_sessions: outliving,
+    },
+    gone: gone.length,
   };
-  context.terminal.say(planLine(plan, transport.rateLimit));
+  context.terminal.say(planLine(plan, transport.rateLimit, context.clock.now(), same.files, true));
   if (context.settings.shape.format !== 'human')
     return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ kind }) => kind, planRows(record), planColumns, 'nothing to upload');
 }
 
 /** --dry-run: what would become of each file. */
-export async function dryRun(context: Context, request: RunRequest) {
+export async function dryRun(context: Context, request: RunRequest, gone: readonly Gone[]) {
   const { baseUrl } = await context.account();
   const { workspace, about: all } = request.options;
   const { default: mime } = await import('mime/lite');
@@ -67,11 +75,19 @@ export async function dryRun(context: Context, request: RunRequest) {
       request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
     });
   });
+  for (const { path, assetUid, folder } of gone)
+    rows.push({
+      ...{ path, outcome: 'gone', asset_uid: assetUid, size_bytes: null, folder: folder || null },
+      ...{ workspace, content_type: null },
+      request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
+    });
   const { files, bytes: size } = toSend(plan);
   context.terminal.say(
-    `dry run: would upload ${files} file${files === 1 ? '' : 's'}, ${bytes(size)}, in ${plan.requests} requests`,
+    `dry run: would upload ${files} file${files === 1 ? '' : 's'}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${gone.length} assets to the trash` : ''}`,
   );
-  return listBy<PlannedFile>(({ path }) => path, rows, fileColumns, 'nothing to upload');
+  const isPerson = context.settings.shape.format === 'human' && !request.verbose;
+  const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
+  return listBy<PlannedFile>(({ path }) => path, shown, fileColumns, 'nothing to upload');
 }
 
 type Decision = { outcome: PlannedFile['outcome']; assetUid?: string };

@@ -12,10 +12,24 @@ import { printable, when } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import type { Orphan, Receipts } from '../../upload/receipts.ts';
 import { isUnfinished } from '../../wire/assumptions.ts';
+import { timeIn } from '../../wire/reading.ts';
+import { sessionLifetimeMs } from '../../wire/tus.ts';
+import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { confirmMany, firstFew, writeLimit } from '../confirm-many.ts';
 
-type Left = { asset_uid: string; name: string; path: string; at: string; trashed: boolean };
+type Left = {
+  asset_uid: string;
+  name: string;
+  path: string;
+  at: string;
+  /**
+   * ISO 8601; null where it is certainly ours. One that was found by its name may be under way in
+   * somebody else's hands, until no session of it can live any more.
+   */
+  in_use_until: string | null;
+  trashed: boolean;
+};
 
 export function gc(command: Command, run: Run): void {
   example(
@@ -27,7 +41,7 @@ export function gc(command: Command, run: Run): void {
   command
     .summary('find, and trash, what uploads left unfinished')
     .description(
-      'Lists assets that uploads of this machine have left without all their bytes: of answers that were lost, and of sessions that were given up. Each is looked at first: what holds a whole file is not listed. With --trash they are moved to the trash.',
+      'Lists assets that uploads of this machine have left without all their bytes: of answers that were lost, and of sessions that were given up. Each is looked at first: what holds a whole file is not listed. One that was found by its name alone may be somebody else’s, and is left alone for the 24 hours that its session could live. With --trash they are moved to the trash.',
     )
     .option('--trash', 'move them to the trash')
     .option('--max-delete <number>', 'with --trash, how many at most (100)')
@@ -37,7 +51,7 @@ export function gc(command: Command, run: Run): void {
         const api = await context.api();
         const receipts = await context.receiptsIfAny();
         if (!receipts) return listBy(() => '', [], columns, nothingLeft);
-        const left = await empty(api, receipts);
+        const left = await empty(api, receipts, context.clock.now());
         const isMeant = trash && !context.isDryRun(`move ${left.length} assets to the trash`);
         const failures = isMeant ? await trashed(context, api, receipts, left, limit) : [];
         const result = listBy<Left>(({ asset_uid }) => asset_uid, left, columns, nothingLeft);
@@ -48,21 +62,28 @@ export function gc(command: Command, run: Run): void {
 }
 
 /** Those that are still there without all their bytes; the others are no more of our concern. */
-async function empty(api: Api, receipts: Receipts): Promise<Left[]> {
+async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]> {
   const left: Left[] = [];
-  for (const orphan of receipts.orphans(api.transport.baseUrl.origin))
-    if (await isEmpty(api, orphan)) {
-      const { assetUid, ...said } = orphan;
-      left.push({ asset_uid: assetUid, ...said, trashed: false });
-    } else receipts.forgetOrphan(orphan.assetUid);
+  for (const orphan of receipts.orphans(api.transport.baseUrl.origin)) {
+    const { assetUid, name, path, at, isGuessed } = orphan;
+    const asset = await unfinished(api, orphan);
+    if (!asset) {
+      receipts.forgetOrphan(assetUid);
+      continue;
+    }
+    const until = (timeIn(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
+    const inUse = isGuessed && until > now ? new Date(until).toISOString() : null;
+    left.push({ asset_uid: assetUid, name, path, at, in_use_until: inUse, trashed: false });
+  }
   return left;
 }
 
-async function isEmpty(api: Api, { assetUid }: Orphan): Promise<boolean> {
+async function unfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undefined> {
   try {
-    return isUnfinished((await api.assets.get(assetUid)).status);
+    const asset = await api.assets.get(assetUid);
+    return isUnfinished(asset.status) ? asset : undefined;
   } catch (error) {
-    if (asMediactlError(error).exitCode === exitCodes.notFound) return false;
+    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
     throw error;
   }
 }
@@ -71,9 +92,10 @@ async function trashed(
   context: Context,
   api: Api,
   receipts: Receipts,
-  left: Left[],
+  all: readonly Left[],
   limit: ReturnType<typeof writeLimit>,
 ): Promise<MediactlError[]> {
+  const left = all.filter(({ in_use_until }) => in_use_until === null);
   const count = left.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit },
@@ -111,7 +133,11 @@ const columns: Column<Left>[] = [
   },
   {
     header: 'NOW',
-    value: ({ trashed: isGone }) => (isGone ? 'in the trash' : 'unfinished'),
+    value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {
+      if (isGone) return 'in the trash';
+      if (until === null) return 'unfinished';
+      return isTerminal ? `perhaps in use, ask again ${when(until, now)}` : 'perhaps in use';
+    },
     whole: true,
   },
 ];

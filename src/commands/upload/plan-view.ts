@@ -4,6 +4,8 @@ import type { Column } from '../../terminal/result.ts';
 import { type Count, type Plan, toSend } from '../../upload/plan.ts';
 import { sessionLifetimeMs } from '../../wire/tus.ts';
 
+const leastOfHourMs = 5 * 60_000;
+
 /** What a plan costs, where that can be told. */
 type Cost = {
   requests: number;
@@ -22,14 +24,24 @@ export type PlanRecord = {
   bytes: number;
   hours: number | null;
   limit: number | null;
+  /** Assets that --prune would move to the trash. */
+  gone: number;
   /** Files that cannot be sent within the day that their session lives. */
   outlive_sessions: number;
 };
 
 /** The specification's window: "1000 requests per hour per key by default" (§8). */
-export const costOf = ({ requests }: Plan, rateLimit: RateLimit | undefined): Cost => ({
+export const costOf = (
+  { requests }: Plan,
+  rateLimit: RateLimit | undefined,
+  now: number,
+): Cost => ({
   requests,
-  hours: rateLimit ? Math.round((requests / rateLimit.limit) * 10) / 10 : null,
+  // One that ends within minutes may be shorter than the hour of the specification.
+  hours:
+    rateLimit && rateLimit.resetAt - now > leastOfHourMs
+      ? Math.round((requests / rateLimit.limit) * 10) / 10
+      : null,
   limit: rateLimit?.limit ?? null,
 });
 
@@ -37,16 +49,28 @@ export const costOf = ({ requests }: Plan, rateLimit: RateLimit | undefined): Co
 export const outlivesSession = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 
-/** "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour". */
-export function planLine(plan: Plan, rateLimit: RateLimit | undefined): string {
+/**
+ * "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour".
+ *
+ * @param same files whose content is there, where that was looked at
+ * @param isExact whether every file was compared: else the date alone says that one has changed
+ */
+export function planLine(
+  plan: Plan,
+  rateLimit: RateLimit | undefined,
+  now: number,
+  same = 0,
+  isExact = false,
+): string {
   const { there, changed, alike, new: fresh } = plan;
   const send = toSend(plan);
-  const { requests, hours, limit } = costOf(plan, rateLimit);
+  const { requests, hours, limit } = costOf(plan, rateLimit, now);
   const counts = [
     [there.files, 'there'],
+    [same, 'with content that is there'],
     [fresh.files, 'new'],
-    [changed.files, 'changed'],
-    [alike.files, 'to be compared'],
+    [isExact ? changed.files : 0, 'changed'],
+    [alike.files + (isExact ? 0 : changed.files), 'to be compared'],
   ] as const;
   const said = counts
     .filter(([count]) => count > 0)
@@ -55,16 +79,18 @@ export function planLine(plan: Plan, rateLimit: RateLimit | undefined): string {
     hours !== null && limit !== null && hours >= 0.1
       ? `, ${number(hours)} h at ${number(limit)} an hour`
       : '';
-  return `${number(there.files + send.files)} files: ${said.join(', ')}; ${bytes(send.bytes)}, ${number(requests)} requests${time}`;
+  const most = isExact || alike.files + changed.files === 0 ? '' : 'at most ';
+  return `${number(there.files + same + send.files)} files: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${number(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & Count;
 
-export const planRows = ({ there, changed, same, new: fresh }: PlanRecord): PlanRow[] => [
+export const planRows = ({ there, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
   { kind: 'there', ...there },
   { kind: 'new', ...fresh },
   { kind: 'changed', ...changed },
   { kind: 'same content', ...same },
+  ...(gone > 0 ? [{ kind: 'to the trash', files: gone, bytes: 0 }] : []),
 ];
 
 export const planColumns: Column<PlanRow>[] = [

@@ -1,5 +1,7 @@
+import { stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
 import { MediactlError } from '../../errors.ts';
+import { ledgerPath } from '../../upload/ledger.ts';
 import type { Receipts } from '../../upload/receipts.ts';
 
 /** The system's own words for a place that cannot be written. */
@@ -10,15 +12,20 @@ const notWritable = new Set([
 
 /**
  * What this machine has sent. Where nothing can be kept, that is said, and an upload runs without it.
- * What is damaged is an error: without it, everything might be sent again.
+ * What is there and cannot be read is an error: without it, everything would be sent again.
  *
+ * @param isNeeded false where all is sent anyway
  * @throws MediactlError `receipts_unusable` (1)
  */
-export async function openReceipts(context: Context): Promise<Receipts | undefined> {
+export async function openReceipts(
+  context: Context,
+  isNeeded: boolean,
+): Promise<Receipts | undefined> {
   try {
     return await context.receipts();
   } catch (error) {
     if (!(error instanceof MediactlError) || !isNotWritable(error)) throw error;
+    if (isNeeded && (await isThere(ledgerPath(context.stateDir)))) throw error;
     const { reason } = error.explanation;
     context.terminal.warn(
       `what is uploaded cannot be noted (${reason ?? error.message}): another run would send it again`,
@@ -26,6 +33,12 @@ export async function openReceipts(context: Context): Promise<Receipts | undefin
     return undefined;
   }
 }
+
+const isThere = (path: string) =>
+  stat(path).then(
+    (found) => found.isFile() && found.size > 0,
+    () => false,
+  );
 
 function isNotWritable({ explanation: { code, underlying } }: MediactlError): boolean {
   if (code === 'folder') return true;

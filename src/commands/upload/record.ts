@@ -74,12 +74,12 @@ function notUploadedRecord(path: string, error: MediactlError | undefined): Fact
 
 const before: Partial<Record<Outcome, string>> = {
   there: 'there already',
-  same: 'same content, skipped',
+  same: 'skipped: same content',
   elsewhere: 'left to another run',
 };
 
 const result = ({ outcome, error, verified, status }: UploadRecord) => {
-  if (error) return `failed: ${printable(error.message)}`;
+  if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${printable(error.message)}`;
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
   return [before[outcome], status, check].filter(Boolean).join(', ');
 };

@@ -15,6 +15,7 @@ const atOnce = 8;
 /** Files that are not of this machine: of web servers, of remotes of rclone, and stdin of a known length. */
 export class RemoteSources {
   readonly #context: Context;
+  /** By what receipts know each by: addresses may differ in their query alone, which is not shown. */
   readonly #openers = new Map<string, () => Promise<Source>>();
   readonly #remotes: RcloneFiles[] = [];
   readonly #files: Wanted[] = [];
@@ -28,15 +29,9 @@ export class RemoteSources {
     return this.#files;
   }
 
-  /** Whether a path is one of these, and opened by `open`. */
-  opens(path: string): boolean {
-    return this.#openers.has(path);
-  }
-
-  open(path: string): Promise<Source> {
-    const open = this.#openers.get(path);
-    if (!open) throw usageError(`no such source: ${path}`);
-    return open();
+  /** What opens one of these; undefined for any other. @param knownAs of stdin, its path */
+  opener(knownAs: string): (() => Promise<Source>) | undefined {
+    return this.#openers.get(knownAs);
   }
 
   /** Looks at each before anything is sent. @throws MediactlError as `RangeSource.open`, `openRclone` */
@@ -73,11 +68,11 @@ export class RemoteSources {
     const source = await open();
     const { identity, realPath, fileName, contentType } = source;
     this.#files.push({
-      ...{ path, knownAs: realPath, below: '', filename: fileName },
+      ...{ path, named: address, knownAs: realPath, below: '', filename: fileName },
       ...{ sizeBytes: source.sizeBytes, mtimeNs: versionOf(identity) },
       ...(contentType !== undefined && { about: { contentType } }),
     });
-    this.#openers.set(path, open);
+    this.#openers.set(realPath, open);
     await source.close();
   }
 
@@ -92,7 +87,7 @@ export class RemoteSources {
       const path = remote.addressOf(file);
       const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;
       this.#files.push({
-        ...{ path, knownAs: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
+        ...{ path, named: address, knownAs: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
         filename: file.path.split('/').at(-1),
         below: recursive ? foldersOf(file) : '',
       });

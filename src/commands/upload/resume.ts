@@ -56,6 +56,10 @@ export function resume(command: Command, run: Run): void {
               )
             : unreadable(entries[0] as CorruptEntry);
         }
+        const isHere = ({ realPath }: JournalEntry) => !isElsewhere(realPath);
+        if (all)
+          for (const { path } of mine.filter((entry) => !isHere(entry)))
+            context.terminal.warn(`${path}: give the command again that began it`);
         if (all)
           for (const entry of entries.filter(isCorrupt))
             context.terminal.warn(
@@ -64,9 +68,9 @@ export function resume(command: Command, run: Run): void {
         if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
           return nothing;
         const options = uploadOptions(context, { again });
-        const files = mine.map(wantedOf);
+        const files = mine.filter((entry) => id || isHere(entry)).map(wantedOf);
         const [first] = mine;
-        if (!first) return listBy(() => '', [], [], 'no uploads under way');
+        if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
         const folderOf = ({ begun }: Wanted) => begun?.folder;
         return runUploads(context, {
           sources: {
@@ -80,7 +84,7 @@ export function resume(command: Command, run: Run): void {
             ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
             ...{ parallel: usualParallel, timeoutMs: waitOf(wait, timeout) },
           },
-          receipts: await openReceipts(context),
+          receipts: await openReceipts(context, !options.again),
           name: mine.map(({ id: each }) => each),
           progress: progressFor(context, progress),
           verbose: false,
@@ -100,8 +104,10 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
   );
 
 /** What was not a file of this machine is reached by the command that named it. */
+const isElsewhere = (path: string) => isRemote(path) || path.startsWith('stdin:');
+
 function reopened(path: string) {
-  if (isRemote(path) || path.startsWith('stdin:'))
+  if (isElsewhere(path))
     throw usageError(
       `${path} is no file of this machine`,
       'give the command again that began it: it goes on from here',

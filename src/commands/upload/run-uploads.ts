@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
-import { open } from 'node:fs/promises';
+import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
 import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
@@ -16,10 +15,11 @@ import { type ManyTools, type RunOptions, UploadMany } from '../../upload/run.ts
 import { Spool } from '../../upload/spool.ts';
 import { Throttle } from '../../upload/throttle.ts';
 import type { Folders } from '../../upload/wanted.ts';
+import { ManifestOut } from './manifest-out.ts';
 import { outlivesSession, planLine } from './plan-view.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import type { Sources } from './sources.ts';
-import { isStop, Summary, timeIsUp } from './summary.ts';
+import { Summary, timeIsUp } from './summary.ts';
 
 /** What a run is of, and how it is shown. */
 export type RunRequest = {
@@ -40,6 +40,8 @@ export type RunRequest = {
   verbose: boolean;
   /** Where each record goes too, as JSON lines. */
   manifestOut?: string | undefined;
+  /** All files go to one folder, whatever directories they are in. */
+  isFlat?: boolean;
   /** An option that makes sense for one file alone. */
   isForOne?: string;
   /** Called once every file is done, where none failed. */
@@ -70,7 +72,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   const tools = await toolsFor(context, request, progress, finished.signal);
   const run = new UploadMany(request.options, tools);
   const runId = idOf(api.transport.baseUrl, request);
-  const manifest = await openManifest(request.manifestOut);
+  const manifest = new ManifestOut(request.manifestOut);
   const isPerson = settings.shape.format === 'human';
   let isOne = false;
   const isMany = () =>
@@ -82,7 +84,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       return records.filter(({ error }) => !(isOne && error));
     const ended = records.filter(({ error }) => !error);
     if (few.length <= fewFiles) few.push(...ended.slice(0, fewFiles + 1));
-    const isFailed = ({ error }: UploadRecord) => error !== null && !isStop({ explanation: error });
+    const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
     return isOne ? [] : records.filter(isFailed);
   };
   const pages = async function* (): AsyncGenerator<UploadRecord[]> {
@@ -93,7 +95,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       isOne = filesOf(run.end.plan) + request.sources.failures.length === 1;
       for (const outcome of some) summary.count(outcome);
       const records = some.map((outcome) => recordOf(context, outcome));
-      await manifest?.appendFile(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      await manifest.write(records);
       return records;
     };
     try {
@@ -105,21 +107,25 @@ export async function runUploads(context: Context, request: RunRequest) {
       yield failures.map((failure) => recordOf(context, failure));
     } finally {
       // Whoever read this may have left: the work goes on, and is counted.
-      while (await next());
+      while (await next().catch(() => undefined)); // what ended it is on its way already
       finished.abort();
       progress.close();
-      await manifest?.close();
+      await manifest.close();
       await request.sources.close();
       await tools.keepLast();
     }
     const { stop, left } = run.end;
-    if (!summary.hasFailures && !stop && left === 0 && !context.signal.aborted) {
-      request.receipts?.runEnds(runId);
-      await request.afterwards?.();
-    }
-    if (['json', 'none'].includes(request.progress)) return;
-    const said = isOne ? summary.skipped : summary.line(clock.now(), left);
-    if (said) terminal.say(said);
+    const isWhole = !stop && left === 0 && !context.signal.aborted;
+    const isQuiet = ['json', 'none'].includes(request.progress);
+    const isWaited = request.options.timeoutMs !== undefined;
+    const said = isOne ? summary.skipped : summary.line(clock.now(), left, isWaited);
+    if (said && !isQuiet) terminal.say(said);
+    if (!isOne && !isQuiet && !isWaited && summary.hasUploaded)
+      terminal.say('mediactl uploads wait waits until they are ready');
+    if (isWhole) request.receipts?.runEnds(runId);
+    if (isWhole && !summary.hasFailures) await request.afterwards?.();
+    else if (request.afterwards)
+      terminal.warn('nothing was moved to the trash: not every file is there');
   };
   const result: ListResult = {
     kind: 'list',
@@ -130,7 +136,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   };
   const failure = () => {
     const { signal } = context;
-    const failed = summary.failure(isOne, run.end);
+    const failed = summary.failure(isOne, run.end) ?? manifest.failure;
     return failed ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
   };
   return { result, failure };
@@ -154,6 +160,10 @@ async function toolsFor(
   const api = await context.api();
   const { receipts, rateLimit, until } = request;
   const { default: mime } = await import('mime/lite');
+  const signal = until
+    ? AbortSignal.any([context.signal, timeUp(context, until, finished)])
+    : context.signal;
+  setMaxListeners(0, signal); // every lane listens
   let last: { uid: string; isKept: boolean } | undefined;
   let keptAt = Number.NEGATIVE_INFINITY;
   const keepLast = async () => {
@@ -175,9 +185,7 @@ async function toolsFor(
       return terminal.stdin;
     },
     profile: (await context.account()).profile,
-    signal: until
-      ? AbortSignal.any([context.signal, timeUp(context, until, finished)])
-      : context.signal,
+    signal,
     onEvent: (event) => progress.show(event),
     openSource: request.sources.open,
     folders: request.folders,
@@ -221,7 +229,7 @@ function timeUp(
 
 async function sayPlan(
   context: Context,
-  { options, rateLimit, progress: mode, sources, isForOne }: RunRequest,
+  { options, rateLimit, reserve, progress: mode, sources, isForOne, isFlat }: RunRequest,
   plan: Plan,
   progress: Progress,
 ): Promise<void> {
@@ -230,9 +238,20 @@ async function sayPlan(
   for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
   const { transport, assets } = await context.api();
   const { files, bytes } = toSend(plan);
+  if (plan.nested > 0 && isFlat)
+    terminal.warn(
+      `${plan.nested} files of directories below go into one folder; --create-folders makes folders like those on disk`,
+    );
   const isBig = filesOf(plan) >= manyFiles && files > 0;
+  const { limit } = transport.rateLimit ?? {};
+  if (limit !== undefined && reserve !== undefined && reserve >= limit)
+    throw usageError(
+      `--reserve ${reserve} leaves nothing of the ${limit} requests of a window`,
+      'a smaller --reserve',
+    );
   if (files >= veryManyFiles && !transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
-  if (isBig && !['json', 'none'].includes(mode)) terminal.say(planLine(plan, transport.rateLimit));
+  if (isBig && !['json', 'none'].includes(mode))
+    terminal.say(planLine(plan, transport.rateLimit, context.clock.now()));
   if (outlivesSession(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
   if (options.timeoutMs !== undefined || files > 0)
@@ -261,10 +280,3 @@ const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
 /** Names of a run as they are anywhere: relative paths from where they were typed. */
 export const absolute = (cwd: string, names: readonly string[]) =>
   names.map((name) => (/^(-$|https?:|rclone:)/.test(name) ? name : resolve(cwd, name)));
-
-const openManifest = async (path: string | undefined): Promise<FileHandle | undefined> =>
-  path === undefined
-    ? undefined
-    : open(path, 'w', 0o600).catch((error: Error) => {
-        throw usageError(`cannot write ${path}`, 'another --manifest-out', error.message);
-      });

@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts';
 import { parseSize } from '../../settings/units.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { entriesIn } from '../../upload/manifest.ts';
-import { FileSource, type Source } from '../../upload/source.ts';
+import { FileSource, placeOf, type Source } from '../../upload/source.ts';
 import { Walk, type WalkOptions } from '../../upload/walk.ts';
 import type { About, Wanted } from '../../upload/wanted.ts';
 import { isRemote, RemoteSources } from './remote-sources.ts';
@@ -11,6 +11,7 @@ import { isRemote, RemoteSources } from './remote-sources.ts';
 type SourceFlags = WalkOptions & {
   fromList?: string | undefined;
   manifest?: string | undefined;
+  manifestOut?: string | undefined;
   /** Of stdin, so that it need not be kept. */
   size?: string | undefined;
   name?: string | undefined;
@@ -39,14 +40,9 @@ export async function openSources(
 ): Promise<Sources> {
   if (flags.manifest !== undefined && (given.length > 0 || flags.fromList !== undefined))
     throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
-  const about = new Map<string, About>();
-  const manifest = flags.manifest;
-  if (manifest !== undefined)
-    for (const entry of await entriesIn(await readInputText(context.terminal, manifest))) {
-      if (about.has(entry.path)) throw usageError(`the manifest names ${entry.path} twice`);
-      about.set(entry.path, entry.about);
-    }
-  const named = [...given, ...(await listed(context, flags.fromList)), ...about.keys()];
+  const about = await manifestOf(context, flags.manifest);
+  const listed = [...(await lines(context, flags.fromList)), ...about.keys()];
+  const named = [...given, ...listed];
   if (named.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
   if (size !== undefined && (size < 1 || named.join() !== '-'))
@@ -54,11 +50,20 @@ export async function openSources(
       '--size is for stdin alone, of one byte at least',
       'mediactl upload - --size N',
     );
+  const leaveOut = await outputPlace(flags, named);
   const remotes = new RemoteSources(context);
-  const walk = new Walk(flags);
+  const walk = new Walk({
+    ...flags,
+    leaveOut,
+    onRepeat: ({ path, named: typed }) => {
+      if (about.has(typed ?? path)) throw usageError(`the manifest names ${path} twice`);
+    },
+  });
   try {
     if (size !== undefined) remotes.takeStream(size, flags.chunkBytes, flags.name ?? 'stdin');
-    await walk.look(size === undefined ? named.filter((path) => !isRemote(path)) : []);
+    const local = size === undefined ? named.filter((path) => !isRemote(path)) : [];
+    // A list was written by a program, or long ago: what is not there is missed.
+    await walk.look(local, (path) => !listed.includes(path));
     await remotes.look(named.filter(isRemote), flags.recursive);
   } catch (error) {
     await remotes.close();
@@ -68,27 +73,64 @@ export async function openSources(
     named,
     namesFolders: [...about.values()].some(({ folder }) => folder !== undefined),
     async *files() {
+      const isNamed = new Set<string>();
       const said = (file: Wanted) => {
-        const mine = about.get(file.path);
-        return mine ? { ...file, about: { ...file.about, ...defined(mine) } } : file;
+        const { named: typed = file.path } = file;
+        const mine = about.get(typed);
+        if (!mine) return file;
+        if (mine.name !== undefined && isNamed.has(typed))
+          throw usageError(`a name is for one file, and ${typed} is several`);
+        isNamed.add(typed);
+        return { ...file, about: { ...file.about, ...defined(mine) } };
       };
       for await (const file of walk.files()) yield said(file);
       for (const file of remotes.files) yield said(file);
     },
     passedOver: () => walk.passedOver,
     failures: walk.failures,
-    open: (path, knownAs) =>
-      remotes.opens(path) ? remotes.open(path) : FileSource.open(path, knownAs),
+    open: (path, knownAs) => remotes.opener(knownAs ?? path)?.() ?? FileSource.open(path, knownAs),
     close: () => remotes.close(),
   };
+}
+
+/** What --manifest says of each file, by its path. */
+async function manifestOf(
+  context: Context,
+  manifest: string | undefined,
+): Promise<Map<string, About>> {
+  const about = new Map<string, About>();
+  if (manifest === undefined) return about;
+  for (const entry of await entriesIn(await readInputText(context.terminal, manifest))) {
+    if (about.has(entry.path)) throw usageError(`the manifest names ${entry.path} twice`);
+    about.set(entry.path, entry.about);
+  }
+  return about;
+}
+
+/** The place of --manifest-out, which is no file to be uploaded. @throws MediactlError exit 2 */
+async function outputPlace(
+  { manifest, manifestOut, fromList }: SourceFlags,
+  named: readonly string[],
+): Promise<string | undefined> {
+  if (manifestOut === undefined) return undefined;
+  const placed = (path: string) => placeOf(path).catch(() => undefined); // said when it is opened
+  const out = await placed(manifestOut);
+  const read = [manifest, fromList, ...named].filter((path) => path !== undefined);
+  for (const path of read)
+    if (!isRemote(path) && (await placed(path)) === out)
+      throw usageError('--manifest-out would write over what is read', 'give it another file');
+  return out;
 }
 
 const defined = (about: About): About =>
   Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
 /** The lines of --from-list. */
-async function listed(context: Context, path: string | undefined): Promise<string[]> {
+async function lines(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
-  const lines = (await readInputText(context.terminal, path)).split('\n');
-  return lines.map((line) => line.replace(/\r$/, '')).filter((line) => line !== '');
+  const text = await readInputText(context.terminal, path);
+  return text
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''))
+    .filter((line) => line !== '');
 }

@@ -2,21 +2,19 @@ import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import { bytes, duration } from '../../terminal/printable.ts';
 import type { Outcome } from '../../upload/events.ts';
 import { labelOf } from '../../upload/job.ts';
-import { type FileOutcome, outcomeOf } from '../../upload/outcome.ts';
+import { type FileOutcome, isStop, outcomeOf } from '../../upload/outcome.ts';
 import type { RunEnd } from '../../upload/run.ts';
 
 /** What came of a run, counted while it goes on. */
 export class Summary {
   readonly #counts: Record<Outcome, number> = {
-    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, failed: 0 },
+    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, left: 0, failed: 0 },
   };
   readonly #failures: MediactlError[] = [];
   /** Of files that somebody stopped, or the time. */
   readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
   #last: FileOutcome | undefined;
-  /** Of those that were stopped, the ones that are not whole. */
-  #left = 0;
   #bytesSent = 0;
   #unverified = 0;
   #notUploaded = 0;
@@ -33,8 +31,7 @@ export class Summary {
     this.#last = outcome;
     if (error && isStop(error)) {
       this.#stopped.push(error);
-      if (!uploaded) this.#left++;
-      else this.#counts[uploaded.how]++;
+      this.#counts[outcomeOf(outcome)]++;
       return;
     }
     this.#bytesSent += uploaded?.bytesSent ?? 0;
@@ -45,6 +42,10 @@ export class Summary {
       if (!uploaded) this.#notUploaded++;
       this.#failures.push(this.#files === 1 ? error : error.of(labelOf(job)));
     }
+  }
+
+  get hasUploaded(): boolean {
+    return this.#counts.uploaded > 0;
   }
 
   get hasFailures(): boolean {
@@ -62,22 +63,22 @@ export class Summary {
   }
 
   /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". */
-  line(now: number, left: number): string {
-    const { uploaded, there, same, elsewhere, failed } = this.#counts;
+  line(now: number, left: number, isWaited: boolean): string {
+    const { uploaded, there, same, elsewhere, left: stopped, failed } = this.#counts;
     const counts = [
-      [uploaded, 'uploaded'],
+      [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
       [there, 'there already'],
-      [same, 'with content that is there under another name, skipped'],
+      [same, 'skipped, with content that is there in another place (--same upload sends it)'],
       [elsewhere, 'left to another run'],
       [failed, 'failed'],
-      [left + this.#left, 'left'],
-      [this.#unverified, 'unverified'],
+      [left + stopped, 'left'],
     ] as const;
     const said = counts
       .filter(([count]) => count > 0)
       .map(([count, what]) => `${number(count)} ${what}`);
+    const doubt = this.#unverified > 0 ? ` (${number(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
-    return `${said.join(', ') || 'nothing to upload'}; ${bytes(this.#bytesSent)} in ${duration(seconds)}`;
+    return `${said.join(', ') || 'nothing to upload'}${doubt}; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
   }
 
   /** The error to end with. @param isOne there was one file in all, whose own error says it all */
@@ -85,7 +86,7 @@ export class Summary {
     const [first] = this.#failures;
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
-    const all = left + this.#left;
+    const all = left + this.#counts.left;
     if (stop)
       return new MediactlError(stop.message, {
         ...stop.explanation,
@@ -102,7 +103,7 @@ export class Summary {
       this.#problem(),
       this.#failures,
       this.#notUploaded > 0
-        ? 'run the same command again once they are mended: what is uploaded is not sent twice'
+        ? 'run the same command again once they are fixed: what is uploaded is not sent twice'
         : undefined,
     );
   }
@@ -125,10 +126,6 @@ export const timeIsUp = (until: string) =>
   new MediactlError(`stopped at ${until}`, {
     code: 'until',
     exitCode: exitCodes.rateLimited,
-    reason: '--until says so',
+    reason: 'that is what --until said',
     retryable: true,
   });
-
-/** Nothing failed: somebody stopped it, or the time was up. */
-export const isStop = ({ explanation: { code } }: { explanation: { code: string } }) =>
-  ['until', 'interrupted', 'terminated'].includes(code);

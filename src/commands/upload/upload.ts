@@ -16,7 +16,7 @@ import {
 import { openReceipts } from './receipts.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';
-import { assertSync, pruneGone, pruneLimit } from './sync.ts';
+import { assertMayPrune, assertSync, goneFiles, pruneGone, pruneLimit } from './sync.ts';
 
 export const upload: Define = (command, run) => {
   example(
@@ -119,7 +119,9 @@ export const upload: Define = (command, run) => {
         });
         const workspace = await workspaceUid(context);
         const isPlan = flags.plan || context.settings.dryRun;
-        const receipts = await (isPlan ? context.receiptsIfAny() : openReceipts(context));
+        const receipts = await (isPlan
+          ? context.receiptsIfAny()
+          : openReceipts(context, !options.again));
         const top = flags.folder ?? context.settings.folder ?? '/';
         const create = sync || (flags.createFolders ?? false);
         const folders = await foldersFor(
@@ -142,12 +144,17 @@ export const upload: Define = (command, run) => {
           reserve: countOf('--reserve', flags.reserve, 0),
           until: untilOf(context, flags.until),
           verbose: flags.verbose ?? false,
+          isFlat: !create,
           manifestOut: flags.manifestOut,
           ...(name !== undefined && { isForOne: '--name' }),
         };
-        if (isPlan) return flags.plan ? planned(context, request) : dryRun(context, request);
         const [directory = ''] = given;
         const pruning = prune && { directory, top, workspace, limit: pruneLimit(maxDelete) };
+        if (isPlan) {
+          const gone = pruning && receipts ? await goneFiles(context, pruning, receipts) : [];
+          return flags.plan ? planned(context, request, gone) : dryRun(context, request, gone);
+        }
+        if (prune) assertMayPrune(context);
         return runUploads(context, {
           ...request,
           ...(pruning && { afterwards: () => pruneGone(context, pruning, receipts) }),

@@ -136,6 +136,7 @@ function forget(command: Command, run: Run): void {
 const orphanOf = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
   at: begun_at ?? new Date(0).toISOString(),
+  isGuessed: false,
 });
 
 /** An upload that another process has in hand would be written down again at once. */

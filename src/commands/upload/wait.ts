@@ -48,7 +48,7 @@ export function wait(command: Command, run: Run): void {
               if (error) failures.push(error.of(path));
               const status = code === 'processing_failed' ? 'failed' : error ? 'unknown' : 'ready';
               waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
-              say();
+              if (context.terminal.canAnimate) say(); // a log needs no line for each
             },
           });
         } finally {

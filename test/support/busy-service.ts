@@ -29,6 +29,8 @@ type Options = {
   /** From the last byte to ready. */
   readyAfterMs?: number;
   latencyMs?: number;
+  /** Folders are called without the blanks around their names. */
+  trimsNames?: boolean;
 };
 
 const v1 = '/api/external/v1';
@@ -219,9 +221,10 @@ export class BusyService {
   async #folders(method: string, request: IncomingMessage): Promise<Answer> {
     if (method === 'POST') {
       const { name, parent_uid: parent } = (await jsonOf(request)) as { [field: string]: string };
-      const folder = { uid: randomUUID(), name: name ?? '', parent };
+      const kept = this.#options.trimsNames ? name?.trim() : name;
+      const folder = { uid: randomUUID(), name: kept ?? '', parent };
       this.folders.push(folder);
-      return { status: 201, body: { uid: folder.uid, name } };
+      return { status: 201, body: { uid: folder.uid, name: folder.name } };
     }
     type Node = { uid: string; name: string; children: Node[] };
     const below = (uid: string | undefined): Node[] =>

@@ -105,6 +105,11 @@ it('Retry-After in seconds, as a date, or the end of the window', () => {
   expect(retryAfterMs(window, now)).toBe(60_000);
   expect(readRateLimit(window)).toEqual({ limit: 1000, remaining: 0, resetAt: now + 60_000 });
   expect(readRateLimit({ 'x-ratelimit-limit': '1000' })).toBeUndefined();
+  // In milliseconds, as some services have it; and of a service whose clock is an hour ahead.
+  const inMs = { ...window, 'x-ratelimit-reset': String(now + 60_000) };
+  expect(readRateLimit(inMs)?.resetAt).toBe(now + 60_000);
+  const ahead = { ...window, date: 'Sun, 01 Mar 2026 13:00:00 GMT' };
+  expect(readRateLimit(ahead, now)?.resetAt).toBe(now + 60_000 - 3600_000);
   expect(retryAfterMs({}, now)).toBeUndefined();
 });
 

@@ -173,3 +173,21 @@ it('who waits is let go by its signal', async () => {
   stop.abort(new Error('stopped'));
   await expect(waiting).rejects.toThrow('stopped');
 });
+
+it('a window that a clock has moved too far away is asked about anew', async () => {
+  const { clock, through, enter, told } = world();
+  await enter();
+  told(0, 100, clock.now() + 1_000);
+  clock.advance(-48 * 3600_000); // set back
+  await enter();
+  expect(through).toHaveLength(2);
+});
+
+it('a reserve leaves one request of a window at least', async () => {
+  const { gate, through, enter, told } = world();
+  gate.reserve = 1_000;
+  await enter();
+  told(100);
+  await enter();
+  expect(through).toHaveLength(2);
+});

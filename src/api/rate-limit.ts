@@ -22,7 +22,7 @@ export function readRateLimit(headers: Headers, receivedAt?: number): RateLimit 
   const remaining = number('x-ratelimit-remaining');
   const told = number('x-ratelimit-reset');
   // "Unix timestamp" (§8): in milliseconds it would be thousands of years away.
-  const reset = told > 1e11 ? told / 1000 : told;
+  const reset = told > 1e11 && told < 1e14 ? told / 1000 : told;
   const farthest = 8.64e12; // seconds: no later date can be written
   if (![limit, remaining, reset].every(Number.isFinite) || reset > farthest) return undefined;
   const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;

@@ -132,6 +132,7 @@ export class Walk {
           }
         }),
       );
+    failures.sort((a, b) => paths.indexOf(a.path) - paths.indexOf(b.path));
     const [first] = failures;
     if (first && failures.length === 1) throw first.error;
     if (first)

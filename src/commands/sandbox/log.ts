@@ -41,11 +41,12 @@ export class LogReader {
     if (!current) return ''; // it is being rotated, or was deleted
     const [mine, theirs] = [await this.#handle.stat(), await current.stat()];
     const isSame = mine.ino === theirs.ino && theirs.size >= this.#position;
+    const rest = isSame ? '' : await this.#read(); // it may have grown before the new one came
     await (isSame ? current : this.#handle).close();
     if (isSame) return '';
     this.#handle = current;
     this.#position = 0;
-    return this.#read();
+    return rest + (await this.#read());
   }
 
   close(): Promise<void> {

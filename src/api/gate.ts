@@ -54,6 +54,11 @@ export class Gate {
     this.#maxOutageMs = maxOutageMs;
   }
 
+  /** The service could not be reached when it was last tried. */
+  get isAway(): boolean {
+    return this.#outage !== undefined;
+  }
+
   /** What is left of the window under way, as far as this process knows. */
   get budget(): Budget | undefined {
     const window = this.#current();

@@ -79,6 +79,11 @@ export class Transport {
     return this.#line.rateLimit;
   }
 
+  /** The service could not be reached when it was last tried, by work that waits for it. */
+  get isAway(): boolean {
+    return this.#line.gate.isAway;
+  }
+
   /** What is left of the window under way, where the service tells it. */
   get budget(): Budget | undefined {
     return this.#line.gate.budget;

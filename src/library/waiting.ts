@@ -11,6 +11,8 @@ export type WaitOptions = {
   clock: Clock;
   /** Milliseconds. */
   timeoutMs: number;
+  /** Whether the service is known to be away. */
+  isAway?: () => boolean;
   /** The status to wait for. */
   status?: string;
   signal?: AbortSignal | undefined;
@@ -86,7 +88,7 @@ export async function waitForAssets(
 export async function waitForGrowing(
   assets: AssetsApi,
   growth: Growth,
-  { clock, timeoutMs, status = 'ready', signal, onStatus, onSettled }: WaitOptions,
+  { clock, timeoutMs, status = 'ready', signal, isAway, onStatus, onSettled }: WaitOptions,
 ): Promise<void> {
   const pending = new Set<string>();
   const statuses = new Map<string, string>();
@@ -111,6 +113,7 @@ export async function waitForGrowing(
     let requests = 0;
     try {
       const look = await within(clock, deadline, lookAt(assets, asked, pagesNeeded));
+      if (!look && isAway?.()) throw away();
       requests = look?.requests ?? 0;
       pagesNeeded = look?.pages ?? pagesNeeded;
       for (const [uid, found] of look?.found ?? []) {
@@ -141,6 +144,15 @@ export async function waitForGrowing(
       isOver === over.signal.aborted ? Math.min(longestPauseMs, pauseMs * 1.5) : firstPauseMs;
   }
 }
+
+const away = () =>
+  new MediactlError('the service cannot be reached', {
+    code: 'unreachable',
+    exitCode: exitCodes.unreachable,
+    reason: 'it did not answer while its assets were waited for',
+    hint: 'mediactl uploads wait, once it is there again',
+    retryable: true,
+  });
 
 /** Undefined where it takes much longer than until then: a budget that is used up is slept out. */
 async function within<T>(clock: Clock, deadline: number, work: Promise<T>): Promise<T | undefined> {

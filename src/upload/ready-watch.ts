@@ -72,6 +72,7 @@ export class ReadyWatch {
           clock: api.transport.clock,
           signal,
           timeoutMs: this.#timeoutMs,
+          isAway: () => api.transport.isAway,
           onStatus: (uid, status) => {
             const [outcome] = this.#waiting.get(uid) ?? [];
             if (!outcome) return;

@@ -278,6 +278,8 @@ export class Transport {
               return limit.received(part.length, taken);
             })
           : await readBody(answer.body, call.maxBodyBytes);
+      // undici takes a connection back in the turn after its answer: before, it opens another one.
+      await new Promise((resolve) => setImmediate(resolve));
       const response: ApiResponse = {
         ...head,
         bytes,

@@ -339,6 +339,15 @@ describe('a run that is stopped', () => {
   });
 });
 
+it('one lane has one connection, and eight have eight', async () => {
+  const { folder, upload, service } = await world();
+  writeMany(folder, 24);
+  await upload('-r', folder, '--parallel', '1');
+  expect(service.connections).toBe(1);
+  await upload('-r', folder, '--again', '--parallel', '8');
+  expect(service.connections).toBeLessThanOrEqual(1 + 8);
+});
+
 it('--reserve that leaves nothing is refused', async () => {
   const { folder, run } = await world({ limit: { requests: 50, windowMs: 60_000 } });
   writeMany(folder, 3);

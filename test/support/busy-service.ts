@@ -46,6 +46,7 @@ export class BusyService {
   /** By the beginning of their window, in milliseconds since the epoch. */
   readonly refused = new Map<number, number>();
   requests = 0;
+  connections = 0;
   fault: (seen: BusySeen) => BusyFault | undefined = () => undefined;
   readonly #options: Options;
   readonly #open = new Set<IncomingMessage['socket']>();
@@ -94,6 +95,7 @@ export class BusyService {
     });
     server.on('connection', (socket) => {
       this.#open.add(socket);
+      this.connections++;
       socket.on('close', () => this.#open.delete(socket));
     });
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));

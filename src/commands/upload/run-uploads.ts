@@ -52,8 +52,6 @@ export type RunRequest = {
 const fewFiles = 10;
 /** Runs of so many files say before what they will take. */
 const manyFiles = 20;
-/** Worth a request to learn the limit. */
-const veryManyFiles = 100;
 const lastUploadEveryMs = 1_000;
 
 /** Uploads, and shows what becomes of each file as it happens. */
@@ -236,7 +234,7 @@ async function sayPlan(
   const { terminal } = context;
   assertSomething(plan, sources, isForOne);
   for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
-  const { transport, assets } = await context.api();
+  const { transport } = await context.api();
   const { files, bytes } = toSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
@@ -249,7 +247,6 @@ async function sayPlan(
       `--reserve ${reserve} leaves nothing of the ${limit} requests of a window`,
       'a smaller --reserve',
     );
-  if (files >= veryManyFiles && !transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
   if (isBig && !['json', 'none'].includes(mode))
     terminal.say(planLine(plan, transport.rateLimit, context.clock.now()));
   if (outlivesSession(plan.largestBytes, rateLimit))

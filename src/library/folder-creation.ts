@@ -1,6 +1,7 @@
 import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../errors.ts';
+import { comparableName } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
 
 /** The names in a path, from the top. @throws MediactlError exit 2 where there is none */
@@ -50,7 +51,10 @@ function walked(tree: FolderTree, names: readonly string[]) {
   for (const [n, name] of names.entries()) {
     const level = above ? above.children : tree.roots;
     const exact = level.filter((placed) => placed.name === name);
-    const named = exact.length > 0 ? exact : level.filter((placed) => isAlike(placed.name, name));
+    const named =
+      exact.length > 0
+        ? exact
+        : level.filter((placed) => comparableName(placed.name) === comparableName(name));
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
@@ -62,10 +66,6 @@ function walked(tree: FolderTree, names: readonly string[]) {
   }
   return { missing: [], above };
 }
-
-/** Services trim names, and may compose their accents. */
-const isAlike = (one: string, other: string) =>
-  one.trim().normalize('NFC') === other.trim().normalize('NFC');
 
 const noParent = (names: readonly string[]) =>
   new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {

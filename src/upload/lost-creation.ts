@@ -1,7 +1,7 @@
 import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { statusMeans } from '../wire/assumptions.ts';
-import { numberIn, textIn, timeIn } from '../wire/reading.ts';
+import { comparableName, numberIn, textIn, timeIn } from '../wire/reading.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { Asset } from '../wire/types.ts';
 import type { UploadJournal } from './journal.ts';
@@ -62,7 +62,7 @@ export async function findLost(
     const isInProgress = statusMeans(asset.status) === 'in progress';
     const size = numberIn(asset.size);
     // Some services give the bytes that came as the size. An empty file is whole at once.
-    for (const lost of byName.get(comparable(textIn(asset.name) ?? '')) ?? [])
+    for (const lost of byName.get(comparableName(textIn(asset.name) ?? '')) ?? [])
       if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
         found.get(lost)?.set(asset.uid, asset);
   };
@@ -111,11 +111,8 @@ async function newestSeen(
 function namesOf({ filename, asset_name }: UploadMetadata): Set<string> {
   const names =
     asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
-  return new Set(names.map(comparable));
+  return new Set(names.map(comparableName));
 }
-
-/** Services trim names, and may compose their accents. */
-const comparable = (name: string) => name.trim().normalize('NFC');
 
 /** Whether no asset was made after the one before it. */
 function isFalling(page: readonly Asset[], before: number | undefined): boolean {

@@ -23,6 +23,7 @@ export class ReadyWatch {
   readonly #onFailed: (error: MediactlError) => void;
   /** Two files of one content have one asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
+  readonly #ended = new AbortController();
   #come: string[] = [];
   #noMore = () => {};
   readonly #over = new Promise<void>((resolve) => {
@@ -56,6 +57,12 @@ export class ReadyWatch {
     this.#noMore();
   }
 
+  /** Nothing is waited for any more. */
+  giveUp(): void {
+    this.#ended.abort(new Error('the run has ended'));
+    this.#noMore();
+  }
+
   /** Resolves once all have been told of. */
   async run(): Promise<void> {
     const { api, signal, onEvent, receipts } = this.#tools;
@@ -70,7 +77,7 @@ export class ReadyWatch {
         { take: () => this.#come.splice(0), over: this.#over },
         {
           clock: api.transport.clock,
-          signal,
+          signal: signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal,
           timeoutMs: this.#timeoutMs,
           isAway: () => api.transport.isAway,
           onStatus: (uid, status) => {
@@ -95,6 +102,7 @@ export class ReadyWatch {
         },
       );
     } catch (thrown) {
+      if (this.#ended.signal.aborted) return; // the run tells why
       this.#onFailed(asMediactlError(thrown));
       await this.#over;
       for (const outcome of [...this.#waiting.values()].flat()) {

@@ -90,6 +90,17 @@ export class UploadMany {
   async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
     await sweep(this.#tools);
     const watching = this.#watch?.run();
+    try {
+      await this.#sendAll(wanted);
+    } catch (error) {
+      this.#watch?.giveUp();
+      throw error;
+    }
+    this.#watch?.noMore();
+    await watching;
+  }
+
+  async #sendAll(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
     const files = await this.#difference(wanted);
     const { there } = this.#plan;
     this.#isMany = files.length + there.files > 1;
@@ -99,8 +110,6 @@ export class UploadMany {
     while (!this.#isOver && this.#lost.waiting.length > 0) await this.#send(await this.#lookedUp());
     this.#left += this.#lost.waiting.length;
     await Promise.all(this.#settling);
-    this.#watch?.noMore();
-    await watching;
   }
 
   get #isOver(): boolean {

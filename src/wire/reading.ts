@@ -73,3 +73,6 @@ export function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+/** Services trim names, and may compose their accents: what two names have to share to be one. */
+export const comparableName = (name: string) => name.trim().normalize('NFC');

@@ -82,6 +82,14 @@ describe('requests', () => {
   }, 300_000);
 });
 
+it('a run that is refused at its plan ends at once, with --wait too', async () => {
+  const service = await BusyService.start();
+  const studio = new Studio(service, 3);
+  const { code, stderr } = await studio.start('--wait', '--name', 'x').finished;
+  expect([code, service.requests]).toEqual([2, 0]);
+  expect(stderr).toContain('--name is for one file');
+});
+
 describe('an outage', () => {
   it('of some seconds in the middle: nothing failed, and each file is there once', async () => {
     const service = await BusyService.start();

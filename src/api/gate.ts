@@ -26,6 +26,8 @@ const worthTellingMs = 1_000;
 
 export type Wait = { untilMs: number; why: 'rate limit' | 'outage' };
 
+export type GateState = 'away' | 'shut' | 'open';
+
 /** A budget learned from the service, for those who tell people of it. */
 export type Budget = { limit: number; left: number; resetAt: number };
 
@@ -54,9 +56,10 @@ export class Gate {
     this.#maxOutageMs = maxOutageMs;
   }
 
-  /** The service could not be reached when it was last tried. */
-  get isAway(): boolean {
-    return this.#outage !== undefined;
+  /** `away`: the service could not be reached when it was last tried. `shut`: somebody waits for budget. */
+  get state(): GateState {
+    if (this.#outage) return 'away';
+    return this.#waiting.size > 0 ? 'shut' : 'open';
   }
 
   /** What is left of the window under way, as far as this process knows. */

@@ -7,7 +7,7 @@ import { drain, flatten, readBody } from './answer.ts';
 import { AnswerLimit } from './answer-limit.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { errorFrom } from './error-response.ts';
-import type { Budget, Lane, Wait } from './gate.ts';
+import type { Budget, GateState, Lane, Wait } from './gate.ts';
 import { jsonOf } from './json.ts';
 import { Line } from './line.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
@@ -79,9 +79,9 @@ export class Transport {
     return this.#line.rateLimit;
   }
 
-  /** The service could not be reached when it was last tried, by work that waits for it. */
-  get isAway(): boolean {
-    return this.#line.gate.isAway;
+  /** Why bulk work may be waiting. */
+  get gate(): GateState {
+    return this.#line.gate.state;
   }
 
   /** What is left of the window under way, where the service tells it. */

@@ -1,4 +1,5 @@
 import type { AssetsApi } from '../api/assets.ts';
+import type { GateState } from '../api/gate.ts';
 import { itemsOf, maxPageSize } from '../api/pages.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
@@ -11,8 +12,8 @@ export type WaitOptions = {
   clock: Clock;
   /** Milliseconds. */
   timeoutMs: number;
-  /** Whether the service is known to be away. */
-  isAway?: () => boolean;
+  /** Why a look may take long: the service is away, or the budget is used up. */
+  gate?: () => GateState;
   /** The status to wait for. */
   status?: string;
   signal?: AbortSignal | undefined;
@@ -27,7 +28,7 @@ const longestPauseMs = 30_000;
 /** After a look that took several requests, so long for each of them. */
 const pausePerRequestMs = 1_000;
 /** The last look is given so long. */
-const leastLookMs = 60_000;
+const leastLookMs = 5_000;
 /** So many pages of the newest assets without one that is waited for, and the rest are further down. */
 const mostVainPages = 3;
 /** Rounds in a row that a service may fail to answer, each tried several times by itself. */
@@ -88,7 +89,15 @@ export async function waitForAssets(
 export async function waitForGrowing(
   assets: AssetsApi,
   growth: Growth,
-  { clock, timeoutMs, status = 'ready', signal, isAway, onStatus, onSettled }: WaitOptions,
+  {
+    clock,
+    timeoutMs,
+    status = 'ready',
+    signal,
+    gate = () => 'open',
+    onStatus,
+    onSettled,
+  }: WaitOptions,
 ): Promise<void> {
   const pending = new Set<string>();
   const statuses = new Map<string, string>();
@@ -112,8 +121,8 @@ export async function waitForGrowing(
     const asked = [...pending];
     let requests = 0;
     try {
-      const look = await within(clock, deadline, lookAt(assets, asked, pagesNeeded));
-      if (!look && isAway?.()) throw away();
+      const look = await within(clock, deadline, gate, lookAt(assets, asked, pagesNeeded));
+      if (!look && gate() === 'away') throw away();
       requests = look?.requests ?? 0;
       pagesNeeded = look?.pages ?? pagesNeeded;
       for (const [uid, found] of look?.found ?? []) {
@@ -154,13 +163,18 @@ const away = () =>
     retryable: true,
   });
 
-/** Undefined where it takes much longer than until then: a budget that is used up is slept out. */
-async function within<T>(clock: Clock, deadline: number, work: Promise<T>): Promise<T | undefined> {
+/** Undefined where it is held up until then: by an outage, or a budget that is used up. */
+async function within<T>(
+  clock: Clock,
+  deadline: number,
+  gate: () => GateState,
+  work: Promise<T>,
+): Promise<T | undefined> {
   if (deadline === Number.POSITIVE_INFINITY) return work;
   const over = new AbortController();
   const until = Math.max(deadline, clock.now() + leastLookMs);
   const late = clock.sleep(until - clock.now(), over.signal).then(
-    () => (clock.now() < until ? work : undefined), // woken too early
+    () => (gate() === 'open' ? work : undefined),
     () => undefined,
   );
   try {

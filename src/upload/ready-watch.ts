@@ -79,7 +79,7 @@ export class ReadyWatch {
           clock: api.transport.clock,
           signal: signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal,
           timeoutMs: this.#timeoutMs,
-          isAway: () => api.transport.isAway,
+          gate: () => api.transport.gate,
           onStatus: (uid, status) => {
             const [outcome] = this.#waiting.get(uid) ?? [];
             if (!outcome) return;

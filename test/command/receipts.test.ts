@@ -222,7 +222,10 @@ it('--until stops at its time, exit 9, and the same command goes on', async () =
   expect(code).toBe(9);
   const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string);
   expect(error).toMatchObject({ code: 'until', details: { failures: [] } });
-  expect(error.details.files_left).toBe(40 - service.whole.length);
+  // Of those that were under way, the service may have all and nobody been told.
+  const notWhole = 40 - service.whole.length;
+  expect(error.details.files_left).toBeGreaterThanOrEqual(notWhole);
+  expect(error.details.files_left).toBeLessThanOrEqual(notWhole + 8);
   expect(error.hint).toContain('the same command goes on');
   await upload();
   expect(service.whole).toHaveLength(40);

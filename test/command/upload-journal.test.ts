@@ -114,7 +114,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     text();
     const signal = begin();
     const first = await world.upload(['--wait', '--timeout', '60s'], {
-      clock: fastClock(200),
+      clock: fastClock(2000),
       ...(signal && { signal }),
     });
     expect(first.code).toBe(exit);

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 /* Requests are the currency: how many there are is what these tests are about. */
 
-const many = isNight ? 1000 : 150;
+const many = isNight ? 1000 : 100;
 
 /** A user with a directory of files, and processes over a service. */
 class Studio {
@@ -72,7 +72,7 @@ describe('requests', () => {
   }, 300_000);
 
   it('a window of requests, two processes at once: nothing fails, one 429 a window at most', async () => {
-    const limit = isNight ? { requests: 300, windowMs: 10_000 } : { requests: 80, windowMs: 2_000 };
+    const limit = isNight ? { requests: 300, windowMs: 10_000 } : { requests: 60, windowMs: 2_000 };
     const service = await BusyService.start({ limit });
     const studios = [new Studio(service, many / 2), new Studio(service, many / 2)];
     const ended = await Promise.all(studios.map((studio) => studio.start().finished));
@@ -154,7 +154,7 @@ describe('memory', () => {
     'of thousands of files is that of a few',
     async () => {
       const service = await BusyService.start();
-      const studio = new Studio(service, isNight ? 10_000 : 1500, 500);
+      const studio = new Studio(service, isNight ? 10_000 : 1000, 500);
       let peakMiB = 0;
       const started = studio.start();
       service.fault = ({ nth }) => {

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 /* Requests are the currency: how many there are is what these tests are about. */
 
-const many = isNight ? 1000 : 100;
+const many = isNight ? 1000 : 80;
 
 /** A user with a directory of files, and processes over a service. */
 class Studio {
@@ -154,7 +154,7 @@ describe('memory', () => {
     'of thousands of files is that of a few',
     async () => {
       const service = await BusyService.start();
-      const studio = new Studio(service, isNight ? 10_000 : 1000, 500);
+      const studio = new Studio(service, isNight ? 10_000 : 600, 500);
       let peakMiB = 0;
       const started = studio.start();
       service.fault = ({ nth }) => {

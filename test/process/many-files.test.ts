@@ -151,7 +151,7 @@ describe('kill -9 and faults', () => {
 
 describe('memory', () => {
   it.skipIf(process.platform !== 'linux')(
-    'of thousands of files is that of a few',
+    'of many files is that of a few',
     async () => {
       const service = await BusyService.start();
       const studio = new Studio(service, isNight ? 10_000 : 600, 500);

@@ -121,18 +121,18 @@ export class Walk {
    */
   async look(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
     const places: Place[] = [];
-    const failures: Failure[] = [];
+    const failed: Failure[] = [];
     for (let at = 0; at < paths.length; at += atOnce)
       await Promise.all(
         paths.slice(at, at + atOnce).map(async (path, n) => {
           try {
             places[at + n] = await this.#placeAt(path, mayBeGlob(path));
           } catch (error) {
-            failures.push({ path, error: error as MediactlError });
+            failed[at + n] = { path, error: error as MediactlError };
           }
         }),
       );
-    failures.sort((a, b) => paths.indexOf(a.path) - paths.indexOf(b.path));
+    const failures = failed.filter(Boolean); // in the order in which they were named
     const [first] = failures;
     if (first && failures.length === 1) throw first.error;
     if (first)

@@ -142,10 +142,19 @@ async function compare(
     return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
   }
   const name = path.split(/[\\/]/).at(-1) ?? path;
-  const named = [...(held ?? [])].find(([, each]) => isNamed(each, name));
+  const named = firstNamed(held, name);
   if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
   held?.delete(named[0]);
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
+}
+
+/** The first of a folder that is called as the file is. */
+function firstNamed(
+  held: ReadonlyMap<string, Asset> | undefined,
+  fileName: string,
+): [string, Asset] | undefined {
+  for (const entry of held ?? []) if (isNamed(entry[1], fileName)) return entry;
+  return undefined;
 }
 
 /** The service has it no more, or in the trash. */

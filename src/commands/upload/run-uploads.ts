@@ -18,6 +18,7 @@ import type { Folders } from '../../upload/wanted.ts';
 import { ManifestOut } from './manifest-out.ts';
 import { outlivesSession, planLine } from './plan-view.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
+import { isRemote } from './remote-sources.ts';
 import type { Sources } from './sources.ts';
 import { Summary, timeIsUp } from './summary.ts';
 
@@ -67,9 +68,10 @@ export async function runUploads(context: Context, request: RunRequest) {
   );
   const finished = new AbortController();
   const summary = new Summary(clock.now());
-  const tools = await toolsFor(context, request, progress, finished.signal);
-  const run = new UploadMany(request.options, tools);
   const runId = idOf(api.transport.baseUrl, request);
+  const before = request.receipts?.runBegins(runId) ?? 0;
+  const tools = await toolsFor(context, request, before, progress, finished.signal);
+  const run = new UploadMany(request.options, tools);
   const manifest = new ManifestOut(request.manifestOut);
   const isPerson = settings.shape.format === 'human';
   let isOne = false;
@@ -151,6 +153,7 @@ const failed =
 async function toolsFor(
   context: Context,
   request: RunRequest,
+  before: number,
   progress: Progress,
   finished: AbortSignal,
 ): Promise<ManyTools & { keepLast(): Promise<void> }> {
@@ -174,7 +177,7 @@ async function toolsFor(
     api,
     journal: await context.journal(),
     receipts,
-    before: receipts?.runBegins(idOf(api.transport.baseUrl, request)) ?? 0,
+    before,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     spool: new Spool(stateDir),
     stdin: () => {
@@ -276,4 +279,4 @@ const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
 
 /** Names of a run as they are anywhere: relative paths from where they were typed. */
 export const absolute = (cwd: string, names: readonly string[]) =>
-  names.map((name) => (/^(-$|https?:|rclone:)/.test(name) ? name : resolve(cwd, name)));
+  names.map((name) => (name === '-' || isRemote(name) ? name : resolve(cwd, name)));

@@ -41,8 +41,7 @@ export async function openSources(
   if (flags.manifest !== undefined && (given.length > 0 || flags.fromList !== undefined))
     throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
   const about = await manifestOf(context, flags.manifest);
-  const listed = [...(await lines(context, flags.fromList)), ...about.keys()];
-  const named = [...given, ...listed];
+  const named = [...given, ...(await lines(context, flags.fromList)), ...about.keys()];
   if (named.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
   const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
   if (size !== undefined && (size < 1 || named.join() !== '-'))
@@ -63,7 +62,8 @@ export async function openSources(
     if (size !== undefined) remotes.takeStream(size, flags.chunkBytes, flags.name ?? 'stdin');
     const local = size === undefined ? named.filter((path) => !isRemote(path)) : [];
     // A list was written by a program, or long ago: what is not there is missed.
-    await walk.look(local, (path) => !listed.includes(path));
+    const typed = new Set(given);
+    await walk.look(local, (path) => typed.has(path));
     await remotes.look(named.filter(isRemote), flags.recursive);
   } catch (error) {
     await remotes.close();

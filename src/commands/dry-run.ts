@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../api/messages.ts';
 import type { Context } from '../context.ts';
-import { cell, printable } from '../terminal/printable.ts';
+import { cell, counted, printable } from '../terminal/printable.ts';
 import { listBy, type Result } from '../terminal/result.ts';
 
 /** --dry-run: the requests that would be sent, and none is. */
@@ -9,9 +9,7 @@ export async function dryRunPlan(
   requests: readonly ApiRequest[],
 ): Promise<Result> {
   const { baseUrl } = await context.account();
-  context.terminal.say(
-    `dry run: would send ${requests.length} request${requests.length === 1 ? '' : 's'}`,
-  );
+  context.terminal.say(`dry run: would send ${counted(requests.length, 'request')}`);
   return listBy(
     ({ url }) => url,
     requests.map(({ method, url, json, body }) => ({

@@ -36,6 +36,12 @@ export function cell(value: unknown): string {
   return printable(textIn(value) ?? toJson(value));
 }
 
+/** `12,480`. */
+export const grouped = (count: number) => count.toLocaleString('en');
+
+/** `1 asset`, `2 assets`. */
+export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 /** `8.0 MiB`. */

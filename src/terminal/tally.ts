@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../upload/events.ts';
-import { bytes, duration, printable } from './printable.ts';
+import { bytes, duration, grouped, printable } from './printable.ts';
 import { Rate } from './rate.ts';
 
 /** A file under way: how far it is, and what it waits for. */
@@ -94,21 +94,20 @@ export class Tally {
 
   /** In words, what matters most first. */
   parts(): string[] {
-    const count = (n: number) => n.toLocaleString('en');
     const waitMs = this.#waitUntil - this.#clock.now();
     const left = this.#secondsLeft();
     const budget = this.#budget();
     const isSending = this.#done < this.#files;
     return [
-      `${count(this.#done)} of ${count(this.#files)} files`,
-      this.#failed > 0 ? `${count(this.#failed)} failed` : '',
+      `${grouped(this.#done)} of ${grouped(this.#files)} files`,
+      this.#failed > 0 ? `${grouped(this.#failed)} failed` : '',
       isSending ? `${bytes(this.#bytesSoFar())} of ${bytes(this.#bytes)}` : '',
       waitMs > 0 ? `${this.#waiting}: waiting ${duration(waitMs / 1000)}` : '',
       waitMs <= 0 && isSending ? String(this.#rate) : '',
       waitMs <= 0 && left !== undefined ? `${duration(left)} left` : '',
-      this.#processing.size > 0 ? `${count(this.#processing.size)} being processed` : '',
+      this.#processing.size > 0 ? `${grouped(this.#processing.size)} being processed` : '',
       budget
-        ? `${count(budget.left)} requests left, ${count(budget.limit)} at ${timeOfDay(budget.resetAt)}`
+        ? `${grouped(budget.left)} requests left, ${grouped(budget.limit)} at ${timeOfDay(budget.resetAt)}`
         : '',
     ].filter((part) => part !== '' && part !== '–');
   }

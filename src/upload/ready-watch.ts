@@ -1,6 +1,7 @@
 import { asMediactlError, MediactlError } from '../errors.ts';
 import { waitForGrowing } from '../library/waiting.ts';
 import { textIn } from '../wire/reading.ts';
+import { noteOutcome } from './asset-outcome.ts';
 import { waitingEvent } from './events.ts';
 import { labelOf } from './job.ts';
 import type { FileOutcome, RunTools } from './outcome.ts';
@@ -87,11 +88,7 @@ export class ReadyWatch {
             onEvent({ path: current, event: 'status', asset_uid: uid, status });
           },
           onSettled: (uid, found) => {
-            if (found instanceof MediactlError) {
-              const { code, reason = null } = found.explanation;
-              if (code === 'processing_failed') receipts?.settled(uid, 'failed', reason);
-              if (code === 'not_found') receipts?.forgetAsset(uid);
-            } else receipts?.settled(uid, 'ready');
+            if (receipts) noteOutcome(receipts, uid, found);
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;
               else outcome.status = textIn(found.status);

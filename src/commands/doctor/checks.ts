@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { makeStateFolder } from '../../folders.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
-import { when } from '../../terminal/printable.ts';
+import { counted, when } from '../../terminal/printable.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { paths } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
@@ -24,8 +24,6 @@ async function assertWritable({ stateDir, host }: Context): Promise<void> {
 
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** In the order in which one depends on another. */
 export const checks: Record<string, Check> = {

@@ -3,7 +3,7 @@ import type { AssetsApi } from '../../api/assets.ts';
 import type { FolderNode } from '../../api/folder-tree.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { printable } from '../../terminal/printable.ts';
+import { counted, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { digestOf, isAsSent } from '../../upload/known.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
@@ -191,7 +191,7 @@ async function isSame(file: Wanted, receipt: Receipt): Promise<boolean> {
 }
 
 const differ = (count: number) =>
-  new MediactlError(`${count} difference${count === 1 ? '' : 's'}`, {
+  new MediactlError(counted(count, 'difference'), {
     code: 'differs',
     exitCode: exitCodes.partial,
     hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',

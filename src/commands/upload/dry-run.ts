@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { bytes, cell, printable } from '../../terminal/printable.ts';
+import { bytes, cell, counted, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { digestOf } from '../../upload/known.ts';
 import { count, emptyPlan, type Judgement, judge, type Plan, toSend } from '../../upload/plan.ts';
@@ -83,7 +83,7 @@ export async function dryRun(context: Context, request: RunRequest, gone: readon
     });
   const { files, bytes: size } = toSend(plan);
   context.terminal.say(
-    `dry run: would upload ${files} file${files === 1 ? '' : 's'}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${gone.length} assets to the trash` : ''}`,
+    `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${gone.length} assets to the trash` : ''}`,
   );
   const isPerson = context.settings.shape.format === 'human' && !request.verbose;
   const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;

@@ -8,7 +8,7 @@ import {
   type MediactlError,
   someFailed,
 } from '../../errors.ts';
-import { printable, when } from '../../terminal/printable.ts';
+import { counted, printable, when } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import type { Orphan, Receipts } from '../../upload/receipts.ts';
 import { isUnfinished } from '../../wire/assumptions.ts';
@@ -99,7 +99,7 @@ async function trashed(
   const count = left.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit },
-    what: `move ${count} asset${count === 1 ? '' : 's'} to the trash`,
+    what: `move ${counted(count, 'asset')} to the trash`,
     lines: async () =>
       firstFew(
         left.map(({ asset_uid, name }) => `  ${asset_uid}  ${printable(name)}`),

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../api/rate-limit.ts';
-import { bytes } from '../../terminal/printable.ts';
+import { bytes, grouped } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
 import { type Count, type Plan, toSend } from '../../upload/plan.ts';
 import { sessionLifetimeMs } from '../../wire/tus.ts';
@@ -74,13 +74,13 @@ export function planLine(
   ] as const;
   const said = counts
     .filter(([count]) => count > 0)
-    .map(([count, what]) => `${number(count)} ${what}`);
+    .map(([count, what]) => `${grouped(count)} ${what}`);
   const time =
     hours !== null && limit !== null && hours >= 0.1
-      ? `, ${number(hours)} h at ${number(limit)} an hour`
+      ? `, ${grouped(hours)} h at ${grouped(limit)} an hour`
       : '';
   const most = isExact || alike.files + changed.files === 0 ? '' : 'at most ';
-  return `${number(there.files + same + send.files)} files: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${number(requests)} requests${time}`;
+  return `${grouped(there.files + same + send.files)} files: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${grouped(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & Count;
@@ -97,12 +97,10 @@ export const planColumns: Column<PlanRow>[] = [
   { header: 'KIND', value: ({ kind }) => kind, whole: true },
   {
     header: 'FILES',
-    value: ({ files }, { isTerminal }) => (isTerminal ? number(files) : String(files)),
+    value: ({ files }, { isTerminal }) => (isTerminal ? grouped(files) : String(files)),
   },
   {
     header: 'SIZE',
     value: ({ bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
   },
 ];
-
-const number = (count: number) => count.toLocaleString('en');

@@ -1,5 +1,5 @@
 import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
-import { bytes, duration } from '../../terminal/printable.ts';
+import { bytes, duration, grouped } from '../../terminal/printable.ts';
 import type { Outcome } from '../../upload/events.ts';
 import { labelOf } from '../../upload/job.ts';
 import { type FileOutcome, isStop, outcomeOf } from '../../upload/outcome.ts';
@@ -75,8 +75,8 @@ export class Summary {
     ] as const;
     const said = counts
       .filter(([count]) => count > 0)
-      .map(([count, what]) => `${number(count)} ${what}`);
-    const doubt = this.#unverified > 0 ? ` (${number(this.#unverified)} of them unverified)` : '';
+      .map(([count, what]) => `${grouped(count)} ${what}`);
+    const doubt = this.#unverified > 0 ? ` (${grouped(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
     return `${said.join(', ') || 'nothing to upload'}${doubt}; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
   }
@@ -92,7 +92,7 @@ export class Summary {
         ...stop.explanation,
         hint: [
           stop.explanation.hint,
-          all > 0 && `${number(all)} files are left: the same command goes on`,
+          all > 0 && `${grouped(all)} files are left: the same command goes on`,
         ]
           .filter(Boolean)
           .join('; '),
@@ -110,7 +110,7 @@ export class Summary {
 
   #problem(): string {
     const counted = (count: number, words: string) =>
-      `${number(count)} of ${number(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
+      `${grouped(count)} of ${grouped(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
     const afterwards = this.#failures.length - this.#notUploaded;
     return [
       ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
@@ -118,8 +118,6 @@ export class Summary {
     ].join('; ');
   }
 }
-
-const number = (count: number) => count.toLocaleString('en');
 
 /** The time that --until gave is over: nothing failed. */
 export const timeIsUp = (until: string) =>

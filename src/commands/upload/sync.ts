@@ -9,7 +9,7 @@ import {
   usageError,
 } from '../../errors.ts';
 import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { printable } from '../../terminal/printable.ts';
+import { counted, printable } from '../../terminal/printable.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
 import { confirmMany, firstFew, type WriteLimit, writeLimit } from '../confirm-many.ts';
@@ -99,7 +99,7 @@ export async function pruneGone(
   const count = gone.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit },
-    what: `move ${count} asset${count === 1 ? '' : 's'} of ${top} to the trash`,
+    what: `move ${counted(count, 'asset')} of ${top} to the trash`,
     lines: async () =>
       firstFew(
         gone.map(({ assetUid, path }) => `  ${assetUid}  ${printable(path)}`),
@@ -124,7 +124,7 @@ export async function pruneGone(
       if (endsTheRun(error)) stop = error;
     }
   }
-  if (moved > 0) terminal.say(`moved ${moved} asset${moved === 1 ? '' : 's'} to the trash`);
+  if (moved > 0) terminal.say(`moved ${counted(moved, 'asset')} to the trash`);
   if (stop) throw stop;
   if (failures.length > 0)
     throw someFailed(`${failures.length} of ${count} assets were not moved`, failures);

@@ -6,6 +6,7 @@ import { parseDuration } from '../../settings/units.ts';
 import { printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { openSpinner } from '../../terminal/spinner.ts';
+import { noteOutcome } from '../../upload/asset-outcome.ts';
 import { example, type Run } from '../command.ts';
 
 type Waited = { asset_uid: string; path: string; status: string; error: string | null };
@@ -41,12 +42,10 @@ export function wait(command: Command, run: Run): void {
             onSettled: (uid, found) => {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
-              const { code, reason = null } = error?.explanation ?? { code: '' };
-              if (!error) receipts.settled(uid, 'ready');
-              else if (code === 'processing_failed') receipts.settled(uid, 'failed', reason);
-              else if (code === 'not_found') receipts.forgetAsset(uid);
+              noteOutcome(receipts, uid, found);
               if (error) failures.push(error.of(path));
-              const status = code === 'processing_failed' ? 'failed' : error ? 'unknown' : 'ready';
+              const isFailed = error?.explanation.code === 'processing_failed';
+              const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
               waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
               if (context.terminal.canAnimate) say(); // a log needs no line for each
             },

@@ -7,7 +7,10 @@ export function noteOutcome(
   assetUid: string,
   found: unknown,
 ): void {
-  if (!(found instanceof MediactlError)) return receipts.settled(assetUid, 'ready');
+  if (!(found instanceof MediactlError)) {
+    receipts.settled(assetUid, 'ready');
+    return;
+  }
   const { code, reason = null } = found.explanation;
   if (code === 'processing_failed') receipts.settled(assetUid, 'failed', reason);
   if (code === 'not_found') receipts.forgetAsset(assetUid);

@@ -1,7 +1,7 @@
 import { openChecksum } from './checksum.ts';
 import type { How, Uploaded } from './job.ts';
 import { PrefixDigest } from './prefix-digest.ts';
-import type { Receipt } from './receipts.ts';
+import type { Receipt, ReceiptKey, Receipts } from './receipts.ts';
 import type { FileIdentity } from './source.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -32,19 +32,33 @@ export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undef
 export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> {
   const { tools, key, source, options, job } = run;
   const { receipts } = tools;
-  if (job.isOnce) return undefined;
-  const { sizeBytes } = source;
-  // All empty files are alike, and tell nothing.
-  if (!receipts || sizeBytes === 0 || !receipts.hasSize(key, sizeBytes)) return undefined;
-  const blake3 = await digestOf(run);
+  if (job.isOnce || !receipts || !mayBeKnown(receipts, key, source.sizeBytes)) return undefined;
+  const digest = await digestOf(run);
+  const before = options.same === 'skip' ? tools.before : undefined;
+  const known = knownByContent(receipts, key, source.sizeBytes, digest, before);
+  if (known?.kind === 'there') await receipts.touched(key, versionOf(source.identity));
+  return known && uploadedBefore(known.receipt, known.kind);
+}
+
+type Book = Pick<Receipts, 'find' | 'hasSize' | 'sameContent'>;
+
+/** Whether reading it could tell anything. All empty files are alike, and tell nothing. */
+export const mayBeKnown = (receipts: Book, key: ReceiptKey, sizeBytes: number) =>
+  sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
+
+/** `before`: files of another name count where they were sent before then, in ms; without it none does. */
+export function knownByContent(
+  receipts: Book,
+  key: ReceiptKey,
+  sizeBytes: number,
+  blake3: string,
+  before: number | undefined,
+): { kind: 'there' | 'same'; receipt: Receipt } | undefined {
   const own = receipts.find(key);
-  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) {
-    await receipts.touched(key, versionOf(source.identity));
-    return uploadedBefore(own, 'there');
-  }
-  if (options.same === 'upload') return undefined;
-  const same = receipts.sameContent(key, { sizeBytes, blake3 }, tools.before);
-  return same && uploadedBefore(same, 'same');
+  if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { kind: 'there', receipt: own };
+  if (before === undefined) return undefined;
+  const other = receipts.sameContent(key, { sizeBytes, blake3 }, before);
+  return other && { kind: 'same', receipt: other };
 }
 
 /** BLAKE3 of all of the file, in hex. */

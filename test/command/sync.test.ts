@@ -179,6 +179,16 @@ describe('what is to be sent', () => {
     expect(await cli.json(slow)).toMatchObject({ outlive_sessions: 1 });
   });
 
+  it('--plan and --dry-run of --again tell of files as --again sends them: all anew', async () => {
+    const path = join(folder, 'top.bin');
+    await cli.json(['upload', path]);
+    const plan = await cli.json(['upload', path, '--again', '--plan']);
+    expect(plan).toMatchObject({ there: { files: 0 }, new: { files: 1, bytes: 3 }, requests: 2 });
+    expect(await cli.json(['upload', path, '--again', '--dry-run'])).toMatchObject([
+      { outcome: 'new', asset_uid: null },
+    ]);
+  });
+
   it('a glob that no shell expanded, with the files of one folder or of all below', async () => {
     const found = async (glob: string) =>
       (await cli.json(['upload', join(folder, glob), '-n']))

@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
 import { bytes, cell, counted, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
-import { digestOf } from '../../upload/known.ts';
+import { digestOf, knownByContent, mayBeKnown } from '../../upload/known.ts';
 import { count, emptyPlan, type Judgement, judge, type Plan, toSend } from '../../upload/plan.ts';
-import type { ReceiptKey, Receipts } from '../../upload/receipts.ts';
+import type { Receipt, ReceiptKey, Receipts } from '../../upload/receipts.ts';
 import { keyOf, type Wanted } from '../../upload/wanted.ts';
 import { paths } from '../../wire/paths.ts';
 import {
@@ -95,22 +95,24 @@ type Decision = { outcome: PlannedFile['outcome']; assetUid?: string };
 /** Every file against the receipts; where they cannot tell by size and time, it is read. */
 async function look(
   context: Context,
-  { sources, folders, options, receipts, isForOne, rateLimit }: RunRequest,
+  { sources, folders, options, receipts: all, isForOne, rateLimit }: RunRequest,
   tell: (file: Wanted, decision: Decision) => void,
 ) {
   const { workspace, again, chunkBytes, same: sameAction } = options;
   const service = (await context.account()).baseUrl.origin;
+  const receipts = again ? undefined : all;
+  const before = sameAction === 'skip' ? Number.MAX_SAFE_INTEGER : undefined;
   const plan: Plan = emptyPlan();
   const same = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
     for await (const file of sources.files()) {
       const key = keyOf(file, { service, workspace, folders });
-      const judged = judge(file, key, again ? undefined : receipts);
+      const judged = judge(file, key, receipts);
       const decision =
         judged.kind === 'there' || !key || !receipts
           ? judged
-          : await judgeByContent(file, judged, key, receipts, sources, sameAction);
+          : await judgeByContent(file, judged, key, receipts, sources, before);
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
@@ -132,7 +134,7 @@ async function look(
   return { plan, same, outliving };
 }
 
-type Judged = Judgement | { kind: 'same'; receipt: NonNullable<ReturnType<Receipts['find']>> };
+type Judged = Judgement | { kind: 'same'; receipt: Receipt };
 
 async function judgeByContent(
   file: Wanted,
@@ -140,23 +142,15 @@ async function judgeByContent(
   key: ReceiptKey,
   receipts: Receipts,
   { open }: RunRequest['sources'],
-  sameAction: 'skip' | 'upload',
+  before: number | undefined,
 ): Promise<Judged> {
+  const unknown: Judged = { kind: judged.kind === 'changed' ? 'changed' : 'new' };
   const sizeBytes = file.sizeBytes ?? 0;
-  if (sizeBytes === 0 || !receipts.hasSize(key, sizeBytes))
-    return judged.kind === 'changed' ? judged : { kind: 'new' };
+  if (!mayBeKnown(receipts, key, sizeBytes)) return unknown;
   const source = await open(file.path);
   try {
     const blake3 = await digestOf({ source });
-    const own = receipts.find(key);
-    if (own?.sizeBytes === sizeBytes && own.blake3 === blake3)
-      return { kind: 'there', receipt: own };
-    const other =
-      sameAction === 'skip'
-        ? receipts.sameContent(key, { sizeBytes, blake3 }, Number.MAX_SAFE_INTEGER)
-        : undefined;
-    if (other) return { kind: 'same', receipt: other };
-    return { kind: own ? 'changed' : 'new' };
+    return knownByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
   } finally {
     await source.close();
   }

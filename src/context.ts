@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
@@ -18,7 +19,7 @@ import type { Clock } from './clock.ts';
 import type { Processes } from './processes.ts';
 import type { Environment } from './settings/origins.ts';
 import type { Settings } from './settings/settings.ts';
-import { printableLines } from './terminal/printable.ts';
+import { ShownUids } from './shown-uids.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import type { Journal } from './upload/journal.ts';
 import type { Ledger } from './upload/ledger.ts';
@@ -110,6 +111,17 @@ export class Context {
     return new Opened(await this.#openedLedger());
   }
 
+  /** Those of the service in use; undefined where no service is. */
+  async shownUids(): Promise<ShownUids | undefined> {
+    const account = await this.account().catch(() => undefined);
+    return account && this.shownUidsOf(account.baseUrl.origin);
+  }
+
+  shownUidsOf(origin: string): ShownUids {
+    const name = createHash('sha256').update(origin).digest('hex').slice(0, 16);
+    return new ShownUids(join(this.stateDir, 'shown', name));
+  }
+
   /** The same where there are any: nothing is made for a command that sends nothing. */
   async receiptsIfAny(): Promise<Receipts | undefined> {
     const { ledgerPath } = await import('./upload/ledger.ts');
@@ -170,7 +182,7 @@ export class Context {
     if (this.settings.debug && api) {
       const { requestCount, rateLimit } = api.transport;
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
-      this.terminal.say(`debug: ${requestCount} requests${left}`);
+      this.terminal.tell(`debug: ${requestCount} requests${left}`);
     }
     await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
@@ -204,7 +216,7 @@ export class Context {
       signal: this.signal,
       proxy: proxiesOf(this.host.environment),
       onNotice: (notice) => this.#say(notice),
-      trace: settings.debug === 'http' ? (line) => terminal.say(printableLines(line)) : undefined,
+      trace: settings.debug === 'http' ? (line) => terminal.tell(line) : undefined,
     });
   }
 

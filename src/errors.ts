@@ -46,6 +46,8 @@ export type Explanation = {
   exitCode: ExitCode;
   /** Why it happened, one sentence without a full stop. */
   reason?: string | undefined;
+  /** More of it, a line each: what there is to choose from. */
+  lines?: readonly string[] | undefined;
   /** What to do next: a command or a sentence. */
   hint?: string | undefined;
   /** HTTP status, where an answer of the service is the cause. */
@@ -89,12 +91,12 @@ export class MediactlError extends Error {
 
   /** The `error` object of the machine modes. */
   toJSON(): ErrorRecord {
-    const { code, exitCode, reason, hint, status, retryable, retryAfterSeconds, details } =
+    const { code, exitCode, reason, lines, hint, status, retryable, retryAfterSeconds, details } =
       this.explanation;
     return {
       code,
       message: this.message,
-      cause: reason ?? null,
+      cause: reason ?? lines?.join('; ') ?? null,
       hint: hint ?? null,
       status: status ?? null,
       exit_code: exitCode,

@@ -39,7 +39,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     const format = invocation.settings?.shape.format ?? formatTyped(argv, host);
     showError(host.terminal, error, format.startsWith('json'));
     if (invocation.settings?.debug)
-      host.terminal.say(String((error.cause as Error | undefined)?.stack ?? error.stack));
+      host.terminal.tell(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
   }
 }
@@ -154,7 +154,9 @@ const runner =
       const { result, failure: ending } = 'result' in outcome ? outcome : { result: outcome };
       let left: unknown;
       try {
-        await present(host.terminal, settings.shape, result, host.clock.now());
+        await present(host.terminal, settings.shape, result, host.clock.now(), () =>
+          context.shownUids(),
+        );
       } catch (error) {
         if (!(error instanceof OutputClosed)) throw error;
         left = error;

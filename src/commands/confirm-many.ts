@@ -43,7 +43,7 @@ export async function confirmMany(
 ): Promise<void> {
   if (count === 0) return;
   const isAsked = terminal.isInteractive && !settings.yes;
-  if (isAsked) terminal.say((await lines()).join('\n'));
+  if (isAsked) terminal.tell((await lines()).join('\n'));
   if (count > limit.count) {
     if (!isAsked) throw tooMany(noun, limit, count);
     const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);

@@ -1,6 +1,7 @@
 import type { ApiRequest } from '../api/messages.ts';
 import type { Context } from '../context.ts';
-import { cell, counted, printable } from '../terminal/printable.ts';
+import { counted } from '../terminal/figures.ts';
+import { cell, printable } from '../terminal/printable.ts';
 import { listBy, type Result } from '../terminal/result.ts';
 
 /** --dry-run: the requests that would be sent, and none is. */

@@ -4,72 +4,172 @@ import type { Api } from '../api/api.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { bytes } from '../terminal/figures.ts';
 import { readInputText } from '../terminal/input.ts';
+import { cell, when } from '../terminal/printable.ts';
+import { choose } from '../terminal/prompt.ts';
 import type { Collection } from '../wire/paths.ts';
-import { jsonIn, textIn } from '../wire/reading.ts';
+import { jsonIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Asset } from '../wire/types.ts';
-import { isUid } from '../wire/uid.ts';
+import { isUid, isUidPrefix } from '../wire/uid.ts';
 import { onlyOne } from './names.ts';
+import { Places, parentOf } from './places.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
-export const idHelp = 'uid, exact name, or @last (the newest asset uploaded from here)';
+export const idHelp = 'uid or its beginning, exact name, or @last (the last upload from here)';
 
 /** The service and the profile whose assets an id is looked for among. */
 type Library = { api: Api; profile: string };
 
-/** The uid for what a person typed: a uid as it is, `@last`, or an exact name. */
-export const assetUid = (context: Context, collection: Collection, id: string) =>
-  assetUidIn(context, () => own(context), id, collection);
+/** What is taken where a name is not unique, or none is given. */
+export type IdChoice = { newest?: boolean | undefined };
+
+export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
+
+/**
+ * The uid for what a person typed: a uid as it is, the beginning of one that was shown here of late,
+ * `@last`, or an exact name. Where it is missing, or several fit, the person chooses.
+ *
+ * @throws MediactlError exit 2 where nobody can be asked
+ */
+export const assetUid = (
+  context: Context,
+  collection: Collection,
+  id: string | undefined,
+  choice: IdChoice,
+) => assetUidIn(context, () => own(context), collection, id, choice);
 
 const own = async (context: Context): Promise<Library> => ({
   api: await context.api(),
   profile: (await context.account()).profile,
 });
 
-/** The uid for what a person typed, among assets that need not be the account's own. */
+/** The same among assets that need not be the account's own. */
 export async function assetUidIn(
   context: Context,
   open: () => Promise<Library>,
-  id: string,
+  collection: Collection,
+  id: string | undefined,
+  choice: IdChoice,
+): Promise<string> {
+  if (id === undefined) return chosen(context, open, collection);
+  if (id === '@last') return lastUpload(context, await open());
+  if (isUidPrefix(id)) {
+    const uids = await shownUids(context, await open(), id);
+    if (uids.length > 0) return uids.length === 1 ? (uids[0] as string) : notOne(id, uids);
+  }
+  return uidOrNamed(context, open, collection, id, choice);
+}
+
+const shownUids = async (context: Context, { api }: Library, prefix: string) =>
+  context.shownUidsOf(api.transport.baseUrl.origin).find('asset', prefix);
+
+function notOne(prefix: string, uids: readonly string[]): never {
+  throw usageError(`${uids.length} assets begin with ${prefix}`, 'type more of the uid').with({
+    lines: uids.slice(0, 10),
+  });
+}
+
+/** So many are shown to somebody who gave no id. */
+const mostChoices = 50;
+
+async function chosen(
+  context: Context,
+  open: () => Promise<Library>,
   collection: Collection,
 ): Promise<string> {
-  if (id === '@last') return lastUpload(context, await open());
-  return uidOrNamed(open, id, collection);
+  if (!context.terminal.isInteractive)
+    throw usageError('which asset?', `give an id: ${idHelp}`, 'nobody can be asked here');
+  const { items } = await (await open()).api[collection].page({}, mostChoices, 0);
+  if (items.length === 0)
+    throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
+  const rows = await rowsOf(context, items, true);
+  const names = items.map(({ name, type }) => [cell(name), cell(type)]);
+  const { uid } = await choose(
+    context.terminal,
+    'Which asset?',
+    items,
+    rows.map((row, at) => [...(names[at] as string[]), ...row]),
+  );
+  return uid;
+}
+
+/** What tells assets of one name from each other. */
+async function rowsOf(
+  context: Context,
+  assets: readonly Asset[],
+  isTerminal: boolean,
+): Promise<string[][]> {
+  const places = new Places(context);
+  const parents = assets.map(parentOf);
+  await places.learn(
+    'folders',
+    parents.map((uid) => uid ?? undefined),
+  );
+  const now = context.clock.now();
+  return assets.map(({ uid, created_at, size, status }, at) => {
+    const count = numberIn(size);
+    return [
+      isTerminal ? when(created_at, now) : cell(created_at),
+      count === undefined ? cell(size) : bytes(count),
+      parents[at] === null ? '/' : places.of(parents[at]),
+      cell(status),
+      isTerminal ? uid.slice(0, 8) : uid,
+    ];
+  });
 }
 
 async function uidOrNamed(
+  context: Context,
   open: () => Promise<Library>,
-  id: string,
   collection: Collection,
+  id: string,
+  { newest }: IdChoice,
 ): Promise<string> {
   // An unset variable of a script must not mean the asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
   const found = await named((await open()).api[collection], id);
-  if (found.length > 0) return onlyOne('asset', id, found).uid;
-  throw new MediactlError(`no asset is called ${id}`, {
-    code: 'not_found',
-    exitCode: exitCodes.notFound,
-    reason: 'it is not a uid either, which is a UUID',
-    hint: `mediactl ${collection} ls --search '${id}'`,
+  if (found.length === 0)
+    throw new MediactlError(`no asset is called ${id}`, {
+      code: 'not_found',
+      exitCode: exitCodes.notFound,
+      reason: isUidPrefix(id)
+        ? 'no uid that begins so was shown on this terminal lately'
+        : 'it is not a uid either, which is a UUID',
+      hint: `mediactl ${collection} ls ${shellWord(id)}`,
+    });
+  const { uid } = await onlyOne(context, {
+    noun: 'asset',
+    what: `are called ${id}`,
+    found,
+    newest,
+    rows: (some, isTerminal) => rowsOf(context, some, isTerminal),
+    hint: 'give the uid of one of them, or --newest',
   });
+  return uid;
 }
+
+const shellWord = (text: string) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The ids of `ID...`; `-` stands for stdin: uids, one a line, or JSON lines with a `uid`. */
 export async function assetUids(
   context: Context,
   collection: Collection,
   ids: readonly string[],
+  choice: IdChoice,
 ): Promise<string[]> {
+  if (ids.length === 0) return [await assetUid(context, collection, undefined, choice)];
   const uids: string[] = [];
   for (const id of ids) {
-    if (id !== '-') uids.push(await assetUid(context, collection, id));
+    if (id !== '-') uids.push(await assetUid(context, collection, id, choice));
     // What a listing names is a name, also where somebody called an asset `@last`.
     else
       for (const each of idsIn(await readInputText(context.terminal, '-')))
-        uids.push(await uidOrNamed(() => own(context), each, collection));
+        uids.push(await uidOrNamed(context, () => own(context), collection, each, choice));
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
   return [...new Set(uids)];

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../errors.ts';
 import { comparableName } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
+import { keptFolders } from './kept-names.ts';
 
 /** The names in a path, from the top. @throws MediactlError exit 2 where there is none */
 export function namesInPath(path: string): string[] {
@@ -28,6 +29,7 @@ export const createPath = (context: Context, names: readonly string[], withParen
       // The tree after a write shows the names to write next.
       ({ placed: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
+    if (missing.length > 0) await keptFolders(context).forget();
     return { node: at as FolderNode, tree };
   });
 
@@ -145,6 +147,7 @@ export async function foldersByPath(
     if (made.size === 0) {
       const { placed, tree: after } = await folders.create(workspace, shown, change);
       shown = after;
+      await keptFolders(context).forget();
       uid = placed.folder.uid;
     } else uid = await folders.createUnseen(workspace, shown, change);
     isCertain = true;

@@ -1,7 +1,9 @@
 import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
-import { isUid } from '../wire/uid.ts';
+import { cell, printable } from '../terminal/printable.ts';
+import { isUid, isUidPrefix } from '../wire/uid.ts';
+import { onlyOne } from './names.ts';
 import { workspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
@@ -12,19 +14,39 @@ export async function readTree(context: Context): Promise<{ workspace: string; t
   return { workspace, tree: await (await context.api()).folders.tree(workspace) };
 }
 
-/** The folder that a person named by uid or path, or an error that says how far the path leads. */
-export function folderAt(tree: FolderTree, uidOrPath: string): FolderNode {
+/**
+ * The folder that a person named by uid, the beginning of one or path; of several, the one they choose.
+ *
+ * @throws MediactlError that says how far the path leads
+ */
+export async function folderAt(
+  context: Context,
+  tree: FolderTree,
+  uidOrPath: string,
+): Promise<FolderNode> {
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
   if (byUid) return byUid;
-  const [first, ...others] = tree.at(uidOrPath);
-  if (others.length > 0)
-    throw usageError(
-      `${others.length + 1} folders are at ${uidOrPath}`,
-      'give the uid of one of them',
-      [first as FolderNode, ...others].map(({ folder }) => folder.uid).join(', '),
-    );
-  return first ?? missing(tree, uidOrPath);
+  const atPath = tree.at(uidOrPath);
+  const found = atPath.length === 0 ? beginningWith(tree, uidOrPath) : atPath;
+  if (found.length === 0) return missing(tree, uidOrPath);
+  const { uid } = await onlyOne(context, {
+    noun: 'folder',
+    what: `are at ${uidOrPath}`,
+    found: found.map(({ folder }) => folder),
+    rows: async (folders) =>
+      folders.map((folder) => [
+        printable(folder.uid),
+        printable(tree.find(folder.uid)?.path ?? ''),
+        cell(folder.created_at),
+      ]),
+  });
+  return tree.find(uid) as FolderNode;
 }
+
+const beginningWith = (tree: FolderTree, prefix: string): FolderNode[] =>
+  isUidPrefix(prefix)
+    ? tree.all.filter(({ folder }) => folder.uid.toLowerCase().startsWith(prefix.toLowerCase()))
+    : [];
 
 /** Everything below a folder, each before what is in it. */
 export const below = ({ children }: FolderNode): FolderNode[] =>
@@ -53,7 +75,7 @@ function missing(tree: FolderTree, uidOrPath: string): never {
 /** A folder by uid, taken as it is, or by its path. */
 export async function folderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
-  return folderAt((await readTree(context)).tree, uidOrPath).folder.uid;
+  return (await folderAt(context, (await readTree(context)).tree, uidOrPath)).folder.uid;
 }
 
 /** §4: "a parent folder uid in the primary workspace, or the literal root for top level". */

@@ -1,12 +1,55 @@
+import type { Context } from '../context.ts';
 import { usageError } from '../errors.ts';
+import { choose } from '../terminal/prompt.ts';
+import { timeIn } from '../wire/reading.ts';
 
-/** The only record of a name, or an error that lists the candidates. */
-export function onlyOne<T extends { uid: string }>(noun: string, name: string, found: T[]): T {
+type Found = { uid: string; created_at?: unknown };
+
+/** What a person meant, of several that it fits. */
+export type Ambiguity<T extends Found> = {
+  /** `asset`, `folder`. */
+  noun: string;
+  /** "are called clip.mp4". */
+  what: string;
+  found: readonly T[];
+  /** What tells one from another: a cell each, printable, the uid among them. @param isTerminal short, for people */
+  rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
+  /** Take the one created last. */
+  newest?: boolean | undefined;
+  /** What else would say which one. */
+  hint?: string;
+};
+
+const mostNamed = 10;
+
+/**
+ * The only one; of several, the newest where that was asked for, or the one that the person chooses.
+ *
+ * @throws MediactlError exit 2 with the candidates, where nobody can be asked
+ */
+export async function onlyOne<T extends Found>(
+  { terminal }: Context,
+  { noun, what, found, rows, newest, hint = 'give the uid of one of them' }: Ambiguity<T>,
+): Promise<T> {
   const [first, ...others] = found;
   if (first && others.length === 0) return first;
-  throw usageError(
-    `${found.length} ${noun}s are called ${name}`,
-    'give the uid of one of them',
-    found.map(({ uid }) => uid).join(', '),
-  );
+  if (first && newest) return newestOf(found);
+  const problem = `${found.length} ${noun}s ${what}`;
+  if (terminal.isInteractive)
+    return choose(terminal, `${problem}. Which one?`, found, await rows(found, true));
+  const shown = found.slice(0, mostNamed);
+  const lines = (await rows(shown, false)).map((cells) => cells.filter(Boolean).join('  '));
+  if (found.length > mostNamed) lines.push(`and ${found.length - mostNamed} more`);
+  throw usageError(problem, hint).with({
+    lines,
+    details: { uids: found.map(({ uid }) => uid) },
+  });
+}
+
+/** @throws MediactlError exit 2 where they do not tell when they were created */
+function newestOf<T extends Found>(found: readonly T[]): T {
+  const times = found.map(({ created_at }) => timeIn(created_at) ?? Number.NaN);
+  const at = times.indexOf(Math.max(...times));
+  if (at >= 0) return found[at] as T;
+  throw usageError('--newest: the service does not tell when they were created');
 }

@@ -17,8 +17,8 @@ export type WaitOptions = {
   /** The status to wait for. */
   status?: string;
   signal?: AbortSignal | undefined;
-  /** Told of each look, by the uid that was asked for. */
-  onStatus?: (uid: string, status: string) => void;
+  /** Told of each look. */
+  onStatus?: (asset: Asset, status: string) => void;
   /** Told once of each, as soon as it is settled: the wait for the others may end otherwise. */
   onSettled?: (uid: string, outcome: Asset | MediactlError) => void;
 };
@@ -129,7 +129,7 @@ export async function waitForGrowing(
         const outcome = found instanceof MediactlError ? found : judge(found, status);
         if (!(found instanceof MediactlError)) {
           statuses.set(uid, statusOf(found));
-          onStatus?.(uid, statusOf(found));
+          onStatus?.(found, statusOf(found));
         }
         if (outcome) settle(uid, outcome);
       }

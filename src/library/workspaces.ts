@@ -1,26 +1,55 @@
 import type { Api } from '../api/api.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { cell, printable } from '../terminal/printable.ts';
+import { choose } from '../terminal/prompt.ts';
 import { textIn } from '../wire/reading.ts';
 import type { Workspace } from '../wire/types.ts';
-import { isSameUid, isUid } from '../wire/uid.ts';
+import { isSameUid, isUid, isUidPrefix } from '../wire/uid.ts';
 import { onlyOne } from './names.ts';
 
-/** A workspace by uid or exact name. Costs a request: there is no detail endpoint (§4). */
-export async function resolveWorkspace(api: Api, uidOrName: string): Promise<Workspace> {
-  const isIt = (uid: string) => isUid(uidOrName) && isSameUid(uid, uidOrName);
-  const found = (await allOf(api)).filter(
-    ({ uid, name }) => isIt(uid) || textIn(name) === uidOrName,
-  );
-  const [exact] = found.filter(({ uid }) => isIt(uid));
+/**
+ * A workspace by uid, the beginning of one or exact name; of several, the one that the person chooses.
+ * Costs a request: there is no detail endpoint (§4).
+ */
+export async function resolveWorkspace(
+  context: Context,
+  api: Api,
+  uidOrName: string,
+): Promise<Workspace> {
+  const all = await allOf(api);
+  const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
+  const named = all.filter(({ name }) => textIn(name) === uidOrName);
+  const begins = ({ uid }: Workspace) => uid.toLowerCase().startsWith(uidOrName.toLowerCase());
+  const found = named.length === 0 && isUidPrefix(uidOrName) ? all.filter(begins) : named;
   if (found.length === 0)
     throw new MediactlError(`no workspace is called ${uidOrName}`, {
       code: 'not_found',
       exitCode: exitCodes.notFound,
       hint: 'mediactl workspaces ls',
     });
-  return onlyOne('workspace', uidOrName, found);
+  return onlyOne(context, {
+    ...{
+      noun: 'workspace',
+      what: `are called ${uidOrName}`,
+      found,
+      rows: async () => rowsOf(found),
+    },
+  });
+}
+
+const rowsOf = (workspaces: readonly Workspace[]) =>
+  workspaces.map(({ uid, name, is_primary }) => [
+    ...[cell(name), printable(uid), is_primary ? 'primary' : ''],
+  ]);
+
+/** @throws MediactlError exit 2 where nobody can be asked */
+export async function chooseWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
+  if (!context.terminal.isInteractive) throw why;
+  const all = await allOf(await context.api());
+  if (all.length === 0) throw why;
+  return choose(context.terminal, 'Which workspace?', all, rowsOf(all));
 }
 
 async function allOf(api: Api): Promise<Workspace[]> {
@@ -42,12 +71,13 @@ export async function workspaceUid(context: Context): Promise<string> {
   const { workspace } = await context.account();
   if (workspace && isUid(workspace)) return workspace;
   const api = await context.api();
-  if (workspace) return (await resolveWorkspace(api, workspace)).uid;
+  if (workspace) return (await resolveWorkspace(context, api, workspace)).uid;
   const primary = primaryOf(await allOf(api));
   if (primary) return primary.uid;
-  throw usageError(
+  const none = usageError(
     'no workspace',
     'mediactl workspaces use NAME, or give --workspace',
-    'neither a flag, a variable nor the profile names one, and the service calls none primary',
+    'no flag, variable or profile names one, and the service calls none primary',
   );
+  return (await chooseWorkspace(context, none)).uid;
 }

@@ -138,6 +138,13 @@ export const table = {
     fallback: 'auto',
     what: 'auto, always or never; NO_COLOR and FORCE_COLOR count too',
   },
+  pager: {
+    kind: text,
+    flags: [{ flags: '--no-pager', help: 'do not show long results page by page', gives: 'cat' }],
+    variable: 'MEDIACTL_PAGER',
+    profile: true,
+    what: 'program that shows long results on a terminal; PAGER where it is not set, cat for none',
+  },
   request_timeout: {
     kind: duration,
     flags: [

@@ -6,20 +6,21 @@ import type { Terminal } from './terminal.ts';
 /** Problem, cause, next step on stderr; in a machine mode, one JSON line. */
 export function showError(terminal: Terminal, error: MediactlError, machine: boolean): void {
   if (machine) {
-    terminal.say(toJson({ error: error.toJSON() }));
+    terminal.tell(toJson({ error: error.toJSON() }));
     return;
   }
   // Who says no has not met an error.
   if (error.explanation.code === 'declined') {
-    terminal.say(error.message);
+    terminal.tell(error.message);
     return;
   }
   const { bold, dim, red } = terminal.colors(terminal.stderr);
-  const { reason, hint } = error.explanation;
-  terminal.sayStyled(
+  const { reason, lines = [], hint } = error.explanation;
+  const causes = [...(reason ? [reason] : []), ...lines].map(printable);
+  terminal.tellStyled(
     [
       `${red('error:')} ${bold(printable(error.message))}`,
-      ...(reason ? [`${dim('  cause:')} ${printable(reason)}`] : []),
+      ...causes.map((cause, at) => `${at === 0 ? dim('  cause:') : '        '} ${cause}`),
       ...(hint ? [`${dim('  try:  ')} ${printable(hint)}`] : []),
     ].join('\n'),
   );

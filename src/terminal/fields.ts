@@ -1,5 +1,5 @@
 import { cell, printable } from './printable.ts';
-import type { Row, Shown } from './result.ts';
+import type { Column, ListResult, Row, Shown } from './result.ts';
 import type { Terminal } from './terminal.ts';
 
 type Json = unknown;
@@ -58,7 +58,12 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
     return {
       ...result,
       record: only,
-      view: () => fields.map((field): Row => [field, cell(valueAt(result.record, field))]),
+      view: (render) =>
+        fields.map((field): Row => {
+          const known = result.columns?.find((column) => column.field === field);
+          const value = known?.value(result.record, render);
+          return [field, value ?? cell(valueAt(result.record, field))];
+        }),
     };
   }
   if (result.kind !== 'list') return result;
@@ -72,7 +77,22 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
     ...result,
     pages: pickedPages(),
     id: (item) => item[identity],
-    columns: fields.map((field) => ({ header: field, value: (item) => cell(item[field]) })),
+    columns: fields.map((field) => columnOf(field, result.columns, terminal)),
+  };
+}
+
+/** As tables show the field, on a terminal and in a pipe; in the order that was asked for. */
+function columnOf(
+  field: string,
+  columns: ListResult['columns'],
+  { stdout }: Terminal,
+): Column<Record<string, Json>> {
+  const known = columns.find((column) => column.field === field);
+  return {
+    header: field,
+    value: known?.value ?? ((item) => cell(item[field])),
+    whole: known?.whole ?? false,
+    ...(stdout.isTTY && known?.uid && { uid: known.uid }),
   };
 }
 

@@ -7,11 +7,23 @@ import { csvLines, tsvLines } from './rows.ts';
 import type { Terminal } from './terminal.ts';
 
 export const json = (value: unknown, render: RenderContext) =>
-  render.isTerminal ? printableJson(toJson(value, 2)) : toJson(value);
+  render.isTerminal ? jsonText(toJson(value, 2), render) : toJson(value);
 
 /** One record a line, whoever reads it. */
 export const line = (value: unknown, render: RenderContext) =>
-  render.isTerminal ? printableJson(toJson(value)) : toJson(value);
+  render.isTerminal ? jsonText(toJson(value), render) : toJson(value);
+
+const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
+
+/** For a person: safe to show, and in the colours of jq. */
+export function jsonText(text: string, { colors }: RenderContext): string {
+  const safe = printableJson(text);
+  if (colors.level === 0) return safe;
+  return safe.replace(jsonToken, (token, quoted?: string, colon?: string) => {
+    if (colon !== undefined) return `${colors.blue(quoted)}${colon}`;
+    return quoted === undefined ? colors.yellow(token) : colors.green(token);
+  });
+}
 
 /** One JSON array, written while pages arrive. */
 export async function writeArray(

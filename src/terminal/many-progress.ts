@@ -14,6 +14,8 @@ export type ManyProgress = {
   close(): void;
 };
 
+/** In a terminal's usual 24 lines there is room for what came before. */
+const mostFiles = 8;
 const plainIntervalMs = 10_000;
 const jsonIntervalMs = 1_000;
 
@@ -25,23 +27,23 @@ export async function openManyProgress(
 ): Promise<ManyProgress> {
   const tally = new Tally(clock, budget);
   if (mode === 'bar') {
-    const { Block } = await import('./block.lazy.ts');
-    return standing(terminal, tally, () => new Block(terminal, tally));
+    const { Standing } = await import('./standing.lazy.ts');
+    return standing(terminal, tally, () => new Standing(terminal, () => tally.lines(mostFiles)));
   }
   const say =
     mode === 'json'
-      ? () => terminal.say(JSON.stringify(tally.overall()))
-      : () => terminal.say(tally.parts().join(', '));
+      ? () => terminal.tell(JSON.stringify(tally.overall()))
+      : () => terminal.tell(tally.text());
   const intervalMs = mode === 'json' ? jsonIntervalMs : plainIntervalMs;
   let saidAt = clock.now();
   return {
     begin: (planned) => {
       tally.planned(planned);
-      if (mode === 'json') terminal.say(JSON.stringify(planned));
+      if (mode === 'json') terminal.tell(JSON.stringify(planned));
     },
     show: (event) => {
       tally.count(event);
-      if (mode === 'json') terminal.say(JSON.stringify(event));
+      if (mode === 'json') terminal.tell(JSON.stringify(event));
       else if (event.event === 'notice') terminal.warn(notice(event));
       if (mode === 'none' || clock.now() - saidAt < intervalMs) return;
       saidAt = clock.now();
@@ -53,28 +55,21 @@ export async function openManyProgress(
   };
 }
 
-/** On a terminal: one block, under what is worth a line of its own. */
-function standing(
-  terminal: Terminal,
-  tally: Tally,
-  open: () => { say(text: string): void; close(): void },
-): ManyProgress {
-  let block: ReturnType<typeof open> | undefined;
+/** On a terminal: the whole and the files in flight, under what is worth a line of its own. */
+function standing(terminal: Terminal, tally: Tally, open: () => { close(): void }): ManyProgress {
+  let shown: ReturnType<typeof open> | undefined;
   return {
     begin: (planned) => {
       tally.planned(planned);
-      if (planned.files > 0) block = open();
+      if (planned.files > 0) shown = open();
     },
     show: (event) => {
       tally.count(event);
-      if (event.event !== 'notice') return;
-      if (block)
-        block.say(`${terminal.colors(terminal.stderr).yellow('warning:')} ${notice(event)}`);
-      else terminal.warn(notice(event));
+      if (event.event === 'notice') terminal.warn(notice(event));
     },
     close: () => {
-      block?.close();
-      block = undefined;
+      shown?.close();
+      shown = undefined;
     },
   };
 }

@@ -3,15 +3,42 @@ import { withFields } from './fields.ts';
 import type { Shape } from './format.ts';
 import { filtered, json, line, writeArray, writeRows } from './machine.ts';
 import { cell, printable, printableLines } from './printable.ts';
-import type { ListResult, RecordResult, RenderContext, Result, Row, Shown } from './result.ts';
+import type {
+  ListResult,
+  RecordResult,
+  RenderContext,
+  Result,
+  Row,
+  ShortUids,
+  Shown,
+} from './result.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Result to stdout, in the shape asked for. */
+/**
+ * Result to stdout, in the shape asked for; what is longer than the terminal goes to the pager.
+ *
+ * @param uids how uids are shown short, and remembered; asked for where a person sees some
+ */
 export async function present(
   terminal: Terminal,
   shape: Shape,
   result: Result,
   now: number,
+  uids: () => Promise<ShortUids | undefined>,
+): Promise<void> {
+  if (result.kind === 'list' && result.isLive) return show(terminal, shape, result, now, uids);
+  await terminal.paged(() => show(terminal, shape, result, now, uids));
+  if (result.kind !== 'list') return;
+  const footer = result.footer?.();
+  if (footer) terminal.say(footer);
+}
+
+async function show(
+  terminal: Terminal,
+  shape: Shape,
+  result: Result,
+  now: number,
+  uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
   const render: RenderContext = {
     isTerminal: Boolean(terminal.stdout.isTTY),
@@ -34,8 +61,8 @@ export async function present(
   if (shape.format === 'csv' || shape.format === 'tsv')
     return writeRows(terminal, shape, shaped, render);
   return shaped.kind === 'record'
-    ? writeRecord(terminal, shape, shaped, render)
-    : writeList(terminal, shape, shaped, render);
+    ? writeRecord(terminal, shape, shaped, render, uids)
+    : writeList(terminal, shape, shaped, render, uids);
 }
 
 /** Whether records are wanted, of an answer that came as a text. */
@@ -72,11 +99,13 @@ async function writeRecord(
   { format }: Shape,
   result: RecordResult,
   render: RenderContext,
+  uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
   if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
   if (format === 'jsonl') return terminal.write(`${line(result.record, render)}\n`);
   if (format === 'json') return terminal.write(`${json(result.record, render)}\n`);
   const view = result.view(render);
+  if (render.isTerminal && result.uid) await (await uids())?.shorten(result.uid, [result.id]);
   return terminal.write(typeof view === 'string' ? view : await detailOf(view, render));
 }
 
@@ -85,17 +114,20 @@ async function writeList(
   { format }: Shape,
   result: ListResult,
   render: RenderContext,
+  uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
   if (format === 'json' || (format === 'human' && result.alwaysJson))
     return writeArray(terminal, result.pages, render);
-  if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render);
+  if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render, uids);
+  // Scripts count columns: they stay where they are, whatever people get to see.
+  const columns = result.columns.filter(({ wide }) => !wide);
   for await (const page of result.pages)
     await terminal.write(
       page
         .map((item) => {
           if (format === 'quiet') return result.id(item) && `${printable(result.id(item))}\n`;
           if (format === 'jsonl') return `${line(item, render)}\n`;
-          return `${result.columns.map((column) => column.value(item, render)).join('\t')}\n`;
+          return `${columns.map((column) => column.value(item, render)).join('\t')}\n`;
         })
         .join(''),
     );
@@ -115,13 +147,21 @@ async function detailOf(rows: readonly Row[], render: RenderContext): Promise<st
 
 async function writeTable(
   terminal: Terminal,
-  result: ListResult,
+  { pages, columns: own, empty }: ListResult,
   render: RenderContext,
+  uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
+  const columns = [...own.filter(({ leads }) => leads), ...own.filter(({ leads }) => !leads)];
   const rows: string[][] = [];
-  for await (const page of result.pages)
-    for (const item of page) rows.push(result.columns.map((column) => column.value(item, render)));
-  if (rows.length === 0) return result.empty ? terminal.say(result.empty) : undefined;
+  for await (const page of pages)
+    for (const item of page) rows.push(columns.map((column) => column.value(item, render)));
+  if (rows.length === 0) return empty ? terminal.say(empty) : undefined;
+  for (const [at, { uid: kind }] of columns.entries()) {
+    if (!kind) continue;
+    const shown = rows.map((row) => row[at] as string).filter(Boolean);
+    const short = await (await uids())?.shorten(kind, shown);
+    for (const row of rows) row[at] = short?.(row[at] as string) ?? (row[at] as string);
+  }
   const { table } = await import('./table.lazy.ts');
-  await terminal.write(table(result.columns, rows, render));
+  await terminal.write(table(columns, rows, render));
 }

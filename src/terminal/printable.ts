@@ -36,29 +36,6 @@ export function cell(value: unknown): string {
   return printable(textIn(value) ?? toJson(value));
 }
 
-/** `12,480`. */
-export const grouped = (count: number) => count.toLocaleString('en');
-
-/** `1 asset`, `2 assets`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-
-/** `8.0 MiB`. */
-export function bytes(count: number): string {
-  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
-  return `${(count / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
-}
-
-/** `4s`, `3:07`, `1:02:09`. */
-export function duration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${whole}s`;
-  const two = (n: number) => String(n).padStart(2, '0');
-  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
-}
-
 /**
  * `just now`, `5 minutes ago`, `in 3 hours`; days past a month give the date. What is no timestamp is
  * shown as it came.

@@ -14,25 +14,20 @@ const interrupted = () =>
     exitCode: exitCodes.interrupted,
   });
 
-/** One line from the person at the terminal; what they type is shown unless `hidden`. */
-async function ask(terminal: Terminal, question: string, hidden: boolean): Promise<string> {
-  const [{ createInterface }, { Writable }] = await Promise.all([
-    import('node:readline'),
-    import('node:stream'),
-  ]);
+/** One line from the person at the terminal. */
+async function ask(terminal: Terminal, question: string): Promise<string> {
+  const { createInterface } = await import('node:readline');
   // Names of the service stand in questions: they must not rewrite them.
   terminal.stderr.write(terminal.redactor.redact(printable(question)));
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({
     input: terminal.stdin,
-    output: hidden ? silent : terminal.stderr,
+    output: terminal.stderr,
     terminal: true,
   });
   return new Promise((resolve, reject) => {
     let answered = false;
     const end = (settle: () => void) => {
       answered = true;
-      if (hidden) terminal.stderr.write('\n');
       lines.close();
       settle();
     };
@@ -44,11 +39,18 @@ async function ask(terminal: Terminal, question: string, hidden: boolean): Promi
 
 /** Asks for a line. Interactive terminals only. */
 export const askLine = async (terminal: Terminal, question: string) =>
-  (await ask(terminal, `${question}: `, false)).trim();
+  (await ask(terminal, `${question}: `)).trim();
 
-/** Asks for a secret without showing it. Interactive terminals only. */
-export const askSecret = (terminal: Terminal, question: string) =>
-  ask(terminal, `${question}: `, true);
+/** Asks for a secret: a dot for each character. Interactive terminals only. */
+export async function askSecret(terminal: Terminal, question: string): Promise<string> {
+  const { default: password } = await import('@inquirer/password');
+  const { stdin: input, stderr: output } = terminal;
+  return password({ message: `${question}:`, mask: '•' }, { input, output }).catch(
+    (error: Error) => {
+      throw error.name === 'ExitPromptError' ? interrupted() : error;
+    },
+  );
+}
 
 /**
  * Asks a yes-or-no question, default No.
@@ -63,8 +65,26 @@ export async function confirm(
 ): Promise<void> {
   if (yes) return;
   if (!terminal.isInteractive) throw usageError(`${question} Nobody can be asked here`, instead);
-  const answer = await ask(terminal, `${question} [y/N] `, false);
+  const answer = await ask(terminal, `${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw declined();
+}
+
+/**
+ * One of a list, chosen by the person at the terminal. Interactive terminals only.
+ *
+ * @param rows the cells of each, printable
+ * @throws MediactlError exit 130 where they leave
+ */
+export async function choose<T>(
+  terminal: Terminal,
+  question: string,
+  records: readonly T[],
+  rows: readonly (readonly string[])[],
+): Promise<T> {
+  const { chooseAt } = await import('./choose.lazy.ts');
+  const at = await chooseAt(terminal, question, rows);
+  if (at === undefined) throw declined();
+  return records[at] as T;
 }
 
 /** Everything on stdin, for `--with-key` and `-`. */

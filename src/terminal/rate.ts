@@ -1,31 +1,49 @@
-import { bytes, duration } from './printable.ts';
+import { bytes, duration } from './figures.ts';
+
+/** A rate is that of the last seconds. */
+const windowMs = 8_000;
+/** Less time says little. */
+const leastMs = 1_000;
+const stepMs = 250;
 
 /** Bytes a second, of what went out lately. */
 export class Rate {
-  #at = 0;
-  #sent = 0;
-  bytesPerSecond = 0;
+  #samples: { at: number; count: number }[] = [];
 
-  add(sent: number, now: number): void {
-    const seconds = (now - this.#at) / 1000;
-    if (this.#at === 0 || sent < this.#sent) {
-      this.#at = now;
-      this.#sent = sent;
-    } else if (seconds >= 0.5) {
-      const current = (sent - this.#sent) / seconds;
-      this.bytesPerSecond = this.bytesPerSecond
-        ? 0.7 * this.bytesPerSecond + 0.3 * current
-        : current;
-      this.#at = now;
-      this.#sent = sent;
-    }
+  /** @param count in all, so far; a smaller one than before begins anew */
+  add(count: number, now: number): void {
+    const last = this.#samples.at(-1);
+    if (last && count < last.count) this.#samples = [];
+    const before = this.#samples.at(-2);
+    // What came just now takes the place of what came just before.
+    if (last && before && last.at - before.at < stepMs) this.#samples.pop();
+    this.#samples.push({ at: now, count });
+    while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) > windowMs)
+      this.#samples.shift();
   }
 
-  left(remaining: number): string {
-    return this.bytesPerSecond > 0 ? duration(remaining / this.bytesPerSecond) : '–';
+  /** After a wait: the time before says nothing of what comes. */
+  restart(): void {
+    this.#samples = [];
   }
 
-  toString(): string {
-    return this.bytesPerSecond > 0 ? `${bytes(this.bytesPerSecond)}/s` : '–';
+  /** Undefined while nothing tells. */
+  bytesPerSecond(now: number): number | undefined {
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    if (!first || !last || now - first.at < leastMs) return undefined;
+    const rate = ((last.count - first.count) * 1000) / (now - first.at);
+    return rate > 0 ? rate : undefined;
+  }
+
+  /** `4.2 MiB/s`; empty while nothing tells. */
+  text(now: number): string {
+    const rate = this.bytesPerSecond(now);
+    return rate === undefined ? '' : `${bytes(rate)}/s`;
+  }
+
+  /** `4:07 left`, of so many bytes that are left; empty while nothing tells. */
+  left(remaining: number, now: number): string {
+    const rate = this.bytesPerSecond(now);
+    return rate === undefined ? '' : `${duration(Math.max(1, remaining / rate))} left`;
   }
 }

@@ -8,15 +8,32 @@ export type RenderContext = {
   now: number;
 };
 
+/** What a uid is of: an asset may begin like a folder. */
+export type UidKind = 'asset' | 'folder' | 'workspace';
+
+/** How uids are shown short, and remembered to be typed so. */
+export type ShortUids = {
+  shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string>;
+};
+
+/** In a pipe all columns stand in their order, but for the `wide` ones; on a terminal those there is room for. */
 export type Column<T> = {
   header: string;
   value(record: T, render: RenderContext): string;
-  /** Never cut to fit: uids. */
+  /** On a terminal it stands first: what people know a record by. */
+  leads?: boolean;
+  /** The value is a uid of that kind: short on a terminal, whole in a pipe. */
+  uid?: UidKind;
+  /** The field that it shows, for --fields. */
+  field?: string;
+  /** Never cut to fit. */
   whole?: boolean;
-  /** Cells are cut to no less, in columns of the terminal; then whole columns are left out. */
+  /** Cells are cut to no less, in columns of the terminal. */
   least?: number;
-  /** The first to be left out. */
-  spare?: boolean;
+  /** How soon it is left out for want of room: the highest first; 0, the last ones to go. */
+  spare?: number;
+  /** Not in a pipe. */
+  wide?: boolean;
 };
 
 export type Row = readonly [label: string, value: string];
@@ -34,12 +51,21 @@ export type Result =
       empty: string;
       /** Records of any shape: JSON for people too. */
       alwaysJson?: boolean;
+      /** What stands under the table, once all of it is there. */
+      footer?: () => string | undefined;
+      /** It goes on while it is read: not for a pager. */
+      isLive?: boolean;
     }
   | {
       kind: 'record';
       record: unknown;
       view: (render: RenderContext) => readonly Row[] | string;
       id: string;
+      /** What its id is of: it may be typed short from then on. */
+      uid?: UidKind | undefined;
+      /** How single fields are shown, for --fields. */
+      // biome-ignore lint/suspicious/noExplicitAny: columns and record agree inside record()
+      columns?: readonly Column<any>[] | undefined;
     }
   | { kind: 'text'; text: string }
   /** What the service sent, the same in every format. */
@@ -79,7 +105,11 @@ export const record = <T>(
   value: T,
   id: string,
   view: (record: T, render: RenderContext) => readonly Row[] | string,
-): Result => ({ kind: 'record', record: value, id, view: (render) => view(value, render) });
+  { uid, columns }: { uid?: UidKind; columns?: readonly Column<T>[] } = {},
+): Result => ({
+  ...{ kind: 'record', record: value, id, view: (render) => view(value, render) },
+  ...{ uid, columns },
+});
 
 /** A text that is the result itself: a URL, a token. The same in every format but JSON. */
 export const text = (value: string): Result => ({ kind: 'text', text: value });

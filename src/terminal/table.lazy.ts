@@ -23,30 +23,47 @@ const frameless = {
   middle: '',
 };
 
+/** What a column is glad of; more is given where there is room, less where there is not. */
+const comfortable = 28;
+
 /**
- * A borderless table fitted to the terminal: the widest columns give way first, then the last ones
- * are left out; uids stay whole.
+ * A borderless table fitted to the terminal: as many columns as stand comfortably, the spare ones left
+ * out first; then the widest give way.
  */
 export function table(
-  // biome-ignore lint/suspicious/noExplicitAny: only header and whole are read
+  // biome-ignore lint/suspicious/noExplicitAny: only header and how it gives way are read
   columns: readonly Column<any>[],
   rows: readonly string[][],
   render: RenderContext,
 ): string {
-  const shown = columns.map((column, at) => {
-    const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
-    return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
-  });
-  const excess = () => shown.reduce((sum, { width }) => sum + width + gap, -gap) - render.columns;
+  const shown = columns
+    .map((column, at) => {
+      const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
+      return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
+    })
+    .filter(({ column, at }) => !column.spare || rows.some((row) => row[at] !== ''));
+  type Shown = (typeof shown)[number];
+  const excess = (widthOf: (each: Shown) => number) =>
+    shown.reduce((sum, each) => sum + widthOf(each) + gap, -gap) - render.columns;
+  const comfort = ({ column, width: own }: Shown) =>
+    isWhole(column) ? own : Math.min(own, comfortable);
+  while (excess(comfort) > 0) {
+    const most = Math.max(...shown.map(({ column }) => column.spare ?? 0));
+    if (most === 0) break;
+    shown.splice(
+      shown.findLastIndex(({ column }) => (column.spare ?? 0) === most),
+      1,
+    );
+  }
   const giving = () =>
     shown
-      .filter(({ column, width }) => !column.whole && width > (column.least ?? least))
+      .filter(({ column, width }) => !isWhole(column) && width > (column.least ?? least))
       .sort((a, b) => b.width - a.width)[0];
-  for (let widest = giving(); widest && excess() > 0; widest = giving()) widest.width--;
-  while (excess() > 0) {
-    const spare = shown.findLastIndex(({ column }) => column.spare);
-    const last = spare >= 0 ? spare : shown.findLastIndex(({ column }) => !column.whole);
-    if (last < 0) break;
+  const width = ({ width: own }: Shown) => own;
+  for (let widest = giving(); widest && excess(width) > 0; widest = giving()) widest.width--;
+  while (excess(width) > 0) {
+    const last = shown.findLastIndex(({ column }) => !isWhole(column));
+    if (last <= 0) break;
     shown.splice(last, 1);
   }
   const drawn = new CliTable({
@@ -62,3 +79,5 @@ export function table(
     .map((line) => line.trimEnd())
     .join('\n')}\n`;
 }
+
+const isWhole = ({ whole, uid }: Column<unknown>) => Boolean(whole ?? uid);

@@ -1,7 +1,10 @@
 import type { Clock } from '../clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../upload/events.ts';
-import { bytes, duration, grouped, printable } from './printable.ts';
+import { bytes, duration, grouped } from './figures.ts';
+import { waitReason } from './plain-progress.ts';
+import { printable } from './printable.ts';
 import { Rate } from './rate.ts';
+import type { Line } from './standing-lines.ts';
 
 /** A file under way: how far it is, and what it waits for. */
 type InFlight = { sent: number; size: number; note: string };
@@ -52,8 +55,9 @@ export class Tally {
         this.#rate.add(this.#sent, this.#clock.now());
         break;
       case 'waiting':
-        this.#waiting = event.why === 'rate-limited' ? 'rate limit' : printable(event.reason);
+        this.#waiting = waitReason(event);
         this.#waitUntil = Date.parse(event.until);
+        this.#rate.restart();
         break;
       case 'going_on':
         this.#waitUntil = 0;
@@ -76,7 +80,8 @@ export class Tally {
 
   overall(): RunEvent & { event: 'overall' } {
     const budget = this.#budget();
-    const { bytesPerSecond } = this.#rate;
+    const now = this.#clock.now();
+    const rate = this.#rate.bytesPerSecond(now);
     const left = this.#secondsLeft();
     return {
       event: 'overall',
@@ -85,52 +90,80 @@ export class Tally {
       files_failed: this.#failed,
       bytes_done: this.#bytesSoFar(),
       bytes: this.#bytes,
-      bytes_per_second: bytesPerSecond > 0 ? Math.round(bytesPerSecond) : null,
+      bytes_per_second: rate === undefined ? null : Math.round(rate),
       seconds_left: left === undefined ? null : Math.round(left),
       requests_left: budget?.left ?? null,
       renews_at: budget ? new Date(budget.resetAt).toISOString() : null,
     };
   }
 
-  /** In words, what matters most first. */
-  parts(): string[] {
-    const waitMs = this.#waitUntil - this.#clock.now();
+  /** What stands on a terminal: the whole, what it waits for, the files in flight. */
+  lines(mostFiles: number): Line[] {
+    const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
+    const files = this.#inFlightStates(mostFiles);
+    return [
+      { kind: 'parts', parts: this.#parts() },
+      ...(seconds > 0 ? [{ kind: 'waiting', why: this.#waiting, seconds } as const] : []),
+      ...(files.length > 0 ? [{ kind: 'files', files } as const] : []),
+    ];
+  }
+
+  /** The whole in a line. */
+  text(): string {
+    const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
+    const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${duration(seconds)}`] : [];
+    return [...this.#parts(), ...waiting].join(', ');
+  }
+
+  /** In words, what matters most first; no rate and no time left are claimed while it waits. */
+  #parts(): string[] {
+    const now = this.#clock.now();
+    const isWaiting = this.#waitUntil > now;
     const left = this.#secondsLeft();
     const budget = this.#budget();
     const isSending = this.#done < this.#files;
     return [
       `${grouped(this.#done)} of ${grouped(this.#files)} files`,
       this.#failed > 0 ? `${grouped(this.#failed)} failed` : '',
-      isSending ? `${bytes(this.#bytesSoFar())} of ${bytes(this.#bytes)}` : '',
-      waitMs > 0 ? `${this.#waiting}: waiting ${duration(waitMs / 1000)}` : '',
-      waitMs <= 0 && isSending ? String(this.#rate) : '',
-      waitMs <= 0 && left !== undefined ? `${duration(left)} left` : '',
+      isSending ? this.#amount() : '',
+      left !== undefined ? `${duration(left)} left` : '',
+      isSending && !isWaiting ? this.#rate.text(now) : '',
       this.#processing.size > 0 ? `${grouped(this.#processing.size)} being processed` : '',
       budget
         ? `${grouped(budget.left)} requests left, ${grouped(budget.limit)} at ${timeOfDay(budget.resetAt)}`
         : '',
-    ].filter((part) => part !== '' && part !== '–');
+    ].filter((part) => part !== '');
   }
 
-  /** The files in flight: how each is called, and how far it is. */
-  files(most: number): { name: string; state: string }[] {
+  /** Of a total that nobody knows, what came so far. */
+  #amount(): string {
+    const soFar = bytes(this.#bytesSoFar());
+    return this.#bytes > 0 ? `${soFar} of ${bytes(this.#bytes)}` : soFar;
+  }
+
+  /** How each file in flight is called, and how far it is. */
+  #inFlightStates(most: number): { name: string; state: string }[] {
     return [...this.#inFlight].slice(0, most).map(([path, { sent, size, note }]) => {
-      const share = size > 0 ? `${Math.floor((100 * sent) / size)}%` : '';
-      return { name: printable(path), state: note || `${share.padStart(4)} of ${bytes(size)}` };
+      const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);
+      const far = size > 0 ? `${share} of ${bytes(size)}` : bytes(sent);
+      return { name: printable(path), state: note || far };
     });
   }
 
   #bytesSoFar(): number {
     let underWay = 0;
     for (const { sent } of this.#inFlight.values()) underWay += sent;
-    return Math.min(this.#bytes, this.#bytesDone + underWay);
+    const soFar = this.#bytesDone + underWay;
+    return this.#bytes > 0 ? Math.min(this.#bytes, soFar) : soFar;
   }
 
   #secondsLeft(): number | undefined {
-    const { bytesPerSecond } = this.#rate;
-    const isWaiting = this.#waitUntil > this.#clock.now();
-    if (isWaiting || bytesPerSecond <= 0 || this.#done >= this.#files) return undefined;
-    return Math.max(1, (this.#bytes - this.#bytesSoFar()) / bytesPerSecond);
+    const now = this.#clock.now();
+    const rate = this.#rate.bytesPerSecond(now);
+    const isWaiting = this.#waitUntil > now;
+    if (isWaiting || rate === undefined || this.#bytes === 0 || this.#done >= this.#files)
+      return undefined;
+    return Math.max(1, (this.#bytes - this.#bytesSoFar()) / rate);
   }
 }
 

@@ -1,11 +1,21 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { exitCodes, MediactlError } from '../errors.ts';
+import type { Shape } from './format.ts';
+import type { Pager } from './pager.ts';
 import { printableLines } from './printable.ts';
 import { Redactor } from './redaction.ts';
 
-export type OutputStream = Writable & { isTTY?: boolean; columns?: number };
+export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 export type InputStream = Readable & { isTTY?: boolean };
+
+type TerminalSettings = {
+  color: 'auto' | 'always' | 'never';
+  noInput: boolean;
+  shape: Pick<Shape, 'format'>;
+  /** Undefined for PAGER; `cat` or nothing for none. */
+  pager: string | undefined;
+};
 
 export type TerminalOptions = {
   /** Opened by who reads it: that alone costs a command 3 ms. */
@@ -27,6 +37,10 @@ export class Terminal {
   readonly #openStdin: () => InputStream;
   #color: 'auto' | 'always' | 'never' = 'auto';
   #noInput = false;
+  #isQuiet = false;
+  #pagerCommand: string | undefined;
+  #paging: Paging | undefined;
+  #above: ((line: string) => void) | undefined;
   #stdoutError: NodeJS.ErrnoException | undefined;
 
   constructor({ stdin, stdout, stderr, environment }: TerminalOptions) {
@@ -41,9 +55,11 @@ export class Terminal {
     stderr.on('error', () => {});
   }
 
-  configure(settings: { color: 'auto' | 'always' | 'never'; noInput: boolean }): void {
+  configure(settings: TerminalSettings): void {
     this.#color = settings.color;
     this.#noInput = settings.noInput;
+    this.#isQuiet = settings.shape.format === 'quiet';
+    this.#pagerCommand = settings.pager;
   }
 
   get stdin(): InputStream {
@@ -89,6 +105,48 @@ export class Terminal {
 
   /** The one place that writes results. Waits while the pipe is full; throws once it is closed. */
   async write(text: string | Uint8Array): Promise<void> {
+    if (this.#paging && !(await this.#writePaged(this.#paging, text))) throw new OutputClosed();
+    if (!this.#paging) await this.#writeOut(text);
+  }
+
+  /**
+   * What is written while `work` goes on goes to the person's pager, once it is longer than the
+   * terminal; stdout elsewhere.
+   */
+  async paged(work: () => Promise<void>): Promise<void> {
+    if (!this.#pagedBy) return work();
+    const paging: Paging = { held: [], lines: 0, pager: undefined };
+    this.#paging = paging;
+    try {
+      await work();
+    } finally {
+      this.#paging = undefined;
+      for (const text of paging.held.splice(0)) await this.#writeOut(text);
+      await paging.pager?.close();
+    }
+  }
+
+  /** The pager's command line, where there is somebody to page for. */
+  get #pagedBy(): string | undefined {
+    const { PAGER } = this.#environment;
+    const command = (this.#pagerCommand ?? PAGER ?? '').trim();
+    const isFor = this.stdout.isTTY && !this.isCi && !this.#isDumb;
+    return isFor && command !== '' && command !== 'cat' ? command : undefined;
+  }
+
+  /** False once the person has left the pager. */
+  async #writePaged(paging: Paging, text: string | Uint8Array): Promise<boolean> {
+    if (paging.pager) return paging.pager.write(text);
+    paging.held.push(text);
+    if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
+    if (paging.lines < (this.stdout.rows || 24)) return true;
+    const { Pager: Opened } = await import('./pager.ts');
+    const pager = new Opened(this.#pagedBy as string, this.#environment);
+    paging.pager = pager;
+    return pager.write(paging.held.splice(0).join(''));
+  }
+
+  async #writeOut(text: string | Uint8Array): Promise<void> {
     await new Promise<void>((resolve) => this.stdout.write(text, () => resolve()));
     const error = this.#stdoutError;
     if (error?.code === 'EPIPE' || error?.code === 'ERR_STREAM_DESTROYED') throw new OutputClosed();
@@ -103,18 +161,34 @@ export class Terminal {
 
   /**
    * Lines beside the result: a notice, a hint. Secrets are masked, and whatever could drive the
-   * terminal is spelled out, whoever's words they are.
+   * terminal is spelled out, whoever's words they are. --quiet asks for none.
    */
   say(text: string): void {
-    this.sayStyled(printableLines(text));
-  }
-
-  /** Like `say`, for lines that carry colours of our own: words of others in them must be printable. */
-  sayStyled(text: string): void {
-    this.stderr.write(`${this.redactor.redact(text)}\n`);
+    if (!this.#isQuiet) this.tell(text);
   }
 
   warn(text: string): void {
-    this.sayStyled(`${this.colors(this.stderr).yellow('warning:')} ${printableLines(text)}`);
+    if (!this.#isQuiet)
+      this.tellStyled(`${this.colors(this.stderr).yellow('warning:')} ${printableLines(text)}`);
+  }
+
+  /** Like `say`, for what was asked for, or cannot be left unsaid: a question's list, an error, a trace. */
+  tell(text: string): void {
+    this.tellStyled(printableLines(text));
+  }
+
+  /** Like `tell`, for lines that carry colours of our own: words of others in them must be printable. */
+  tellStyled(text: string): void {
+    const line = `${this.redactor.redact(text)}\n`;
+    if (this.#above) this.#above(line);
+    else this.stderr.write(line);
+  }
+
+  /** While something stands at the foot of the terminal, lines go above it: that is how. */
+  standsBelow(above: ((line: string) => void) | undefined): void {
+    this.#above = above;
   }
 }
+
+/** What is held back until it is known to be longer than the terminal; the pager from then on. */
+type Paging = { held: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };

@@ -32,8 +32,8 @@ export type FileEvent = { path: string } & (
   | { event: 'notice'; message: string }
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
-  /** Of many: it needs no more of this run, but to be waited for. */
-  | { event: 'finished'; outcome: Outcome; asset_uid: string | null }
+  /** Of many: it needs no more of this run, but to be waited for. Downloads tell of theirs too. */
+  | { event: 'finished'; outcome: Outcome | 'downloaded'; asset_uid: string | null }
 );
 
 /**

@@ -81,7 +81,7 @@ export class ReadyWatch {
           signal: signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal,
           timeoutMs: this.#timeoutMs,
           gate: () => api.transport.gate,
-          onStatus: (uid, status) => {
+          onStatus: ({ uid }, status) => {
             const [outcome] = this.#waiting.get(uid) ?? [];
             if (!outcome) return;
             current = labelOf(outcome.job);

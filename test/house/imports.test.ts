@@ -13,6 +13,7 @@ const directions: Record<string, readonly string[]> = {
   processes: [],
   folders: ['errors'],
   lock: ['folders', 'errors'],
+  'shown-uids': ['folders', 'terminal/result'],
   api: ['wire', 'errors', 'clock'],
   // Waiting is the library's; the uploader, too, waits for what it sent.
   upload: [
@@ -23,19 +24,19 @@ const directions: Record<string, readonly string[]> = {
     'lock',
     'folders',
     'processes',
-    'terminal/printable',
+    ...['terminal/printable', 'terminal/figures'],
     'library/waiting',
   ],
   settings: ['terminal/format', 'errors'],
   account: ['settings', 'wire', 'errors', 'lock', 'folders'],
   // Of the uploader, only the events that a progress display shows.
-  terminal: ['wire/reading', 'errors', 'clock', 'upload/events'],
+  terminal: ['wire/reading', 'errors', 'clock', 'processes', 'upload/events'],
   context: [
     ...['api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors', 'clock', 'processes'],
-    'lock',
+    ...['lock', 'shown-uids'],
   ],
   // What a person's words mean, for every command and for completion.
-  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock'],
+  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders', 'shown-uids'],
   commands: [
     ...['library', 'context', 'api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors'],
     ...['clock', 'processes', 'lock', 'folders', 'player'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bytes, cell, duration, printable, when } from '../../src/terminal/printable.ts';
+import { bytes, duration } from '../../src/terminal/figures.ts';
+import { cell, printable, when } from '../../src/terminal/printable.ts';
 import { Redactor } from '../../src/terminal/redaction.ts';
 
 describe('printable', () => {

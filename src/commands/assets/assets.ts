@@ -1,25 +1,23 @@
-import { type Command, Option } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
-import { assetUid, assetUids, idHelp } from '../../library/assets.ts';
-import { waitForAssets } from '../../library/waiting.ts';
-import { parseDuration } from '../../settings/units.ts';
+import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
 import { cell } from '../../terminal/printable.ts';
+import { openProgress } from '../../terminal/progress.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
-import { openSpinner } from '../../terminal/spinner.ts';
-import { assetStatuses } from '../../wire/assumptions.ts';
 import { httpUrl } from '../../wire/http-url.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
 import type { Asset, PlayerData } from '../../wire/types.ts';
-import { type Define, example, type Run, suggesting } from '../command.ts';
+import { type Define, example, type Run } from '../command.ts';
 import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';
 import { fileNameFor } from './file-name.ts';
 import { list } from './list.ts';
 import { remove } from './remove.ts';
-import { save } from './save.ts';
+import { save, savedRecord } from './save.ts';
 import { update } from './update.ts';
+import { wait } from './wait.ts';
 
 /** Assets and videos share their verbs truly (§4), so both nouns come from this one definition. */
 const collection =
@@ -44,11 +42,12 @@ function get(command: Command, run: Run, collection: Collection): void {
     .alias('show')
     .summary('show one or more')
     .description('Shows everything the service says of an asset.')
-    .argument('<id...>', `${idHelp}; - for stdin`)
+    .argument('[id...]', `${idHelp}; - for stdin`)
+    .option(...newestOption)
     .action(
-      run(async (context, ids) => {
+      run(async (context, ids, options) => {
         const api = await context.api();
-        const uids = await assetUids(context, collection, ids);
+        const uids = await assetUids(context, collection, ids, options);
         const found: Asset[] = [];
         const failures: MediactlError[] = [];
         for (const uid of uids)
@@ -60,7 +59,7 @@ function get(command: Command, run: Run, collection: Collection): void {
           }
         const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
         return {
-          result: oneOrMany(found, uids.length),
+          result: await oneOrMany(context, found, uids.length),
           failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
         };
       }),
@@ -70,54 +69,6 @@ function get(command: Command, run: Run, collection: Collection): void {
 /** An asset that is not there says nothing of the other ones; a key that is refused does. */
 const isOfOne = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.exitCode === exitCodes.notFound;
-
-function wait(command: Command, run: Run, collection: Collection): void {
-  example(command, `mediactl ${collection} wait @last --timeout 10m`);
-  command
-    .summary('wait until ready')
-    .description(
-      'Waits until an asset is ready. Exit code 12: its processing failed; 8: the time is over.',
-    )
-    .argument('<id...>', `${idHelp}; - for stdin`)
-    .addOption(
-      suggesting(
-        new Option('--for <status>', 'status to wait for').default('ready'),
-        assetStatuses,
-      ),
-    )
-    .option('--timeout <duration>', 'how long at most', '30m')
-    .action(
-      run(async (context, ids, options) => {
-        const timeoutMs = parseDuration('--timeout', options.timeout);
-        const uids = await assetUids(context, collection, ids);
-        const { [collection]: assets } = await context.api();
-        const spinner = await openSpinner(context.terminal);
-        try {
-          const settled = await waitForAssets(assets, uids, {
-            clock: context.clock,
-            signal: context.signal,
-            timeoutMs,
-            status: options.for,
-            onStatus: (uid, status) => spinner.say(`${uid} is ${status}`),
-          });
-          return waitResult(settled);
-        } finally {
-          spinner.stop();
-        }
-      }),
-    );
-}
-
-function waitResult(settled: Map<string, Asset | MediactlError>) {
-  const outcomes = [...settled.values()];
-  const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
-  const ready = outcomes.filter((outcome): outcome is Asset => !(outcome instanceof MediactlError));
-  const failure =
-    failures.length > 0 && outcomes.length > 1
-      ? someFailed(`${failures.length} of ${outcomes.length} assets did not get there`, failures)
-      : failures[0];
-  return { result: oneOrMany(ready, settled.size), failure };
-}
 
 function player(command: Command, run: Run, collection: Collection): void {
   example(
@@ -130,11 +81,12 @@ function player(command: Command, run: Run, collection: Collection): void {
     .description(
       'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
     )
-    .argument('<id>', idHelp)
+    .argument('[id]', idHelp)
     .option('--reveal', 'print the playback token')
+    .option(...newestOption)
     .action(
-      run(async (context, id, { reveal }) => {
-        const uid = await assetUid(context, collection, id);
+      run(async (context, id, { reveal, ...choice }) => {
+        const uid = await assetUid(context, collection, id, choice);
         const found = await (await context.api())[collection].player(uid);
         const shown = reveal ? found : { ...found, playback_token: masked(found.playback_token) };
         return record(shown, found.uid, playerRows);
@@ -154,19 +106,28 @@ function thumb(command: Command, run: Run, collection: Collection): void {
   command
     .summary('save the thumbnail of an asset')
     .description('Saves the thumbnail of an asset as a file. Exit code 3 where it has none.')
-    .argument('<id>', idHelp)
+    .argument('[id]', idHelp)
     .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
+    .option(...newestOption)
     .action(
-      run(async (context, id, { output }) => {
+      run(async (context, id, { output, ...choice }) => {
         const api = await context.api();
-        const uid = await assetUid(context, collection, id);
+        const uid = await assetUid(context, collection, id, choice);
         const { name, thumbnail_url } = await api[collection].get(uid);
         const url = httpUrl(thumbnail_url);
         if (!url) throw noThumbnail(uid);
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
         const path = output ?? fileNameFor(name, uid, extension);
         if (context.isDryRun(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
-        return save(context, { assetUid: uid, url, expected: {} }, path);
+        const progress = await openProgress(
+          'auto',
+          context.terminal,
+          context.clock,
+          () => undefined,
+        );
+        const media = { assetUid: uid, url, expected: {} };
+        const saved = await save(context, media, path, progress).finally(() => progress.close());
+        return saved ? savedRecord(saved) : nothing;
       }),
     );
 }

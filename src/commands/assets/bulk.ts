@@ -22,6 +22,7 @@ export async function writeEach(
   { signal }: Context,
   targets: readonly Target[],
   write: (target: Target) => Promise<{ name?: unknown }>,
+  lanes = writesInFlight,
 ): Promise<WriteOutcome[]> {
   const of = ({ uid, name }: Target) => ({ uid, name });
   const outcomes: WriteOutcome[] = [];
@@ -41,7 +42,7 @@ export async function writeEach(
       if (error && endsTheRun(error)) stop ??= error;
     }
   };
-  await Promise.all(Array.from({ length: writesInFlight }, work));
+  await Promise.all(Array.from({ length: lanes }, work));
   return outcomes;
 }
 
@@ -55,7 +56,7 @@ type WriteRecord = {
 
 /** The result, a row each, and where some failed the error that names them. */
 export function bulkResult(
-  { signal }: Context,
+  context: Context,
   outcomes: readonly WriteOutcome[],
   done: string,
   noun: string,
@@ -65,20 +66,28 @@ export function bulkResult(
     error: error?.toJSON() ?? null,
   }));
   const columns: Column<WriteRecord>[] = [
-    { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
-    { header: 'NAME', value: ({ name }) => cell(name) },
+    { header: 'UID', value: ({ uid }) => printable(uid), uid: 'asset' },
+    { header: 'NAME', value: ({ name }) => cell(name), leads: true },
     { header: 'RESULT', value: ({ error }) => (error ? `failed: ${cell(error.message)}` : done) },
   ];
-  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.of(uid)] : []));
   const result = listBy(
     ({ uid, done: isDone }) => (isDone ? uid : ''),
     records,
     columns,
     `no ${noun}`,
   );
-  if (failures.length === 0) return { result, failure: undefined };
-  if (signal.aborted) return { result, failure: asMediactlError(signal.reason) };
-  if (outcomes.length === 1) return { result, failure: outcomes[0]?.error };
-  const problem = `${failures.length} of ${outcomes.length} ${noun} failed`;
-  return { result, failure: someFailed(problem, failures) };
+  return { result, failure: failureOf(context, outcomes, noun) };
+}
+
+/** The error that names those that failed; undefined where none did. */
+export function failureOf(
+  { signal }: Context,
+  outcomes: readonly WriteOutcome[],
+  noun: string,
+): MediactlError | undefined {
+  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.of(uid)] : []));
+  if (failures.length === 0) return undefined;
+  if (signal.aborted) return asMediactlError(signal.reason);
+  if (outcomes.length === 1) return outcomes[0]?.error;
+  return someFailed(`${failures.length} of ${outcomes.length} ${noun} failed`, failures);
 }

@@ -1,6 +1,10 @@
-import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
+import type { Context } from '../../context.ts';
+import { Places, parentFields, parentOf, workspaceOf } from '../../library/places.ts';
+import { bytes, duration } from '../../terminal/figures.ts';
+import { cell, printable, when } from '../../terminal/printable.ts';
 import {
   type Column,
+  type ListResult,
   list,
   nothing,
   type RenderContext,
@@ -17,8 +21,10 @@ const status = ({ status: value }: Asset, { colors }: RenderContext) => {
   return color[statusMeans(value)](cell(value));
 };
 
-const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
-  isTerminal ? when(created_at, now) : cell(created_at);
+const time =
+  (field: 'created_at' | 'updated_at') =>
+  ({ [field]: value }: Asset, { isTerminal, now }: RenderContext) =>
+    isTerminal ? when(value, now) : cell(value);
 
 /** Piped, a duration is seconds; on a terminal, minutes and seconds. What is no number stays as it came. */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
@@ -31,42 +37,112 @@ function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
   return count === undefined || !isTerminal ? cell(size) : bytes(count);
 }
 
-export const assetColumns: Column<Asset>[] = [
-  { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
-  { header: 'NAME', value: ({ name }) => cell(name), least: 18 },
-  { header: 'TYPE', value: ({ type }) => cell(type), least: 8 },
-  { header: 'STATUS', value: status, least: 10 },
-  { header: 'LENGTH', value: length, least: 7 },
-  { header: 'CREATED', value: created, least: 12 },
+const assetColumns: Column<Asset>[] = [
+  { header: 'UID', field: 'uid', value: ({ uid }) => printable(uid), uid: 'asset' },
+  { header: 'NAME', field: 'name', value: ({ name }) => cell(name), least: 18, leads: true },
+  { header: 'TYPE', field: 'type', value: ({ type }) => cell(type), least: 8, spare: 2 },
+  { header: 'STATUS', field: 'status', value: status, least: 6 },
+  { header: 'LENGTH', field: 'duration', value: length, whole: true, spare: 3 },
+  { header: 'SIZE', field: 'size', value: sizeText, whole: true, spare: 4, wide: true },
+  { header: 'CREATED', field: 'created_at', value: time('created_at'), whole: true, spare: 1 },
+  { header: 'TAGS', field: 'tags', value: ({ tags }) => cell(tags), spare: 5, wide: true },
 ];
 
+/** From so many columns on the folder may be shown: then it is worth asking what it is called. */
+const wideColumns = 120;
+
+/** Assets as a table, with their folders by path where there is room for them. */
+export function assetList(
+  { terminal, settings }: Context,
+  places: Places,
+  pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
+  empty: string,
+): ListResult {
+  const isPerson = terminal.stdout.isTTY && settings.shape.format === 'human';
+  if (!isPerson || terminal.columns < wideColumns)
+    return list(pages, assetColumns, empty) as ListResult;
+  async function* located() {
+    for await (const page of pages) {
+      await places.learn(
+        'folders',
+        page.map((asset) => parentOf(asset) ?? undefined),
+      );
+      yield page;
+    }
+  }
+  const folder: Column<Asset> = {
+    header: 'FOLDER',
+    value: (asset) => folderText(asset, places),
+    spare: 6,
+    wide: true,
+  };
+  return list(located(), [...assetColumns, folder], empty) as ListResult;
+}
+
+function folderText(asset: Asset, places: Places): string {
+  const parent = parentOf(asset);
+  return parent === null ? '/' : places.of(parent);
+}
+
+const workspaceFields = ['workspace', 'workspace_uid'];
+
 /** The fields one looks for first; then whatever else the service sent. */
-export function assetRows(asset: Asset, render: RenderContext): Row[] {
-  const {
-    uid,
-    name,
-    type,
-    status: _status,
-    duration: _duration,
-    size: _size,
-    created_at,
-    ...rest
-  } = asset;
-  return [
-    ['uid', printable(uid)],
-    ['name', cell(name)],
-    ['type', cell(type)],
-    ['status', status(asset, render)],
-    ['length', length(asset, render)],
-    ['size', sizeText(asset, render)],
-    ['created', cell(created_at)],
-    ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
-  ];
+const assetRows =
+  (places: Places) =>
+  (asset: Asset, render: RenderContext): Row[] => {
+    const {
+      uid,
+      name,
+      type,
+      status: _,
+      duration: __,
+      size: ___,
+      created_at: ____,
+      ...rest
+    } = asset;
+    const { isTerminal } = render;
+    const folder = folderText(asset, places);
+    const other = ([field, value]: [string, unknown]): Row => {
+      const label = field.replaceAll('_', ' ');
+      if (isTerminal && parentFields.includes(field)) return ['folder', folder];
+      if (isTerminal && workspaceFields.includes(field))
+        return ['workspace', places.of(workspaceOf(asset))];
+      if (isTerminal && field.endsWith('_at')) return [label, when(value, render.now)];
+      return [label, isTerminal ? withoutQuery(cell(value)) : cell(value)];
+    };
+    return [
+      ['uid', printable(uid)],
+      ['name', cell(name)],
+      ['type', cell(type)],
+      ['status', status(asset, render)],
+      ['length', length(asset, render)],
+      ['size', sizeText(asset, render)],
+      ['created', time('created_at')(asset, render)],
+      ...Object.entries(rest).map(other),
+    ];
+  };
+
+/** What signs a URL is long, and of no use to a reader: --json and the pipe have all of it. */
+const withoutQuery = (text: string) => text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S+$/, '$1?…');
+
+/** One asset, its folder and workspace by name where a person reads it. */
+export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
+  const places = new Places(context);
+  const { terminal, settings } = context;
+  if (terminal.stdout.isTTY && settings.shape.format === 'human') {
+    await places.learn('folders', [parentOf(asset) ?? undefined]);
+    await places.learn('workspaces', [workspaceOf(asset)]);
+  }
+  return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
 }
 
 /** Where one was asked for, its record; where several were, a list. */
-export function oneOrMany(assets: readonly Asset[], asked: number): Result {
+export async function oneOrMany(
+  context: Context,
+  assets: readonly Asset[],
+  asked: number,
+): Promise<Result> {
   const [only] = assets;
-  if (asked !== 1) return list([[...assets]], assetColumns, '');
-  return only ? record(only, only.uid, assetRows) : nothing;
+  if (asked !== 1) return assetList(context, new Places(context), [[...assets]], '');
+  return only ? assetRecord(context, only) : nothing;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AssetFilters, AssetsApi } from '../../api/assets.ts';
 import { itemsOf } from '../../api/pages.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
+import { parentOf } from '../../library/places.ts';
 import { fieldsIn, listIn, textIn, timeIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { isSameUid } from '../../wire/uid.ts';
@@ -58,13 +59,8 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   },
   parent: {
     matches: (asset, parent) => {
-      const [field] = ['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'].filter(
-        (each) => each in asset,
-      );
-      if (field === undefined) return undefined;
-      const shown = asset[field];
-      if (shown === null) return parent === 'root';
-      const uid = textIn(shown) ?? textIn(fieldsIn(shown).uid);
+      const uid = parentOf(asset);
+      if (uid === null) return parent === 'root';
       return uid === undefined ? undefined : parent !== 'root' && isSameUid(uid, parent);
     },
     unmatchable: randomUUID,

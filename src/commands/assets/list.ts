@@ -3,52 +3,81 @@ import type { AssetFilters } from '../../api/assets.ts';
 import { itemsOf, totalOf } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { Places } from '../../library/places.ts';
 import { parseCount } from '../../settings/units.ts';
-import { list as listOf } from '../../terminal/result.ts';
+import { grouped } from '../../terminal/figures.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
-import { assetColumns } from './columns.ts';
+import { assetList } from './columns.ts';
 import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from './filters.ts';
+import { foldersOf, listBelow } from './recursive.ts';
 
 export function list(command: Command, run: Run, collection: Collection): void {
   example(
     command,
-    `mediactl ${collection} ls --status ready --created-after 7d`,
-    `mediactl ${collection} ls --search intro --sort name --limit 5`,
+    `mediactl ${collection} ls harbour --status ready --created-after 7d`,
+    `mediactl ${collection} ls --sort name --limit 5`,
     `mediactl ${collection} ls --all --jsonl`,
   );
   const described = command
     .alias('list')
     .summary(`list ${collection}`)
-    .description(`Lists ${collection}, the newest first. ${dateHelp}`);
-  withFilters(described, collection)
+    .description(`Lists ${collection}, the newest first. ${dateHelp}`)
+    .argument('[words...]', 'words in name and description, as --search');
+  const filtered = withFilters(described, collection)
     .option('--tag <slug>', 'tag')
     .addOption(sortOption)
     .option('--limit <number>', 'how many at most (20)')
     .option('--all', 'every one, however many pages that takes')
     .option('--offset <number>', 'how many to leave out at the beginning', '0')
-    .option('--count', 'print how many there are')
-    .action(
-      run(async (context, options) => {
-        refuseWorkspace(context, `${collection} ls`);
-        const filters = await filtersOf(context, options);
-        const api = await context.api();
-        if (options.count) {
-          const total = await countOf(context, collection, filters);
-          return { kind: 'raw', text: String(total) } as const;
-        }
-        if (options.all && options.limit !== undefined)
-          throw usageError('--all and --limit exclude each other', 'give one of them');
-        const offset = parseCount('--offset', options.offset);
-        const empty = `no ${collection}`;
-        if (options.limit === undefined && !options.all)
-          return listOf([await firstOf(context, collection, filters, offset)], assetColumns, empty);
-        const limit = options.all ? undefined : parseCount('--limit', options.limit ?? '', 1);
-        const pages = api[collection].list(filters, { limit, offset });
-        return listOf(pages, assetColumns, empty);
-      }),
-    );
+    .option('--count', 'print how many there are');
+  const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
+  const whole =
+    collection === 'assets'
+      ? withRecursive()
+      : (filtered as unknown as ReturnType<typeof withRecursive>);
+  whole.action(
+    run(async (context, words, options) => {
+      refuseWorkspace(context, `${collection} ls`);
+      const { all, limit: typedLimit, count, search, recursive = false } = options;
+      if (words.length > 0 && search !== undefined)
+        throw usageError('words and --search exclude each other', 'give one of them');
+      if (all && typedLimit !== undefined)
+        throw usageError('--all and --limit exclude each other', 'give one of them');
+      const filters = await filtersOf(context, {
+        ...options,
+        ...(words.length > 0 && { search: words.join(' ') }),
+        ...(recursive && { folder: undefined }),
+      });
+      const { [collection]: assets } = await context.api();
+      const folders = recursive ? await foldersOf(context, options.folder) : undefined;
+      if (count) {
+        const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
+        let total = 0;
+        for (const scope of scopes) total += await countOf(context, collection, scope);
+        return { kind: 'raw', text: String(total) } as const;
+      }
+      const offset = parseCount('--offset', options.offset);
+      const isUsual = typedLimit === undefined && !all;
+      const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
+      const show = (pages: AsyncIterable<Asset[]> | Iterable<Asset[]>) =>
+        assetList(context, new Places(context), pages, `no ${collection}`);
+      if (folders) {
+        const most = limit === undefined ? undefined : limit + offset;
+        const found = await listBelow(assets, filters, folders, most);
+        const items = found.slice(offset, most);
+        const isMore = isUsual && offset + items.length < found.length;
+        return {
+          ...show([items]),
+          footer: () => (isMore ? `${items.length} shown; --all for all` : undefined),
+        };
+      }
+      if (!isUsual) return show(assets.list(filters, { limit, offset }));
+      const { items, footer } = await firstOf(context, collection, filters, offset);
+      return { ...show([items]), footer: () => footer };
+    }),
+  );
 }
 
 /**
@@ -79,13 +108,15 @@ async function firstOf(
   collection: Collection,
   filters: AssetFilters,
   offset: number,
-): Promise<Asset[]> {
+): Promise<{ items: Asset[]; footer: string | undefined }> {
   const page = await (await context.api())[collection].page(filters, defaultLimit, offset);
   const items = itemsOf<Asset>(page).slice(0, defaultLimit);
   const total = totalOf(page, (await context.account()).names);
-  if (total !== undefined && total > offset + items.length)
-    context.terminal.say(`${items.length} of ${total}; --all for all, --limit for more`);
-  return items;
+  const isMore = total !== undefined && total > offset + items.length;
+  const footer = isMore
+    ? `${items.length} of ${grouped(total)}; --all for all, --limit for more`
+    : undefined;
+  return { items, footer };
 }
 
 const noTotal = () =>

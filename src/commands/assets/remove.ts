@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { idHelp } from '../../library/assets.ts';
+import { idHelp, newestOption } from '../../library/assets.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
@@ -25,11 +25,12 @@ export function remove(command: Command, run: Run, collection: Collection): void
   withFilters(described, collection)
     .option('--tag <slug>', 'tag')
     .option('--max-delete <number>', 'how many at most (100)')
+    .option(...newestOption)
     .action(
       run(async (context, ids, options) => {
         const limit = writeLimit('--max-delete', options.maxDelete);
         const filters = await filtersOf(context, options);
-        const { targets } = await targetsOf(context, collection, ids, filters, limit);
+        const { targets } = await targetsOf(context, collection, ids, filters, limit, options);
         const { [collection]: assets } = await context.api();
         if (context.settings.dryRun)
           return dryRunPlan(

@@ -16,12 +16,19 @@ import type { Downloaded, Expected, Sink } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { NamedLocks } from '../../lock.ts';
-import { bytes, printable } from '../../terminal/printable.ts';
+import { bytes } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type RenderContext, type Result, type Row, record } from '../../terminal/result.ts';
-import { openSpinner } from '../../terminal/spinner.ts';
+import { waitingEvent } from '../../upload/events.ts';
 
-type Saved = { asset_uid: string; path: string; size_bytes: number; content_type: string | null };
+export type Saved = {
+  asset_uid: string;
+  path: string;
+  size_bytes: number;
+  content_type: string | null;
+};
 
 /** What is saved: a signed URL, and what the asset's record says of it. */
 export type Media = { assetUid: string; url: URL; expected: Expected };
@@ -30,38 +37,48 @@ export type Media = { assetUid: string; url: URL; expected: Expected };
  * Saves a signed URL as a file: written beside its place and moved there once it is whole and on the
  * disk, so that a broken download leaves no half file. `-` is stdout. A file that is there is replaced
  * with leave only.
+ *
+ * @returns undefined where it went to stdout
  */
-export async function save(context: Context, media: Media, path: string): Promise<Result> {
-  if (path === '-') return toStdout(context, media);
-  const there = await mayReplace(context, path);
+export async function save(
+  context: Context,
+  media: Media,
+  path: string,
+  progress: Progress,
+  asking: 'may ask' | 'never ask' = 'may ask',
+): Promise<Saved | undefined> {
+  if (path === '-') return toStdout(context, media, progress);
+  const there = await mayReplace(context, path, asking);
+  const showing = { context, media, path, progress };
   // A device or a pipe is written to; only a file can be replaced whole.
   const saved =
     there !== undefined && !there.isFile()
-      ? await writeThrough(context, media, path)
-      : await saveAtomically(context, media, path, await isNamed(path));
-  const shown = { asset_uid: media.assetUid, path, size_bytes: saved.bytes };
+      ? await writeThrough(showing)
+      : await saveAtomically(showing, await isNamed(path));
   const type = saved.contentType ?? null;
-  return record<Saved>({ ...shown, content_type: type }, media.assetUid, savedRows);
+  return { asset_uid: media.assetUid, path, size_bytes: saved.bytes, content_type: type };
 }
 
-async function writeThrough(context: Context, media: Media, path: string): Promise<Downloaded> {
+export const savedRecord = (saved: Saved): Result => record(saved, saved.asset_uid, savedRows);
+
+/** A download: what goes where, and how that is shown. */
+type Saving = { context: Context; media: Media; path: string; progress: Progress };
+
+async function writeThrough(saving: Saving): Promise<Downloaded> {
+  const { path } = saving;
   const handle = await open(path, 'w').catch((error) => {
     throw cannotOpen(path, error);
   });
   try {
-    return await downloaded(context, media, path, { write: writerTo(handle, path) });
+    return await downloaded(saving, { write: writerTo(handle, path) });
   } finally {
     await handle.close();
   }
 }
 
 /** @param mayReplace whether a file that is there is to be replaced: one that comes meanwhile is not */
-async function saveAtomically(
-  context: Context,
-  media: Media,
-  path: string,
-  mayReplace: boolean,
-): Promise<Downloaded> {
+async function saveAtomically(saving: Saving, mayReplace: boolean): Promise<Downloaded> {
+  const { context, path } = saving;
   const place = await targetPath(path);
   const release = await lockTarget(context, place);
   const part = `${place}.${ownMark(context)}${randomBytes(4).toString('hex')}.part`;
@@ -72,7 +89,7 @@ async function saveAtomically(
     });
     let saved: Downloaded;
     try {
-      saved = await downloaded(context, media, path, {
+      saved = await downloaded(saving, {
         write: writerTo(handle, path),
         restart: () => handle.truncate(0),
       });
@@ -189,33 +206,36 @@ const savedRows = (
   ['type', printable(content_type ?? '')],
 ];
 
-async function toStdout(context: Context, media: Media): Promise<Result> {
+async function toStdout(context: Context, media: Media, progress: Progress): Promise<undefined> {
   const { terminal } = context;
   if (terminal.stdout.isTTY)
     throw usageError('a terminal is no place for media', 'give a file with -o, or a pipe');
-  await downloaded(context, media, '-', { write: (chunk) => terminal.write(chunk) });
-  return { kind: 'nothing' };
+  const saving = { context, media, path: '-', progress };
+  await downloaded(saving, { write: (chunk) => terminal.write(chunk) });
 }
 
-async function downloaded(context: Context, { url, expected }: Media, path: string, sink: Sink) {
-  const { terminal, clock } = context;
-  const { playback } = await context.mediaApi();
-  const spinner = terminal.canAnimate ? await openSpinner(terminal) : undefined;
-  let shownAt = 0;
-  const onProgress = (received: number, total: number | undefined) => {
-    if (clock.now() - shownAt < 100) return;
-    shownAt = clock.now();
-    spinner?.say(`${path}: ${bytes(received)}${total ? ` of ${bytes(total)}` : ''}`);
-  };
-  try {
-    const saved = await playback.download(url, { ...sink, onProgress }, expected);
-    if (!saved.isMeasured)
-      terminal.warn(`nothing tells how long the file should be: ${bytes(saved.bytes)} came`);
-    if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
-    return saved;
-  } finally {
-    spinner?.stop();
-  }
+async function downloaded(
+  { context, media: { url, expected }, path, progress }: Saving,
+  sink: Sink,
+): Promise<Downloaded> {
+  const { terminal } = context;
+  const api = (await context.mediaApi()).observed({
+    onNotice: (notice) => progress.show({ path, ...waitingEvent(notice) }),
+  });
+  const size_bytes = expected.sizeBytes ?? 0;
+  progress.show({ path, event: 'started', size_bytes });
+  const onProgress = (received: number, total: number | undefined) =>
+    progress.show({
+      ...{ path, event: 'progress', acknowledged_bytes: received, sent_bytes: received },
+      size_bytes: total ?? size_bytes,
+    });
+  const saved = await api.playback.download(url, { ...sink, onProgress }, expected);
+  if (!saved.isMeasured)
+    terminal.warn(
+      `the length of ${printable(path)} is not known: ${bytes(saved.bytes)} came, and may be all`,
+    );
+  if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
+  return saved;
 }
 
 function renditionNote(saved: Downloaded, recorded: Expected): string {
@@ -225,9 +245,15 @@ function renditionNote(saved: Downloaded, recorded: Expected): string {
 }
 
 /** What is there, if anything is, once it may be replaced. */
-async function mayReplace({ terminal, settings }: Context, path: string) {
+async function mayReplace(
+  { terminal, settings }: Context,
+  path: string,
+  asking: 'may ask' | 'never ask',
+) {
   const there = await stat(path).catch(() => undefined);
   if (there?.isDirectory()) throw usageError(`${path} is a directory`, 'name a file with -o');
+  if (there?.isFile() && asking === 'never ask' && !settings.yes)
+    throw usageError(`${path} is there already, and is not the same`, '--yes replaces it');
   if (there?.isFile())
     await confirm(terminal, `${path} is there already. Replace it?`, {
       yes: settings.yes,

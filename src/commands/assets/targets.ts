@@ -1,7 +1,7 @@
 import type { AssetFilters } from '../../api/assets.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { assetUids } from '../../library/assets.ts';
+import { assetUids, type IdChoice } from '../../library/assets.ts';
 import { cell } from '../../terminal/printable.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
@@ -14,8 +14,8 @@ import { refuseWorkspace } from './filters.ts';
 export type Target = { uid: string; name: string | null; asset?: Asset };
 
 /**
- * What a command is to write to: the ids given, or everything that filters match. One of the two
- * must be there: without either, everything would match.
+ * What a command is to write to: the ids given, or everything that filters match; without either, the
+ * one that the person chooses.
  *
  * @throws MediactlError exit 2 where there are more than may be, and nobody can be asked
  */
@@ -25,9 +25,11 @@ export async function targetsOf(
   ids: readonly string[],
   filters: AssetFilters,
   limit: WriteLimit,
+  choice: IdChoice,
 ): Promise<{ targets: Target[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
-  if (byFilter === ids.length > 0)
+  const isNone = !byFilter && ids.length === 0;
+  if ((byFilter && ids.length > 0) || (isNone && !context.terminal.isInteractive))
     throw usageError(
       byFilter ? 'ids and filters exclude each other' : 'nothing says which ones',
       'give ids, or filters such as --tag SLUG --created-before 90d',
@@ -37,7 +39,7 @@ export async function targetsOf(
   const targets = byFilter
     ? // One more than may be is enough to know; a whole library is not read for that.
       await matching(context, collection, filters, isLimit ? limit.count + 1 : undefined)
-    : (await assetUids(context, collection, ids)).map((uid) => ({ uid, name: null }));
+    : (await assetUids(context, collection, ids, choice)).map((uid) => ({ uid, name: null }));
   if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
   return { targets, byFilter };
 }

@@ -3,7 +3,7 @@ import { parseExact } from '../../api/json.ts';
 import type { Fields } from '../../api/writes.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { idHelp } from '../../library/assets.ts';
+import { idHelp, newestOption } from '../../library/assets.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { printable } from '../../terminal/printable.ts';
 import { record } from '../../terminal/result.ts';
@@ -13,7 +13,7 @@ import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { bulkResult, writeEach } from './bulk.ts';
-import { assetRows } from './columns.ts';
+import { assetRecord } from './columns.ts';
 import { dateHelp, filtersOf, withFilters } from './filters.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
 import { confirmBulk, type Target, targetsOf } from './targets.ts';
@@ -43,6 +43,7 @@ export function update(command: Command, run: Run, collection: Collection): void
   withFilters(described, collection)
     .option('--tag <slug>', 'those with this tag')
     .option('--max-update <number>', 'how many at most (100)')
+    .option(...newestOption)
     .action(
       run(async (context, ids, options) => {
         const limit = writeLimit('--max-update', options.maxUpdate);
@@ -55,7 +56,7 @@ export function update(command: Command, run: Run, collection: Collection): void
           );
         const change = await changesOf(context, options);
         const filters = await filtersOf(context, options);
-        const found = await targetsOf(context, collection, ids, filters, limit);
+        const found = await targetsOf(context, collection, ids, filters, limit, options);
         const { [collection]: assets } = await context.api();
         const { names } = await context.account();
         const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
@@ -80,7 +81,7 @@ export function update(command: Command, run: Run, collection: Collection): void
         if (only && targets.length === 1 && !found.byFilter) {
           const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
           warnOf(context, unseen);
-          return record(asset, asset.uid, assetRows);
+          return assetRecord(context, asset);
         }
         const unseen = new Set<string>();
         const outcomes = await writeEach(context, targets, async (target) => {

@@ -52,7 +52,8 @@ export function login(command: Command, run: Run): void {
           const found = options.check ? await check(api) : [];
           const asked = workspaceAsked(settings);
           const unchecked = !options.check && asked !== undefined && isUid(asked);
-          const chosen = asked && !unchecked ? (await resolveWorkspace(api, asked)).uid : asked;
+          const chosen =
+            asked && !unchecked ? (await resolveWorkspace(context, api, asked)).uid : asked;
           const workspace = chosen ?? home?.workspace ?? primaryOf(found)?.uid;
           if (!workspace) terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;

@@ -108,7 +108,7 @@ async function changeFor(context: Context, key: string, value: string): Promise<
   }
   const setting = profileSetting(key);
   if (setting === 'workspace') {
-    const { uid } = await resolveWorkspace(await context.api(), value);
+    const { uid } = await resolveWorkspace(context, await context.api(), value);
     return (profile) => {
       profile.workspace = uid;
     };

@@ -4,7 +4,8 @@ import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
 import { makeStateFolder } from '../../folders.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
-import { counted, when } from '../../terminal/printable.ts';
+import { counted } from '../../terminal/figures.ts';
+import { when } from '../../terminal/printable.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { paths } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
@@ -91,7 +92,7 @@ export const checks: Record<string, Check> = {
   workspace: async (context) => {
     const { workspace } = await context.account();
     if (!workspace) return 'none chosen: mediactl workspaces use NAME';
-    const { name, uid } = await resolveWorkspace(await context.api(), workspace);
+    const { name, uid } = await resolveWorkspace(context, await context.api(), workspace);
     return `${textIn(name) ?? ''} ${uid}`.trim();
   },
 

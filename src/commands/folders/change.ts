@@ -5,6 +5,7 @@ import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
 import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
+import { keptFolders } from '../../library/kept-names.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Result, record } from '../../terminal/result.ts';
 import { example, type Run, suggesting } from '../command.ts';
@@ -29,7 +30,7 @@ export function create(command: Command, run: Run): void {
         const names = namesInPath(path);
         if (context.settings.dryRun) return plannedCreation(context, names, parents ?? false);
         const { node: made } = await createPath(context, names, parents ?? false);
-        return record(folderRecord(made), made.folder.uid, folderRows);
+        return record(folderRecord(made), made.folder.uid, folderRows, { uid: 'folder' });
       }),
     );
 }
@@ -60,7 +61,7 @@ export function rename(command: Command, run: Run): void {
       run(async (context, folder, name) => {
         if (name.includes('/'))
           throw usageError('a folder name has no slash', 'mediactl folders mv moves it');
-        return changed(context, folder, () => ({ name }));
+        return changed(context, folder, async () => ({ name }));
       }),
     );
 }
@@ -78,9 +79,9 @@ export function move(command: Command, run: Run): void {
     .argument('<parent>', 'where to, by uid or path; / for the top level')
     .action(
       run((context, folder, parent) =>
-        changed(context, folder, (tree, moving) => {
+        changed(context, folder, async (tree, moving) => {
           if (isRoot(parent)) return { parent: null };
-          const target = folderAt(tree, parent);
+          const target = await folderAt(context, tree, parent);
           for (let at: typeof target | undefined = target; at; at = at.parent)
             if (at === moving)
               throw usageError(
@@ -107,7 +108,7 @@ export function remove(command: Command, run: Run): void {
       run(async (context, folder) => {
         const { folders } = await context.api();
         const { tree, workspace } = await readTree(context);
-        const placed = folderAt(tree, folder);
+        const placed = await folderAt(context, tree, folder);
         const { uid } = placed.folder;
         if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
         const inside = below(placed).length;
@@ -123,6 +124,7 @@ export function remove(command: Command, run: Run): void {
             ? error.with({ hint: `empty it first: mediactl folders ls -r ${folder}` })
             : error;
         });
+        await keptFolders(context).forget();
         context.terminal.say(`deleted ${placed.path}`);
         return record(folderRecord(placed), uid, folderRows);
       }),
@@ -133,15 +135,16 @@ export function remove(command: Command, run: Run): void {
 async function changed(
   context: Context,
   uidOrPath: string,
-  changeOf: (tree: FolderTree, moving: FolderNode) => FolderChange,
+  changeOf: (tree: FolderTree, moving: FolderNode) => Promise<FolderChange>,
 ): Promise<Result> {
   const { folders } = await context.api();
   const { tree, workspace } = await readTree(context);
-  const placed = folderAt(tree, uidOrPath);
+  const placed = await folderAt(context, tree, uidOrPath);
   const { uid } = placed.folder;
-  const change = changeOf(tree, placed);
+  const change = await changeOf(tree, placed);
   if (context.settings.dryRun)
     return dryRunPlan(context, [folders.changing(workspace, uid, tree, change)]);
   const { placed: after } = await folders.change(workspace, uid, tree, change);
-  return record(folderRecord(after), uid, folderRows);
+  await keptFolders(context).forget();
+  return record(folderRecord(after), uid, folderRows, { uid: 'folder' });
 }

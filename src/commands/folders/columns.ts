@@ -16,8 +16,8 @@ export function folderRecord({ folder, children, path }: FolderNode): FolderReco
 }
 
 export const folderColumns: Column<FolderRecord>[] = [
-  { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path) },
+  { header: 'UID', value: ({ uid }) => printable(uid), uid: 'folder', field: 'uid' },
+  { header: 'PATH', value: ({ path }) => printable(path), leads: true },
 ];
 
 export const folderRows = ({ path, ...folder }: FolderRecord): Row[] => [

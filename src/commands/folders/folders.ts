@@ -67,7 +67,10 @@ function list(command: Command, run: Run): void {
     .action(
       run(async (context, folder, { recursive }) => {
         const { tree } = await readTree(context);
-        const top = folder === undefined || isRoot(folder) ? undefined : folderAt(tree, folder);
+        const top =
+          folder === undefined || isRoot(folder)
+            ? undefined
+            : await folderAt(context, tree, folder);
         const level = top ? top.children : tree.roots;
         const inside = recursive ? level.flatMap((each) => [each, ...below(each)]) : level;
         return listPages([inside.map(folderRecord)], folderColumns, 'no folders');

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { assetUid, idHelp } from '../../library/assets.ts';
+import { assetUid, type IdChoice, idHelp, newestOption } from '../../library/assets.ts';
 import {
   nearest,
   type Playable,
@@ -51,6 +51,7 @@ export const play: Define = (command, run) => {
       new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const),
     )
     .option('--size <pixels>', 'the image nearest to this size, such as 640x360')
+    .option(...newestOption)
     .option('--asset <uid>', 'play with a playback token, without an API key')
     .option('--token-file <file>', 'where that token is; - for stdin')
     .action(
@@ -98,21 +99,21 @@ export const play: Define = (command, run) => {
     );
 };
 
-type From = { asset?: string | undefined; tokenFile?: string | undefined };
+type From = IdChoice & { asset?: string | undefined; tokenFile?: string | undefined };
 
 /** By id with the account's key, or by a token that somebody got from a player endpoint. */
 async function playbackOf(
   context: Context,
   id: string | undefined,
-  { asset, tokenFile }: From,
+  { asset, tokenFile, ...choice }: From,
 ): Promise<Playback & { uid: string }> {
   if ((asset === undefined) !== (tokenFile === undefined))
     throw usageError('--asset and --token-file go together');
-  if ((asset === undefined) === (id === undefined))
+  if (asset !== undefined && id !== undefined)
     throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
   if (asset !== undefined && tokenFile !== undefined)
     return { uid: asset, info: await playWithToken(context, asset, tokenFile) };
-  const uid = await assetUid(context, 'assets', id as string);
+  const uid = await assetUid(context, 'assets', id, choice);
   return { uid, ...(await resolvePlayback(context, uid)) };
 }
 

@@ -1,5 +1,6 @@
 import { isSize, type Playable } from '../../library/playables.ts';
-import { bytes, cell, duration, printable, when } from '../../terminal/printable.ts';
+import { bytes, duration } from '../../terminal/figures.ts';
+import { cell, printable, when } from '../../terminal/printable.ts';
 import type { RenderContext, Row } from '../../terminal/result.ts';
 import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../wire/reading.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';

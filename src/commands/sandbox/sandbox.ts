@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import { assetUidIn, idHelp } from '../../library/assets.ts';
+import { assetUidIn, idHelp, newestOption } from '../../library/assets.ts';
 import { parseCount } from '../../settings/units.ts';
 import { printable, printableLines } from '../../terminal/printable.ts';
 import { nothing, type Row, record, text } from '../../terminal/result.ts';
@@ -145,11 +145,12 @@ function watch(command: Command, run: Run): void {
     .description(
       'Prints the address of the sandbox’s own page for an asset: for a browser, or for an iframe that tries the embed restriction. It works for as long as a playback token does.',
     )
-    .argument('<id>', idHelp)
+    .argument('[id]', idHelp)
     .option('--open', 'open it in the browser')
+    .option(...newestOption)
     .option(...dataOption)
     .action(
-      run(async (context, id, { open, data }) => {
+      run(async (context, id, { open, data, ...choice }) => {
         const { dataDir, profile } = await findSandbox(context, data);
         const running = await findRunning(context, dataDir);
         if (!running) throw notRunning();
@@ -157,7 +158,13 @@ function watch(command: Command, run: Run): void {
         context.terminal.redactor.add(all);
         const api = context.apiFor({ baseUrl: new URL(running.url), apiKey: all, names: {} });
         try {
-          const uid = await assetUidIn(context, async () => ({ api, profile }), id, 'assets');
+          const uid = await assetUidIn(
+            context,
+            async () => ({ api, profile }),
+            'assets',
+            id,
+            choice,
+          );
           const { playback_token } = await api.assets.player(uid);
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);

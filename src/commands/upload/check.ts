@@ -3,7 +3,8 @@ import type { AssetsApi } from '../../api/assets.ts';
 import type { FolderNode } from '../../api/folder-tree.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { counted, printable } from '../../terminal/printable.ts';
+import { counted } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { digestOf, isAsSent } from '../../upload/known.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
@@ -52,7 +53,7 @@ export const check: Define = (command, run) => {
         const top = folder ?? context.settings.folder ?? '/';
         const places = isRoot(top)
           ? { path: '', nodes: tree.roots, uid: '' }
-          : placeOf(folderAt(tree, top));
+          : placeOf(await folderAt(context, tree, top));
         const api = (await context.api()).observed({ lane: 'bulk' });
         const library = await assetsBelow(api.assets, places);
         const receipts = await context.receiptsIfAny();
@@ -200,5 +201,5 @@ const differ = (count: number) =>
 const columns: Column<Difference>[] = [
   { header: 'DIFFERENCE', value: ({ difference }) => difference, whole: true },
   { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', whole: true },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
 ];

@@ -1,8 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
+import { bytes } from '../../terminal/figures.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { bytes, printable, when } from '../../terminal/printable.ts';
+import { printable, when } from '../../terminal/printable.ts';
 import type { Column, ListResult } from '../../terminal/result.ts';
 import { nothing, record } from '../../terminal/result.ts';
 import type { Receipt } from '../../upload/receipts.ts';
@@ -71,19 +72,19 @@ const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
 });
 
 const doneColumns: Column<DoneUpload>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
     least: 9,
-    spare: true,
+    spare: 2,
   },
   { header: 'STATE', value: ({ state }) => state, whole: true },
   {
     header: 'SENT',
     value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
-    spare: true,
+    spare: 1,
   },
 ];
 

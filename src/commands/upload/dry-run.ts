@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
-import { bytes, cell, counted, printable } from '../../terminal/printable.ts';
+import { bytes, counted } from '../../terminal/figures.ts';
+import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import { digestOf, knownByContent, mayBeKnown } from '../../upload/known.ts';
 import { count, emptyPlan, type Judgement, judge, type Plan, toSend } from '../../upload/plan.ts';

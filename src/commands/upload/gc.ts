@@ -8,7 +8,8 @@ import {
   type MediactlError,
   someFailed,
 } from '../../errors.ts';
-import { counted, printable, when } from '../../terminal/printable.ts';
+import { counted } from '../../terminal/figures.ts';
+import { printable, when } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
 import type { Orphan, Receipts } from '../../upload/receipts.ts';
 import { isUnfinished } from '../../wire/assumptions.ts';
@@ -123,13 +124,13 @@ async function trashed(
 const nothingLeft = 'nothing was left';
 
 const columns: Column<Left>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
-  { header: 'NAME', value: ({ name }) => printable(name), least: 12 },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 12, spare: true },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'NAME', value: ({ name }) => printable(name), least: 12, leads: true },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 12, spare: 2 },
   {
     header: 'SINCE',
     value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
-    spare: true,
+    spare: 1,
   },
   {
     header: 'NOW',

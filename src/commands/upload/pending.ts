@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import { bytes, printable, when } from '../../terminal/printable.ts';
+import { bytes } from '../../terminal/figures.ts';
+import { printable, when } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
 import {
   acknowledged,
@@ -90,7 +91,7 @@ export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
 
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path) },
+  { header: 'PATH', value: ({ path }) => printable(path), leads: true },
   {
     header: 'DONE',
     value: ({ size_bytes, offset_bytes }, { isTerminal }) => {
@@ -103,6 +104,7 @@ export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'STATE', value: ({ state }) => state, whole: true },
   {
     header: 'EXPIRES',
+    spare: 1,
     value: ({ expires_at }, { isTerminal, now }) =>
       expires_at ? (isTerminal ? when(expires_at, now) : printable(expires_at)) : '',
   },

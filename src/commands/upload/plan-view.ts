@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../api/rate-limit.ts';
-import { bytes, grouped } from '../../terminal/printable.ts';
+import { bytes, grouped } from '../../terminal/figures.ts';
 import type { Column } from '../../terminal/result.ts';
 import { type Count, type Plan, toSend } from '../../upload/plan.ts';
 import { sessionLifetimeMs } from '../../wire/tus.ts';

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import type { ErrorRecord, MediactlError } from '../../errors.ts';
-import { bytes, cell, printable } from '../../terminal/printable.ts';
+import { bytes } from '../../terminal/figures.ts';
+import { cell, printable } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
 import type { Outcome } from '../../upload/events.ts';
 import type { Uploaded } from '../../upload/job.ts';
@@ -85,14 +86,14 @@ const result = ({ outcome, error, verified, status }: UploadRecord) => {
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
   {
     header: 'SIZE',
     value: ({ size_bytes }, { isTerminal }) =>
       size_bytes === null ? '' : isTerminal ? bytes(size_bytes) : String(size_bytes),
     least: 9,
-    spare: true,
+    spare: 1,
   },
   { header: 'RESULT', value: result, least: 18 },
 ];

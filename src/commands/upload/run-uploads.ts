@@ -133,6 +133,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     columns: uploadColumns,
     id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
     empty: '',
+    isLive: true,
   };
   const failure = () => {
     const { signal } = context;
@@ -205,7 +206,7 @@ async function toolsFor(
       if (!terminal.isInteractive) throw refusal;
       const { reason } = refusal.explanation;
       progress.close();
-      if (reason) terminal.say(reason);
+      if (reason) terminal.tell(reason);
       const question = `${refusal.message}. Make a new one?`;
       await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
         const details = { asset_uids: assetUids };

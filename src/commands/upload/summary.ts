@@ -1,5 +1,5 @@
 import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
-import { bytes, duration, grouped } from '../../terminal/printable.ts';
+import { bytes, duration, grouped } from '../../terminal/figures.ts';
 import type { Outcome } from '../../upload/events.ts';
 import { labelOf } from '../../upload/job.ts';
 import { type FileOutcome, isStop, outcomeOf } from '../../upload/outcome.ts';

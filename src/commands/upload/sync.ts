@@ -4,12 +4,14 @@ import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   endsTheRun,
-  type MediactlError,
+  exitCodes,
+  MediactlError,
   someFailed,
   usageError,
 } from '../../errors.ts';
 import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { counted, printable } from '../../terminal/printable.ts';
+import { counted } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
 import { confirmMany, firstFew, type WriteLimit, writeLimit } from '../confirm-many.ts';
@@ -147,10 +149,12 @@ export function assertMayPrune({ settings, terminal }: Context): void {
 async function foldersBelow(context: Context, top: string): Promise<Set<string> | undefined> {
   if (isRoot(top)) return undefined;
   const { tree } = await readTree(context);
-  // In a dry run it need not be there yet.
-  if (tree.at(top).length === 0 && !tree.find(top)) return new Set();
-  const node = folderAt(tree, top);
-  return new Set([node, ...below(node)].map(({ folder }) => folder.uid));
+  const node = await folderAt(context, tree, top).catch((error) => {
+    // In a dry run it need not be there yet.
+    if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
+    throw error;
+  });
+  return new Set((node ? [node, ...below(node)] : []).map(({ folder }) => folder.uid));
 }
 
 const isThere = (path: string) =>

@@ -5,8 +5,9 @@ import { workspaceUid } from '../../library/workspaces.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
-import { openSpinner } from '../../terminal/spinner.ts';
+import { WaitDisplay } from '../../terminal/wait-display.ts';
 import { noteOutcome } from '../../upload/asset-outcome.ts';
+import { waitingEvent } from '../../upload/events.ts';
 import { example, type Run } from '../command.ts';
 
 type Waited = { asset_uid: string; path: string; status: string; error: string | null };
@@ -30,15 +31,17 @@ export function wait(command: Command, run: Run): void {
         const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
         const waited: Waited[] = [];
         const failures: MediactlError[] = [];
-        const spinner = await openSpinner(context.terminal);
-        const say = () =>
-          spinner.say(`${paths.size - waited.length} of ${paths.size} are being processed`);
-        if (paths.size > 0) say();
+        const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
+        const observed = api.observed({
+          lane: 'bulk',
+          onNotice: (notice) => display.waits(waitingEvent(notice)),
+        });
         try {
-          await waitForAssets(api.observed({ lane: 'bulk' }).assets, [...paths.keys()], {
+          await waitForAssets(observed.assets, [...paths.keys()], {
             clock: context.clock,
             signal: context.signal,
             timeoutMs,
+            onStatus: ({ uid }, status) => display.status(paths.get(uid) ?? uid, status),
             onSettled: (uid, found) => {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
@@ -47,11 +50,11 @@ export function wait(command: Command, run: Run): void {
               const isFailed = error?.explanation.code === 'processing_failed';
               const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
               waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
-              if (context.terminal.canAnimate) say(); // a log needs no line for each
+              display.settled(!error);
             },
           });
         } finally {
-          spinner.stop();
+          display.close();
         }
         const [failure] = failures;
         const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
@@ -67,7 +70,7 @@ export function wait(command: Command, run: Run): void {
 const nothingThere = 'nothing to wait for';
 
 const columns: Column<Waited>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
   { header: 'STATUS', value: ({ status }) => status, whole: true },
 ];

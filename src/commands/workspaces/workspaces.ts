@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { resolveWorkspace } from '../../library/workspaces.ts';
+import { chooseWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import {
   type Column,
@@ -38,25 +39,30 @@ function get(command: Command, run: Run): void {
     .alias('show')
     .summary('show one workspace')
     .description('Shows one workspace, by uid or exact name.')
-    .argument('<workspace>', 'uid or name')
+    .argument('[workspace]', 'uid or its beginning, or name')
     .action(
       run(async (context, uidOrName) => {
-        const workspace = await resolveWorkspace(await context.api(), uidOrName);
-        return record(workspace, workspace.uid, workspaceRows);
+        const workspace = await workspaceOf(context, uidOrName);
+        return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
       }),
     );
 }
+
+const workspaceOf = async (context: Context, uidOrName: string | undefined) =>
+  uidOrName === undefined
+    ? chooseWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
+    : resolveWorkspace(context, await context.api(), uidOrName);
 
 function use(command: Command, run: Run): void {
   example(command, 'mediactl workspaces use Main');
   command
     .summary('choose the workspace to work in')
     .description('Keeps a workspace in the profile, so that --workspace may be left out.')
-    .argument('<workspace>', 'uid or name')
+    .argument('[workspace]', 'uid or its beginning, or name')
     .action(
       run(async (context, uidOrName) => {
         const { profile } = await context.account();
-        const workspace = await resolveWorkspace(await context.api(), uidOrName);
+        const workspace = await workspaceOf(context, uidOrName);
         if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return nothing;
         await context.profiles.update(({ profiles }) => {
           const mine = profiles[profile];
@@ -71,14 +77,14 @@ function use(command: Command, run: Run): void {
         context.terminal.say(
           `profile ${profile} now works in ${cell(workspace.name ?? workspace.uid)}`,
         );
-        return record(workspace, workspace.uid, workspaceRows);
+        return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
       }),
     );
 }
 
 const workspaceColumns: Column<Workspace>[] = [
-  { header: 'UID', value: ({ uid }) => printable(uid), whole: true },
-  { header: 'NAME', value: ({ name }) => cell(name) },
+  { header: 'UID', value: ({ uid }) => printable(uid), uid: 'workspace', field: 'uid' },
+  { header: 'NAME', value: ({ name }) => cell(name), leads: true },
   { header: 'PRIMARY', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
 ];
 

@@ -1,18 +1,11 @@
-import { createHash } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Names } from '../../commands/command.ts';
 import { type Define, example } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
-import { makeStateFolder } from '../../folders.ts';
-import { readTree } from '../../library/folders.ts';
+import { type KeptName, KeptNames, keptFolders, keptWorkspaces } from '../../library/kept-names.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { textIn } from '../../wire/reading.ts';
 import { isUid } from '../../wire/uid.ts';
-
-/** A candidate, and what tells a person which one it is. */
-type Name = [value: string, description: string];
 
 const keptMs = 60_000;
 const patience = '500ms';
@@ -32,10 +25,10 @@ export const complete: Define = (command, run) => {
       run(async (context, values) => {
         const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || patience;
         const patienceMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
-        const within = new Promise<Name[]>((resolve) =>
+        const within = new Promise<KeptName[]>((resolve) =>
           setTimeout(resolve, patienceMs, []).unref(),
         );
-        const asked = namesOf(context, values as Names).catch((): Name[] => []);
+        const asked = namesOf(context, values as Names).catch((): KeptName[] => []);
         const names = await Promise.race([asked, within]);
         const lines = names
           .filter(([value]) => isTypeable(value))
@@ -53,7 +46,7 @@ const isReserved = (name: string) => name.startsWith('-') || name === '@last' ||
 /** Nobody can type a control character, and no shell should be handed one. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
-async function namesOf(context: Context, values: Names): Promise<Name[]> {
+async function namesOf(context: Context, values: Names): Promise<KeptName[]> {
   if (values === 'profiles') {
     const { profiles } = await context.profiles.read();
     return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
@@ -62,55 +55,21 @@ async function namesOf(context: Context, values: Names): Promise<Name[]> {
     const entries = await (await context.journal()).list();
     return entries.map((entry) => [entry.id, isCorrupt(entry) ? 'unreadable' : entry.path]);
   }
-  const ask = remote[values];
-  return ask ? kept(context, values, ask) : [];
+  return (await remote[values]?.(context).within(keptMs))?.names ?? [];
 }
 
-/** Names that cost a request. */
-const remote: Partial<Record<Names, (context: Context) => Promise<Name[]>>> = {
-  workspaces: async (context) => {
-    const names: Name[] = [];
-    for await (const page of (await context.api()).workspaces.list())
-      names.push(...page.map(({ uid, name }): Name => [textIn(name) || uid, uid]));
-    return names;
-  },
-  folders: async (context) => {
-    const { tree } = await readTree(context);
-    return tree.all.map(({ path, folder }) => [path, folder.uid]);
-  },
-  assets: async (context) => {
-    const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
-    const count = (name: string) => items.filter((item) => textIn(item.name) === name).length;
-    return items.map(({ uid, name, type }): Name => {
-      const text = textIn(name) ?? '';
-      const isTyped = text !== '' && count(text) === 1 && !isReserved(text);
-      return isTyped ? [text, `${textIn(type) ?? ''} ${uid}`] : [uid, text];
-    });
-  },
+/** Names that cost a request: a minute old is new enough for somebody who types. */
+const remote: Partial<Record<Names, (context: Context) => KeptNames>> = {
+  workspaces: keptWorkspaces,
+  folders: keptFolders,
+  assets: (context) =>
+    new KeptNames(context, 'assets', async () => {
+      const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
+      const count = (name: string) => items.filter((item) => textIn(item.name) === name).length;
+      return items.map(({ uid, name, type }): KeptName => {
+        const text = textIn(name) ?? '';
+        const isTyped = text !== '' && count(text) === 1 && !isReserved(text);
+        return isTyped ? [text, `${textIn(type) ?? ''} ${uid}`] : [uid, text];
+      });
+    }),
 };
-
-/** A minute old is new enough for somebody who types; a request a keystroke would eat the budget. */
-async function kept(
-  context: Context,
-  values: Names,
-  ask: (context: Context) => Promise<Name[]>,
-): Promise<Name[]> {
-  const { profile, baseUrl, workspace } = await context.account();
-  const place = createHash('sha256')
-    .update(JSON.stringify([values, profile, baseUrl.href, workspace]))
-    .digest('hex');
-  const folder = join(context.stateDir, 'names');
-  const path = join(folder, place.slice(0, 16));
-  const known = await readFile(path, 'utf8')
-    .then((text) => JSON.parse(text))
-    .catch(() => undefined); // none, or none that can be read: it is made anew
-  if (known && context.clock.now() - known.at < keptMs && known.at <= context.clock.now())
-    return known.names;
-  const names = await ask(context);
-  await makeStateFolder(folder);
-  // Whole or not at all: several shells may ask at once.
-  const mine = `${path}.${context.host.processes.pid}`;
-  await writeFile(mine, JSON.stringify({ at: context.clock.now(), names }), { mode: 0o600 });
-  await rename(mine, path);
-  return names;
-}

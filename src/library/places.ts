@@ -1,0 +1,56 @@
+import type { Context } from '../context.ts';
+import { printable } from '../terminal/printable.ts';
+import { fieldsIn, textIn } from '../wire/reading.ts';
+import type { Asset } from '../wire/types.ts';
+import { isUid, uidKey } from '../wire/uid.ts';
+import { type KeptNames, keptFolders, keptWorkspaces } from './kept-names.ts';
+
+/** A name that is so old may have changed; what is not among names so new is not there. */
+const [oldMs, newMs] = [600_000, 60_000];
+
+/** What people call the folders and workspaces that records name by uid. A name is dress: where none can be had, the uid stands. */
+export class Places {
+  readonly #folders: KeptNames;
+  readonly #workspaces: KeptNames;
+  readonly #known = new Map<string, string>();
+
+  constructor(context: Context) {
+    this.#folders = keptFolders(context);
+    this.#workspaces = keptWorkspaces(context);
+  }
+
+  /** Learns what those uids are called: a request for all of them, or none. */
+  async learn(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
+    const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#known.has(uidKey(uid)));
+    if (unknown.length === 0) return;
+    const kept = kind === 'folders' ? this.#folders : this.#workspaces;
+    for (const ageMs of [oldMs, newMs]) {
+      const { names } = await kept.within(ageMs).catch(() => ({ names: [] }));
+      for (const [name, uid] of names) this.#known.set(uidKey(uid), name);
+      if (unknown.every((uid) => this.#known.has(uidKey(uid as string)))) return;
+    }
+  }
+
+  /** The path of a folder or the name of a workspace, safe to show. */
+  of(uid: string | undefined): string {
+    if (!uid) return '';
+    return printable(this.#known.get(uidKey(uid)) ?? uid);
+  }
+}
+
+/** The folder that a record says it is in (A09): its uid, null for the top level, undefined where it does not say. */
+export function parentOf(asset: Asset): string | null | undefined {
+  const field = parentFields.find((each) => each in asset);
+  if (field === undefined) return undefined;
+  const shown = asset[field];
+  return shown === null ? null : (textIn(shown) ?? textIn(fieldsIn(shown).uid));
+}
+
+export const parentFields = [
+  ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
+];
+
+/** The workspace that a record says it is in. */
+export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
+  return textIn(workspace_uid) ?? textIn(workspace) ?? textIn(fieldsIn(workspace).uid);
+}

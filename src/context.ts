@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
@@ -12,6 +11,7 @@ import {
 import { isPlaintextElsewhere } from './account/base-url.ts';
 import { assertKey } from './account/key-stores.ts';
 import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
+import { ScopesSeen } from './account/scopes-seen.ts';
 import { Api } from './api/api.ts';
 import { proxiesOf } from './api/proxy.ts';
 import { Transport, type TransportNotice } from './api/transport.ts';
@@ -84,6 +84,11 @@ export class Context {
     return this.host.terminal;
   }
 
+  /** A person reads the result: what they call things is worth a request. */
+  get isForPerson(): boolean {
+    return Boolean(this.terminal.stdout.isTTY) && this.settings.shape.format === 'human';
+  }
+
   get clock(): Clock {
     return this.host.clock;
   }
@@ -118,8 +123,7 @@ export class Context {
   }
 
   shownUidsOf(origin: string): ShownUids {
-    const name = createHash('sha256').update(origin).digest('hex').slice(0, 16);
-    return new ShownUids(join(this.stateDir, 'shown', name));
+    return new ShownUids(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
   /** The same where there are any: nothing is made for a command that sends nothing. */
@@ -184,9 +188,27 @@ export class Context {
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
       this.terminal.tell(`debug: ${requestCount} requests${left}`);
     }
+    await this.#noteScopes(api);
     await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
+  }
+
+  /** Of a profile's key; what MEDIACTL_API_KEY alone gives leaves nothing behind. */
+  async #noteScopes(api: Api | undefined): Promise<void> {
+    if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
+    await this.noteScopes(await this.account(), api);
+  }
+
+  /** What is remembered is a courtesy: where it cannot be written, nothing else suffers. */
+  async noteScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
+    await this.scopesOf(profile, baseUrl)
+      .note(api.transport.scopes, this.clock.now())
+      .catch((error) => this.settings.debug && this.terminal.tell(`debug: ${error.message}`));
+  }
+
+  scopesOf(profile: string, baseUrl: URL): ScopesSeen {
+    return new ScopesSeen(this.stateDir, profile, baseUrl);
   }
 
   /** @throws MediactlError `no_such_profile` where one is asked for that is not there */

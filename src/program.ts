@@ -1,5 +1,5 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { globalOptions, type Run } from './commands/command.ts';
+import { example, globalOptions, isGlobal, type Run } from './commands/command.ts';
 import type { Host } from './context.ts';
 import {
   asMediactlError,
@@ -8,8 +8,10 @@ import {
   type MediactlError,
   usageError,
 } from './errors.ts';
+import { helpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
 import type { Settings } from './settings/settings.ts';
+import { shortWords, spelledOut } from './short-words.ts';
 import { showError } from './terminal/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
@@ -19,13 +21,15 @@ import { OutputClosed } from './terminal/terminal.ts';
  * @returns the exit code; nothing is thrown
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
-  let called = new Command();
+  let called: Command | undefined;
   const invocation: Invocation = {};
   try {
     const program = buildProgram(host, invocation, (command) => {
       called = command;
     });
-    await program.parseAsync((await expandHelp(argv, program)).map(expandDebug), { from: 'user' });
+    called = program;
+    const words = await expandHelp(argv.map(expandDebug), host);
+    await program.parseAsync(spelledOut(words, takesValue), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
@@ -34,7 +38,9 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     if (thrown instanceof CommanderError && thrown.code === 'commander.help')
       return exitCodes.usage;
     const error =
-      thrown instanceof CommanderError ? commanderUsage(thrown, called) : asMediactlError(thrown);
+      thrown instanceof CommanderError
+        ? await commanderUsage(thrown, called as Command)
+        : asMediactlError(thrown);
     // Where the settings themselves are wrong, argv tells what form was wanted.
     const format = invocation.settings?.shape.format ?? formatTyped(argv, host);
     showError(host.terminal, error, format.startsWith('json'));
@@ -62,7 +68,12 @@ function buildProgram(
     outputError: () => {}, // said once, by showError
     getOutHelpWidth: () => Math.min(terminal.columns, 100),
     getErrHelpWidth: () => Math.min(terminal.columns, 100),
-    getOutHasColors: () => Boolean(terminal.stdout.isTTY),
+    getOutHasColors: () => terminal.colors(terminal.stdout).level > 0,
+    getErrHasColors: () => terminal.colors(terminal.stderr).level > 0,
+  });
+  program.configureHelp({
+    formatHelp: (command, help) =>
+      helpPage(command as Command, help, terminal.colors(terminal.stdout)),
   });
   addNouns(program, version);
   for (const noun of program.commands.map(plain))
@@ -92,16 +103,14 @@ function addNouns(program: Command, version: string): Command {
     .version(version, '-V, --version', 'print the version')
     .helpCommand(false)
     .enablePositionalOptions()
-    .showSuggestionAfterError()
-    .addHelpText(
-      'after',
-      '\nStart here:\n  mediactl sandbox start\n  mediactl upload ./clip.mp4 --wait\n\nMore: mediactl COMMAND --help, mediactl help TOPIC\nTopics: exit-codes, environment, formatting, scripting',
-    );
+    .showSuggestionAfterError(false); // said by commanderUsage
+  example(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
   for (const option of globalOptions()) program.addOption(option);
-  for (const { name, summary, isHidden = false, load } of nouns)
+  for (const { name, summary, group, load } of nouns)
     lazily.set(
       program
-        .command(name, { hidden: isHidden })
+        .command(name, { hidden: group === undefined })
+        .helpGroup(group ?? '')
         .summary(summary)
         .description(capitalized(summary))
         .helpCommand(false),
@@ -120,8 +129,13 @@ const lazily = new WeakMap<Command, Noun['load']>();
 async function loadNoun(command: Command, run: Run): Promise<void> {
   (await lazily.get(command)?.())?.(command, run);
   lazily.delete(command);
-  for (const leaf of leavesOf(command))
-    for (const option of globalOptions()) leaf.addOption(option);
+  for (const leaf of leavesOf(command)) addGlobals(leaf);
+}
+
+/** A command's own option of the same name comes first. */
+function addGlobals(leaf: Command): void {
+  const own = leaf.options.map(({ long }) => long);
+  for (const option of globalOptions()) if (!own.includes(option.long)) leaf.addOption(option);
 }
 
 function leavesOf(command: Command): Command[] {
@@ -173,9 +187,12 @@ const runner =
 function typedOptions(command: Command): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
   for (let at: Command | null = command; at; at = parentOf(at))
-    for (const [name, value] of Object.entries(at.opts()))
+    for (const option of at.options.filter(isGlobal)) {
+      const name = option.attributeName();
+      const value = at.opts()[name as never] as unknown;
       if (at.getOptionValueSource(name as never) === 'cli' && typed[name] !== false)
         typed[name] = value === false ? value : (typed[name] ?? value); // --no-input holds anywhere
+    }
   return typed;
 }
 
@@ -183,34 +200,48 @@ function typedOptions(command: Command): Record<string, unknown> {
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
+/** An option of every command that is followed by its value. */
+const takesValue = (option: string) =>
+  globalOptions().some(({ short, long, required }) => required && [short, long].includes(option));
+
 /** Nothing at all, `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
-async function expandHelp(argv: readonly string[], program: Command): Promise<string[]> {
+async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<string[]> {
   if (argv.length === 0) return ['--help'];
+  if (argv.length === 1 && argv[0] === '-v') return ['--version'];
   if (argv[0] !== 'help') return [...argv];
+  const [noun, ...verbs] = argv.slice(1).filter((word) => !word.startsWith('-'));
+  if (argv.includes('--json')) return ['commands', '--json'];
   const { topics } = await import('./reference/topics.ts');
-  const topic = Object.hasOwn(topics, argv[1] ?? '') ? topics[argv[1] as string] : undefined;
+  const topic = Object.hasOwn(topics, noun ?? '') ? topics[noun as string] : undefined;
   if (topic) {
-    program.configureOutput().writeOut?.(topic.text());
+    await terminal.write(topic.text());
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
-  const [, noun] = argv;
-  const isUnknown = noun !== undefined && !nouns.some(({ name }) => name === noun);
-  return isUnknown ? [noun] : [...argv.slice(1), '--help']; // Commander says that it is unknown
+  if (noun === undefined) return ['--help'];
+  const [meant = noun] = spelledOut([noun], takesValue);
+  return nouns.some(({ name }) => name === meant)
+    ? [...spelledOut([noun, ...verbs], takesValue), '--help']
+    : [noun]; // Commander says that it is unknown
 }
 
-function commanderUsage(error: CommanderError, command: Command): MediactlError {
-  const [problem, suggestion] = error.message.replace(/^error: /, '').split('\n');
+/** What is wrong with argv, and what was meant: by what other tools call it, or by its letters. */
+async function commanderUsage(error: CommanderError, command: Command): Promise<MediactlError> {
+  const [problem = ''] = error.message.replace(/^error: /, '').split('\n');
   const path: string[] = [];
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
-  return usageError(
-    problem ?? 'that cannot be understood',
-    [
-      suggestion?.replace(/^\(|\)$/g, ''),
-      `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`,
-    ]
-      .filter(Boolean)
-      .join(' '),
-  );
+  const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
+  const help = `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`;
+  if (unknown === undefined) return usageError(problem || 'that cannot be understood', help);
+  const { suggestion } = await import('./reference/guesses.ts');
+  const known = unknown.startsWith('-')
+    ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
+    : [
+        ...command.commands.map((each) => each.name()),
+        ...(path.length === 1 ? Object.keys(shortWords) : []),
+      ];
+  const [flag = unknown] = unknown.split('=');
+  const words = known.filter((each) => each !== undefined);
+  return usageError(problem, suggestion(path.slice(1).join(' '), flag, words) ?? help);
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

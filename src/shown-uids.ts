@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeStateFolder } from './folders.ts';
@@ -66,6 +65,7 @@ export class ShownUids implements ShortUids {
       return;
     }
     const newest = [...known.map((line) => `${line}\n`), ...added].slice(-mostKept);
+    const { randomBytes } = await import('node:crypto');
     const mine = `${this.#path}.${randomBytes(4).toString('hex')}`;
     writeFileSync(mine, newest.join(''), { mode: 0o600 });
     renameSync(mine, this.#path);

@@ -13,6 +13,8 @@ export type Profile = {
   keyStore: 'file' | 'keychain';
   /** Uid of the workspace that commands use. */
   workspace?: string;
+  /** What it was called when it was chosen. */
+  workspaceName?: string;
   /** What `config set` keeps for this profile: output, folder, color and others. */
   settings?: Record<string, string>;
   /** Of one that `sandbox start` made: the sandbox's data folder. */

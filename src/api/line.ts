@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { Gate } from './gate.ts';
+import type { Scope } from './messages.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { WaitBudget } from './wait-budget.ts';
 
@@ -9,6 +10,8 @@ export class Line {
   /** As the newest answer told it. */
   rateLimit: RateLimit | undefined;
   requestCount = 0;
+  /** Of each scope that a call needed, whether the service let it. */
+  readonly scopes = new Map<Scope, boolean>();
   /** The service, or something in its place, has answered once. */
   wasReached = false;
   /** Aborted by close(): what is under way then is not tried again, and nothing waits. */

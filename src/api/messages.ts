@@ -10,11 +10,14 @@ export type StatusMeaning = {
   retryable?: boolean;
 };
 
+/** §5.7. */
+export type Scope = 'Read Assets' | 'Write Assets' | 'Delete Assets';
+
 /** What a request is for, in the words an error uses, and the scope that it needs (§5.7, A17). */
 export type Purpose = {
   /** "read assets": completes "this key may not …". */
   action: string;
-  scope?: 'Read Assets' | 'Write Assets' | 'Delete Assets';
+  scope?: Scope;
   /** What statuses mean here, where that is something else than elsewhere. */
   statuses?: Readonly<Record<number, Partial<StatusMeaning>>>;
 };

@@ -10,7 +10,7 @@ import { errorFrom } from './error-response.ts';
 import type { Budget, GateState, Lane, Wait } from './gate.ts';
 import { jsonOf } from './json.ts';
 import { Line } from './line.ts';
-import type { ApiRequest, ApiResponse } from './messages.ts';
+import type { ApiRequest, ApiResponse, Scope } from './messages.ts';
 import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
@@ -94,6 +94,11 @@ export class Transport {
     this.#line.gate.reserve = requests;
   }
 
+  /** Of each scope that a call needed, whether the service let it. */
+  get scopes(): ReadonlyMap<Scope, boolean> {
+    return this.#line.scopes;
+  }
+
   /** Requests sent so far by all who share the line, tries included. */
   get requestCount(): number {
     return this.#line.requestCount;
@@ -128,6 +133,7 @@ export class Transport {
           continue;
         }
         if (outageStatuses.has(response.status) && this.#isBulk) this.#line.gate.failed();
+        this.#noteScope(call, response);
         if (last || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
       } catch (error) {
@@ -178,6 +184,11 @@ export class Transport {
       kind: 'rate-limited',
       untilMs: this.clock.now() + delayMs,
     });
+  }
+
+  #noteScope({ purpose }: ApiRequest, { status }: ApiResponse): void {
+    const isAnswered = status === 403 || (status >= 200 && status < 300);
+    if (purpose.scope && isAnswered) this.#line.scopes.set(purpose.scope, status !== 403);
   }
 
   get #isBulk(): boolean {

@@ -54,10 +54,9 @@ export async function jsonPair(
 
 const examples = new WeakMap<object, readonly string[]>();
 
-/** Examples end the help of a command; each is one that works. */
-export function example(command: Command, ...lines: string[]): void {
+/** Examples stand in the help of a command, the best ones first; each is one that works. */
+export function example(command: object, ...lines: string[]): void {
   examples.set(command, lines);
-  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
 
 export const examplesOf = (command: object) => examples.get(command) ?? [];
@@ -83,8 +82,15 @@ export const globalOptions = (): Option[] =>
   settingFlags().map(({ name, flag }) => {
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
     const { kind, suggests }: Setting = table[name];
-    const suggestion = suggests ?? (option.required ? kind.choices : undefined);
+    const suggestion =
+      suggests ?? (option.required && !flag.hasNamesake ? kind.choices : undefined);
     return suggestion ? suggesting(option, suggestion) : option;
   });
 
-export const globalsHeading = 'Global options:';
+const globalsHeading = 'Global options:';
+
+/** Options that another command's help tells of: here they are but named. */
+export const filtersHeading = 'Filters, as assets ls has them';
+
+export const isGlobal = (option: { helpGroupHeading?: string | undefined }) =>
+  option.helpGroupHeading === globalsHeading;

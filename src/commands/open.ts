@@ -46,12 +46,11 @@ export async function openWithPlayer(
 /** Openers leave at once, or stay as long as what they opened; one that cannot, says so at once. */
 const openerPatienceMs = 1_000;
 
-/** Hands it to the desktop; what opens it goes on after this process. */
+/** Hands it to the desktop; what opens it goes on after this process. False where nothing here does. */
 export async function openWithDefault(
-  { clock, signal }: Context,
+  { clock, signal, terminal }: Context,
   target: URL,
-  instead: string,
-): Promise<void> {
+): Promise<boolean> {
   const { default: open } = await import('open');
   const child = await open(target.href);
   const patience = new AbortController();
@@ -66,13 +65,8 @@ export async function openWithDefault(
   ]);
   patience.abort();
   signal.throwIfAborted();
-  if (failure)
-    throw new MediactlError('this machine has no program that opens it', {
-      code: 'player_failed',
-      exitCode: exitCodes.unclassified,
-      reason: `the opener of this machine: ${failure}`,
-      hint: instead,
-    });
+  if (failure) terminal.warn(`no program here opens it (${failure}); its address:`);
+  return failure === undefined;
 }
 
 const playerFailed = (player: string, reason: string) =>

@@ -18,7 +18,7 @@ import { Places, parentOf } from './places.ts';
 /** The newest asset that this machine uploaded, for `@last`. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
-export const idHelp = 'uid or its beginning, exact name, or @last (the last upload from here)';
+export const idHelp = 'uid or its beginning, name, or @last (the last upload)';
 
 /** The service and the profile whose assets an id is looked for among. */
 type Library = { api: Api; profile: string };

@@ -58,6 +58,12 @@ async function allOf(api: Api): Promise<Workspace[]> {
   return all;
 }
 
+/** As a profile keeps it. */
+export const chosenWorkspace = ({ uid, name }: Workspace) => ({
+  workspace: uid,
+  workspaceName: textIn(name) ?? uid,
+});
+
 /** The workspace that the service calls primary (A10), or the only one. */
 export const primaryOf = (workspaces: readonly Workspace[]): Workspace | undefined =>
   workspaces.find(({ is_primary }) => is_primary === true) ??

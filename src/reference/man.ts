@@ -1,5 +1,5 @@
 import { exitCodeMeanings } from '../errors.ts';
-import { type CommandNode, leaves, type OptionNode } from './node.ts';
+import { type CommandNode, globalsOf, leaves, type OptionNode } from './node.ts';
 import { environmentRows } from './topics.ts';
 
 /** Text as roff shows it: backslashes, leading dots and quotes mean something to it. */
@@ -13,14 +13,13 @@ const option = ({ flags, description, defaultValue }: OptionNode) =>
   `.TP\n.B ${plain(flags)}\n${plain(description)}${defaultValue === null || defaultValue === '' ? '' : ` (default: ${plain(defaultValue)})`}\n`;
 
 function command(node: CommandNode): string {
-  const own = node.options.filter(({ isGlobal }) => !isGlobal);
   const usage = [node.path, ...node.arguments.map(({ term }) => term)].join(' ');
   return [
     `.SS ${plain(usage)}\n${plain(node.description)}\n`,
     ...node.arguments.map(
       ({ term, description }) => `.TP\n.I ${plain(term)}\n${plain(description)}\n`,
     ),
-    ...own.map(option),
+    ...node.options.map(option),
     `.PP\n.nf\n${node.examples.map((line) => plain(`  ${line}`)).join('\n')}\n.fi\n`,
   ].join('');
 }
@@ -36,7 +35,7 @@ export const manPage = (tree: CommandNode) =>
     '.SH COMMANDS\n',
     ...leaves(tree).map(command),
     '.SH OPTIONS OF EVERY COMMAND\n',
-    ...tree.options.filter(({ isGlobal }) => isGlobal).map(option),
+    ...globalsOf(tree).map(option),
     '.SH ENVIRONMENT\n',
     ...environmentRows().map(([name, what]) => `.TP\n.B ${plain(name)}\n${plain(what)}\n`),
     '.SH EXIT STATUS\n',

@@ -5,9 +5,12 @@ export type CommandNode = {
   /** `mediactl assets ls` */
   path: string;
   aliases: readonly string[];
+  /** Single words that stand for it: `ls`. */
+  short: readonly string[];
   summary: string;
   description: string;
   arguments: readonly ArgumentNode[];
+  /** Its own; those of every command are mediactl's. */
   options: readonly OptionNode[];
   examples: readonly string[];
   children: readonly CommandNode[];
@@ -32,7 +35,6 @@ export type OptionNode = {
   values: Names | null;
   description: string;
   defaultValue: string | null;
-  isGlobal: boolean;
 };
 
 /** Every command that does something, in the tree's order. */
@@ -41,3 +43,7 @@ export const leaves = (node: CommandNode): CommandNode[] =>
 
 /** A command and all below it. */
 export const every = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(every)];
+
+/** The options of every command: what mediactl itself takes, but for its version. */
+export const globalsOf = (tree: CommandNode): readonly OptionNode[] =>
+  tree.options.filter(({ long }) => long !== '--version');

@@ -79,34 +79,45 @@ const link = closed({
   problem: nullable('string'),
 });
 
-const command = closed({
+/** Of a command, what is empty is left out. */
+const sparse = (required: readonly string[], properties: Record<string, unknown>) => ({
+  type: 'object',
+  ...{ required, additionalProperties: false, properties },
+});
+
+const texts = arrayOf({ type: 'string' });
+
+const command = sparse(['path', 'summary', 'description'], {
   path: { type: 'string' },
-  aliases: arrayOf({ type: 'string' }),
+  aliases: texts,
+  short: { ...texts, description: 'words that stand for it' },
   summary: { type: 'string' },
   description: { type: 'string' },
   arguments: arrayOf(
-    closed({
+    sparse(['term'], {
       term: { type: 'string' },
       description: { type: 'string' },
-      choices: arrayOf({ type: 'string' }),
-      values: nullable('string'),
-      isVariadic: { type: 'boolean' },
+      choices: texts,
+      values: { type: 'string' },
+      isVariadic: { const: true },
     }),
   ),
-  options: arrayOf(
-    closed({
-      flags: { type: 'string' },
-      short: nullable('string'),
-      long: nullable('string'),
-      takesValue: { type: 'boolean' },
-      choices: arrayOf({ type: 'string' }),
-      values: nullable('string'),
-      description: { type: 'string' },
-      defaultValue: nullable('string'),
-      isGlobal: { type: 'boolean' },
-    }),
-  ),
-  examples: arrayOf({ type: 'string' }),
+  options: {
+    ...arrayOf(
+      sparse(['flags', 'description'], {
+        flags: { type: 'string' },
+        short: { type: 'string' },
+        long: { type: 'string' },
+        takesValue: { const: true },
+        choices: texts,
+        values: { type: 'string' },
+        description: { type: 'string' },
+        defaultValue: { type: 'string' },
+      }),
+    ),
+    description: 'its own; those of every command are mediactl’s',
+  },
+  examples: texts,
   children: arrayOf({ $ref: '#/$defs/command' }),
 });
 

@@ -1,5 +1,12 @@
 import { exitCodeMeanings } from '../errors.ts';
-import { flagsOf, longOf, projectSettings, settingNames, table } from '../settings/table.ts';
+import {
+  flagsOf,
+  longOf,
+  projectSettings,
+  settingFlags,
+  settingNames,
+  table,
+} from '../settings/table.ts';
 
 /** Variables that are no setting of a command. */
 const others: [string, string][] = [
@@ -33,12 +40,60 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
 
 /** What `mediactl help TOPIC` prints. */
 export const topics: Record<string, { summary: string; text(): string }> = {
+  options: {
+    summary: 'the options of every command',
+    text: () =>
+      aligned(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
+  },
+  agents: {
+    summary: 'for programs that drive mediactl',
+    text: () => `Ask for JSON, and read nothing else:
+
+  mediactl commands --json            every command: arguments, options, examples
+  mediactl schema NAME                the JSON Schema of what mediactl makes itself
+  mediactl ls --status ready --json   records as the service sent them
+  mediactl upload PATH --wait --json  an array, one object a file
+
+stdout is the result. With --json an error is one line on stderr:
+{"error":{"code","message","cause","hint","exit_code","retryable",…}}; hint is what to do next, and
+retryable tells whether the same call may succeed later. Exit codes: mediactl help exit-codes.
+
+Nobody is asked where stdin is no terminal; --yes answers, -n shows what would be sent. Ids are
+uids, exact names or @last; give uids, since a name may fit several assets (exit 2; --newest).
+A key has about 1,000 requests an hour: mediactl auth status --json tells what is left.
+The key comes from MEDIACTL_API_KEY or a profile, never from an option. To try all of it
+without an account: mediactl sandbox start.
+`,
+  },
   'exit-codes': {
     summary: 'what each exit code means',
     text: () =>
       Object.entries(exitCodeMeanings)
         .map(([code, meaning]) => `${code.padStart(3)}  ${meaning}\n`)
         .join(''),
+  },
+  faults: {
+    summary: 'what a sandbox can be told to do wrong',
+    text: () => `mediactl sandbox start --fault SPEC, as often as you like, makes the service fail on purpose:
+
+${aligned([
+  ['status=503', 'answer with an error status'],
+  ['latency=200ms', 'answer late'],
+  ['cut-after=20MiB', 'break the connection after so many bytes of an upload'],
+  ['silent-after=1MiB', 'say nothing more after so many bytes'],
+  ['lost-answer', 'do what was asked, and lose the answer'],
+  ['rate-limit=5/10s', 'allow so many requests in so long'],
+  ['expire-sessions', 'forget upload sessions'],
+  ['bad-checksum', 'name a wrong BLAKE3 after an upload'],
+  ['no-checksum', 'name none'],
+  ['no-head-length', 'leave the length out of the answer to HEAD'],
+])}
+Most take times=NUMBER, path=/PATH and method=METHOD behind a comma:
+
+  mediactl sandbox start --fault cut-after=20MiB,times=2 --fault status=503,path=/upload/,times=1
+
+mediactl sandbox status tells which may still happen.
+`,
   },
   environment: {
     summary: 'variables, and what comes before what',

@@ -1,11 +1,12 @@
 import type { Command, Option } from '@commander-js/extra-typings';
 import {
   examplesOf,
-  globalsHeading,
+  isGlobal,
   type Names,
   type Suggestion,
   suggestionOf,
 } from '../commands/command.ts';
+import { shortWords } from '../short-words.ts';
 import type { CommandNode, OptionNode } from './node.ts';
 
 export function describe(command: Command, parents: readonly string[] = []): CommandNode {
@@ -13,6 +14,7 @@ export function describe(command: Command, parents: readonly string[] = []): Com
   return {
     path: path.join(' '),
     aliases: command.aliases(),
+    short: shortFor(path.slice(1)),
     summary: command.summary() || command.description(),
     description: command.description(),
     arguments: command.registeredArguments.map((argument) => {
@@ -26,7 +28,7 @@ export function describe(command: Command, parents: readonly string[] = []): Com
       };
     }),
     options: (command.options as readonly Option[])
-      .filter(({ hidden }) => !hidden)
+      .filter((option) => !option.hidden && (parents.length === 0 || !isGlobal(option)))
       .map(describeOption),
     examples: examplesOf(command),
     children: (command.commands as unknown as (Command & { _hidden?: boolean })[])
@@ -34,6 +36,11 @@ export function describe(command: Command, parents: readonly string[] = []): Com
       .map((child) => describe(child, path)),
   };
 }
+
+const shortFor = (path: readonly string[]) =>
+  Object.entries(shortWords).flatMap(([word, meant]) =>
+    meant.filter((each) => !each.startsWith('-')).join(' ') === path.join(' ') ? [word] : [],
+  );
 
 function describeOption(option: Option): OptionNode {
   const takesValue = option.required || option.optional;
@@ -49,7 +56,6 @@ function describeOption(option: Option): OptionNode {
     description: option.description,
     defaultValue:
       typeof option.defaultValue === 'string' && !option.negate ? option.defaultValue : null,
-    isGlobal: option.helpGroupHeading === globalsHeading,
   };
 }
 

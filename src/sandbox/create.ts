@@ -31,6 +31,7 @@ export type Sandbox = {
   url: string;
   /** Uid of the primary workspace. */
   workspace: string;
+  workspaceName: string;
   /** What a person should know of the folder that it was started on. */
   notes: readonly string[];
   /** Makes an API key; it is told only here. */
@@ -143,6 +144,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return {
     url: origin,
     workspace: workspaces.primary().uid,
+    workspaceName: workspaces.primary().name,
     notes,
     createKey: (name, granted = scopes) => keys.create(name, granted),
     hasKey: (key) => keys.find(key) !== undefined,

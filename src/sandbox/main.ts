@@ -53,12 +53,13 @@ async function serve(given: string[], options: Options, log: (line: string) => v
   });
   const notes = [...sandbox.notes, keepCredentials(dataDir, sandbox) ?? []].flat();
   for (const note of notes) log(note);
-  const { url, workspace } = sandbox;
+  const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
   writeWhole(serverFile, {
     pid: process.pid,
     url,
     workspace,
+    workspace_name: workspaceName,
     started_at,
     options: startOptions(given),
     notes,

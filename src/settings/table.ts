@@ -7,6 +7,8 @@ export type SettingFlag = {
   help: string;
   /** What an option without an argument stands for, if not `1`. */
   gives?: string;
+  /** An option of that name takes something else with some commands: there it is theirs alone. */
+  hasNamesake?: true;
   /** The option that help lists before this one, where that is not the one above. */
   after?: string;
 };
@@ -75,6 +77,11 @@ export const table = {
   output: {
     kind: oneOf(formats),
     flags: [
+      {
+        flags: '-o, --output <form>',
+        help: 'json, jsonl, csv, tsv or quiet; each is an option too',
+        hasNamesake: true,
+      },
       {
         flags: '--json',
         help: 'print JSON: an array for a list, an object for a record',

@@ -16,7 +16,7 @@ export const line = (value: unknown, render: RenderContext) =>
 const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
 /** For a person: safe to show, and in the colours of jq. */
-export function jsonText(text: string, { colors }: RenderContext): string {
+function jsonText(text: string, { colors }: RenderContext): string {
   const safe = printableJson(text);
   if (colors.level === 0) return safe;
   return safe.replace(jsonToken, (token, quoted?: string, colon?: string) => {

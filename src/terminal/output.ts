@@ -136,11 +136,16 @@ async function writeList(
 /** Label and value, a line each; empty ones are left out. Measuring text is for terminals only. */
 async function detailOf(rows: readonly Row[], render: RenderContext): Promise<string> {
   const shown = rows.filter(([, value]) => value !== '');
-  // One word a label, as JSON has it, for who splits lines.
-  if (!render.isTerminal)
+  // One word a label, as JSON has it, and one in every line, for who splits lines.
+  if (!render.isTerminal) {
+    let last = '';
     return shown
-      .map(([label, value]) => `${label.trim().replaceAll(' ', '_')}\t${value}\n`)
+      .map(([label, value]) => {
+        last = label.trim().replaceAll(' ', '_') || last;
+        return `${last}\t${value}\n`;
+      })
       .join('');
+  }
   const { detail } = await import('./detail.lazy.ts');
   return detail(shown, render);
 }

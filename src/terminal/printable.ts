@@ -57,3 +57,7 @@ export function when(timestamp: unknown, now: number): string {
   const span = `${count} ${unit}${count === 1 ? '' : 's'}`;
   return then > now ? `in ${span}` : `${span} ago`;
 }
+
+/** What signs a URL is long, and of no use to a reader: a pipe and JSON have all of it. */
+export const shortUrl = (text: string) =>
+  text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');

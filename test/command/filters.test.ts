@@ -3,7 +3,7 @@ import { Cli } from '../support/cli.ts';
 import { key, library } from '../support/library.ts';
 import { type Answers, type Recorded, record } from '../support/recording-server.ts';
 
-type Option = { long: string; isGlobal: boolean };
+type Option = { long: string };
 type Described = { path: string; options: Option[]; children: Described[] };
 
 /** Of every filter, a value that the record below does not match. */
@@ -19,7 +19,7 @@ const unmatched: Record<string, string> = {
 /** What is no filter. */
 const others = [
   ...['--max-delete', '--max-update', '--name', '--description', '--add-tag', '--remove-tag'],
-  ...['--set-tags', '--no-tags', '--set', '--set-json', '--body'],
+  ...['--set-tags', '--no-tags', '--set', '--set-json', '--body', '--newest'],
 ];
 const verbs = { rm: [], update: ['--name', 'overwritten'] };
 
@@ -43,7 +43,7 @@ const tree: Described = await cli.json(['commands']);
 const assets = tree.children.find(({ path }) => path === 'mediactl assets');
 const filtersOf = (verb: string) => {
   const command = assets?.children.find(({ path }) => path.endsWith(` ${verb}`)) as Described;
-  return command.options.filter(({ isGlobal }) => !isGlobal).map(({ long }) => long);
+  return command.options.map(({ long }) => long);
 };
 const written = (requests: Recorded[]) => requests.filter(({ method }) => method !== 'GET');
 

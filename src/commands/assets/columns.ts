@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { Places, parentFields, parentOf, workspaceOf } from '../../library/places.ts';
 import { bytes, duration } from '../../terminal/figures.ts';
-import { cell, printable, when } from '../../terminal/printable.ts';
+import { cell, printable, shortUrl, when } from '../../terminal/printable.ts';
 import {
   type Column,
   type ListResult,
@@ -53,13 +53,12 @@ const wideColumns = 120;
 
 /** Assets as a table, with their folders by path where there is room for them. */
 export function assetList(
-  { terminal, settings }: Context,
+  { terminal, isForPerson }: Context,
   places: Places,
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
-  const isPerson = terminal.stdout.isTTY && settings.shape.format === 'human';
-  if (!isPerson || terminal.columns < wideColumns)
+  if (!isForPerson || terminal.columns < wideColumns)
     return list(pages, assetColumns, empty) as ListResult;
   async function* located() {
     for await (const page of pages) {
@@ -108,7 +107,7 @@ const assetRows =
       if (isTerminal && workspaceFields.includes(field))
         return ['workspace', places.of(workspaceOf(asset))];
       if (isTerminal && field.endsWith('_at')) return [label, when(value, render.now)];
-      return [label, isTerminal ? withoutQuery(cell(value)) : cell(value)];
+      return [label, isTerminal ? shortUrl(cell(value)) : cell(value)];
     };
     return [
       ['uid', printable(uid)],
@@ -122,14 +121,10 @@ const assetRows =
     ];
   };
 
-/** What signs a URL is long, and of no use to a reader: --json and the pipe have all of it. */
-const withoutQuery = (text: string) => text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S+$/, '$1?…');
-
 /** One asset, its folder and workspace by name where a person reads it. */
 export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
   const places = new Places(context);
-  const { terminal, settings } = context;
-  if (terminal.stdout.isTTY && settings.shape.format === 'human') {
+  if (context.isForPerson) {
     await places.learn('folders', [parentOf(asset) ?? undefined]);
     await places.learn('workspaces', [workspaceOf(asset)]);
   }

@@ -19,7 +19,7 @@ import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { failureOf, writeEach } from './bulk.ts';
 import { fileNameFor, unlikeOthers } from './file-name.ts';
-import { dateHelp, filtersOf, withFilters } from './filters.ts';
+import { filtersOf, withFilters } from './filters.ts';
 import { type Saved, save, savedRecord } from './save.ts';
 import { type Target, targetsOf } from './targets.ts';
 
@@ -53,17 +53,16 @@ export function download(command: Command, run: Run, collection: Collection): vo
   const described = command
     .summary('download the file of an asset, or of many')
     .description(
-      `Downloads the source of a video or audio, the largest variant of an image, or a document: of the assets given, or of all that the filters match. A broken line is taken up where it broke. A file that is there is replaced with --yes only. ${dateHelp}`,
+      `Downloads the source of a video or audio, the largest variant of an image, or a document. A broken line is taken up where it broke; a file that is there is replaced with --yes only.`,
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option('-o, --output <file>', 'where to; - for stdout (the asset’s name by default)')
     .option('-d, --directory <dir>', 'directory to put the files in (this one)')
     .option('--parallel <number>', 'files at once', '4');
   withFilters(described, collection)
-    .option('--tag <slug>', 'tag')
     .option(...newestOption)
     .addOption(
-      new Option('--progress <form>', 'what to show on stderr meanwhile')
+      new Option('--progress <form>', 'what to show')
         .choices(progressModes)
         .default('auto' as const),
     )

@@ -7,7 +7,7 @@ import { ranks } from '../../settings/origins.ts';
 import { parseDay } from '../../settings/units.ts';
 import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
 import type { Collection } from '../../wire/paths.ts';
-import { suggesting } from '../command.ts';
+import { filtersHeading, suggesting } from '../command.ts';
 
 /** §4 Filters and ordering, as options. */
 export type FilterOptions = {
@@ -21,29 +21,29 @@ export type FilterOptions = {
   sort?: string | undefined;
 };
 
-export const dateHelp =
-  'DATE is YYYY-MM-DD, today, yesterday, or an age such as 7d or 2w; days are those of UTC.';
+export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 7d or 2w, in UTC.';
 
-/** The filters of a list, but for the tag, which each verb words in its own way. */
+/** The filters of a list. @param isList its help tells of each; that of other commands names them */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,
+  isList = false,
 ) {
+  const filter = <Flags extends string>(flags: Flags, help: string) => {
+    const option = new Option(flags, help);
+    return isList ? option : option.helpGroup(filtersHeading);
+  };
   const filtered = command
-    .option('--search <text>', 'words in name and description')
-    .addOption(
-      suggesting(
-        new Option('--status <status>', `processing status, such as ${assetStatuses.join(', ')}`),
-        assetStatuses,
-      ),
-    )
-    .option('--created-after <date>', 'created on or after')
-    .option('--created-before <date>', 'created on or before');
+    .addOption(filter('--search <text>', 'words in name and description'))
+    .addOption(suggesting(filter('--status <status>', assetStatuses.join(', ')), assetStatuses))
+    .addOption(filter('--tag <slug>', 'tag'))
+    .addOption(filter('--created-after <date>', 'created on or after'))
+    .addOption(filter('--created-before <date>', 'created on or before'));
   // "Assets list only: `type` … and `parent`" (§4)
   const withAssetFilters = () =>
     filtered
-      .addOption(suggesting(new Option('--type <type>', assetTypes.join(', ')), assetTypes))
-      .option('--folder <folder>', 'folder, by uid or path; / for the top level');
+      .addOption(suggesting(filter('--type <type>', assetTypes.join(', ')), assetTypes))
+      .addOption(filter('--folder <folder>', 'folder, by uid or path; / for the top level'));
   return collection === 'assets'
     ? withAssetFilters()
     : (filtered as unknown as ReturnType<typeof withAssetFilters>);

@@ -25,12 +25,11 @@ export function list(command: Command, run: Run, collection: Collection): void {
     .summary(`list ${collection}`)
     .description(`Lists ${collection}, the newest first. ${dateHelp}`)
     .argument('[words...]', 'words in name and description, as --search');
-  const filtered = withFilters(described, collection)
-    .option('--tag <slug>', 'tag')
+  const filtered = withFilters(described, collection, true)
     .addOption(sortOption)
     .option('--limit <number>', 'how many at most (20)')
     .option('--all', 'every one, however many pages that takes')
-    .option('--offset <number>', 'how many to leave out at the beginning', '0')
+    .option('--offset <number>', 'how many to leave out at the beginning')
     .option('--count', 'print how many there are');
   const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
   const whole =
@@ -58,7 +57,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
         for (const scope of scopes) total += await countOf(context, collection, scope);
         return { kind: 'raw', text: String(total) } as const;
       }
-      const offset = parseCount('--offset', options.offset);
+      const offset = parseCount('--offset', options.offset ?? '0');
       const isUsual = typedLimit === undefined && !all;
       const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
       const show = (pages: AsyncIterable<Asset[]> | Iterable<Asset[]>) =>

@@ -5,7 +5,7 @@ import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { bulkResult, writeEach } from './bulk.ts';
-import { dateHelp, filtersOf, withFilters } from './filters.ts';
+import { filtersOf, withFilters } from './filters.ts';
 import { confirmBulk, targetsOf } from './targets.ts';
 
 export function remove(command: Command, run: Run, collection: Collection): void {
@@ -19,11 +19,10 @@ export function remove(command: Command, run: Run, collection: Collection): void
     .alias('delete')
     .summary(`move ${collection} to the trash`)
     .description(
-      `Moves ${collection} to the trash: those given, or all that the filters match. The API cannot restore them. ${dateHelp}`,
+      `Moves ${collection} to the trash: those given, or all that the filters match. The API cannot restore them.`,
     )
     .argument('[id...]', `${idHelp}; - for stdin`);
   withFilters(described, collection)
-    .option('--tag <slug>', 'tag')
     .option('--max-delete <number>', 'how many at most (100)')
     .option(...newestOption)
     .action(

@@ -14,7 +14,7 @@ import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { bulkResult, writeEach } from './bulk.ts';
 import { assetRecord } from './columns.ts';
-import { dateHelp, filtersOf, withFilters } from './filters.ts';
+import { filtersOf, withFilters } from './filters.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
 import { confirmBulk, type Target, targetsOf } from './targets.ts';
 
@@ -27,9 +27,7 @@ export function update(command: Command, run: Run, collection: Collection): void
   );
   const described = command
     .summary('change name, description, tags')
-    .description(
-      `Changes ${collection}: those given, or all that the filters match. What the service took is looked at afterwards; a field that it passed over is an error. ${dateHelp}`,
-    )
+    .description(`Changes ${collection}: those given, or all that the filters match.`)
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option('--name <name>', 'new name')
     .option('--description <text>', 'new description')
@@ -41,7 +39,6 @@ export function update(command: Command, run: Run, collection: Collection): void
     .option('--set-json <key=json>', 'any other field, as JSON', collect, [] as string[])
     .option('--body <file>', 'the whole body, a JSON object; - for stdin');
   withFilters(described, collection)
-    .option('--tag <slug>', 'those with this tag')
     .option('--max-update <number>', 'how many at most (100)')
     .option(...newestOption)
     .action(

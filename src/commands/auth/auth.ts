@@ -1,9 +1,11 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
-import { assertProfileName } from '../../account/profile-file.ts';
+import { assertProfileName, type ProfileConfig } from '../../account/profile-file.ts';
+import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { confirm } from '../../terminal/prompt.ts';
+import { printable } from '../../terminal/printable.ts';
+import { choose, confirm } from '../../terminal/prompt.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { listBy, nothing, text } from '../../terminal/result.ts';
 import { type Define, example, type Run, suggesting } from '../command.ts';
@@ -44,18 +46,32 @@ function switchProfile(command: Command, run: Run): void {
   command
     .summary('make another profile current')
     .description('Makes another profile the current one.')
-    .addArgument(suggesting(new Argument('<name>', 'profile to act as from now on'), 'profiles'))
+    .addArgument(suggesting(new Argument('[name]', 'profile to act as from now on'), 'profiles'))
     .action(
-      run(async (context, name) => {
-        const { profiles } = await context.profiles.read();
+      run(async (context, given) => {
+        const config = await context.profiles.read();
+        const { profiles } = config;
+        const name = given ?? (await chosenProfile(context, config));
         if (!profiles[name]) throw noSuchProfile(name, profiles);
         if (context.isDryRun(`make profile ${name} current`)) return nothing;
-        const config = await context.profiles.update((current) => {
+        const updated = await context.profiles.update((current) => {
           current.current = name;
         });
-        return profileResult(config, name);
+        return profileResult(updated, name);
       }),
     );
+}
+
+/** @throws MediactlError exit 2 where nobody can be asked */
+async function chosenProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
+  const names = Object.keys(config.profiles);
+  if (!terminal.isInteractive || names.length === 0)
+    throw usageError('which profile?', 'mediactl auth switch NAME; mediactl auth ls lists them');
+  const rows = profileRecords(config).map(({ name, current, base_url, workspace_name }) => [
+    ...[printable(name), printable(base_url), printable(workspace_name ?? '')],
+    current ? 'current' : '',
+  ]);
+  return choose(terminal, 'Which profile?', names, rows);
 }
 
 function rename(command: Command, run: Run): void {

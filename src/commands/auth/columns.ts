@@ -1,6 +1,12 @@
 import type { ProfileConfig } from '../../account/profile-file.ts';
 import { printable } from '../../terminal/printable.ts';
-import { type Column, type Result, type Row, record } from '../../terminal/result.ts';
+import {
+  type Column,
+  type RenderContext,
+  type Result,
+  type Row,
+  record,
+} from '../../terminal/result.ts';
 
 /** A profile as `auth ls` and `auth status` print it: everything but the key. */
 export type ProfileRecord = {
@@ -8,30 +14,38 @@ export type ProfileRecord = {
   current: boolean;
   base_url: string;
   workspace: string | null;
+  workspace_name: string | null;
   key_store: string;
 };
 
 export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRecord[] =>
-  Object.entries(profiles).map(([name, { baseUrl, workspace, keyStore }]) => ({
+  Object.entries(profiles).map(([name, { baseUrl, workspace, workspaceName, keyStore }]) => ({
     name,
     current: name === current,
     base_url: baseUrl,
     workspace: workspace ?? null,
+    workspace_name: workspaceName ?? null,
     key_store: keyStore,
   }));
+
+/** By its name where that is known, for people. */
+const workspaceText = (
+  { workspace, workspace_name }: ProfileRecord,
+  { isTerminal }: RenderContext,
+) => printable((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
 
 export const profileColumns: Column<ProfileRecord>[] = [
   { header: '', value: ({ current }) => (current ? '*' : '') },
   { header: 'PROFILE', value: ({ name }) => printable(name), whole: true },
   { header: 'BASE URL', value: ({ base_url }) => printable(base_url) },
-  { header: 'WORKSPACE', value: ({ workspace }) => printable(workspace ?? ''), whole: true },
+  { header: 'WORKSPACE', value: workspaceText },
   { header: 'KEY IN', value: ({ key_store }) => key_store },
 ];
 
-const profileRows = (profile: ProfileRecord): Row[] => [
+const profileRows = (profile: ProfileRecord, render: RenderContext): Row[] => [
   ['profile', printable(profile.name)],
   ['base url', printable(profile.base_url)],
-  ['workspace', printable(profile.workspace ?? '')],
+  ['workspace', workspaceText(profile, render)],
   ['key in', profile.key_store],
 ];
 

@@ -1,15 +1,17 @@
 import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
+import type { Account } from '../../account/account.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from '../../account/base-url.ts';
 import { assertKey, storeInKeychain } from '../../account/key-stores.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
+import { chosenWorkspace, primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
 import { ranks } from '../../settings/origins.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { askLine, askSecret, readStdin } from '../../terminal/prompt.ts';
+import { printable } from '../../terminal/printable.ts';
+import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
 import { nothing } from '../../terminal/result.ts';
 import type { Workspace } from '../../wire/types.ts';
 import { isUid } from '../../wire/uid.ts';
@@ -42,33 +44,94 @@ export function login(command: Command, run: Run): void {
         const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
         if (isPlaintextElsewhere(baseUrl))
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
-        const key = await readKey(context, options.withKey ?? false);
-        terminal.redactor.add(key);
+        if (known) await mayReplace(context, name, known, baseUrl);
         // What was chosen, learned and set at another service means nothing at this one.
         const home = known && isAt(known, baseUrl) ? known : undefined;
         const names = home?.names ?? {};
-        const api = context.apiFor({ baseUrl, apiKey: key, names });
+        const asked = workspaceAsked(settings);
+        if (terminal.isInteractive && !options.withKey)
+          terminal.say(`Keys are made at ${baseUrl.host}: organization's settings, API keys.`);
+        const { key, api, workspaces } = await triedKey(context, options, { baseUrl, names });
         try {
-          const found = options.check ? await check(api) : [];
-          const asked = workspaceAsked(settings);
-          const unchecked = !options.check && asked !== undefined && isUid(asked);
-          const chosen =
-            asked && !unchecked ? (await resolveWorkspace(context, api, asked)).uid : asked;
-          const workspace = chosen ?? home?.workspace ?? primaryOf(found)?.uid;
-          if (!workspace) terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
+          const isUnchecked = !options.check && asked !== undefined && isUid(asked);
+          const chosen = isUnchecked
+            ? { workspace: asked }
+            : asked
+              ? chosenWorkspace(await resolveWorkspace(context, api, asked))
+              : usualWorkspace(home, workspaces);
+          if (!chosen.workspace)
+            terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;
+          context.scopesOf(name, baseUrl).forget();
+          await context.noteScopes({ profile: name, baseUrl }, api);
           const updated = await keep(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
-            ...(workspace && { workspace }),
+            ...chosen,
             ...(home?.names && { names: home.names }),
             ...(known?.settings && { settings: settingsAt(known, home) }),
           });
+          const read = api.transport.scopes.get('Read Assets');
+          terminal.say(
+            `logged in to ${baseUrl.origin} as profile ${printable(name)}${read ? '; the key may read' : ''}`,
+          );
           return profileResult(updated, name);
         } finally {
           await api.transport.close();
         }
       }),
     );
+}
+
+/** Where nobody chose one: what the profile had, else the primary one. */
+function usualWorkspace(
+  home: Profile | undefined,
+  workspaces: readonly Workspace[],
+): Pick<Profile, 'workspace' | 'workspaceName'> {
+  if (home?.workspace) {
+    const { workspace, workspaceName } = home;
+    return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
+  }
+  const primary = primaryOf(workspaces);
+  return primary ? chosenWorkspace(primary) : {};
+}
+
+/** The profile gets another key; that of another service is not given up without a word. */
+async function mayReplace(
+  { terminal, settings }: Context,
+  name: string,
+  known: Profile,
+  baseUrl: URL,
+): Promise<void> {
+  if (isAt(known, baseUrl))
+    return terminal.say(`profile ${name} is there already: it gets another key`);
+  const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
+  if (terminal.isInteractive)
+    return confirm(terminal, question, { yes: settings.yes, instead: '' });
+  terminal.say(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
+}
+
+const mostTries = 3;
+
+/** A key that the service accepts. A person at a terminal may try again. */
+async function triedKey(
+  context: Context,
+  { withKey = false, check: isChecked }: { withKey?: boolean | undefined; check: boolean },
+  { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
+): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
+  const { terminal } = context;
+  for (let tries = 1; ; tries++) {
+    const key = await readKey(context, withKey);
+    terminal.redactor.add(key);
+    const api = context.apiFor({ baseUrl, apiKey: key, names });
+    try {
+      return { key, api, workspaces: isChecked ? await check(api) : [] };
+    } catch (error) {
+      await api.transport.close();
+      const isRefused = error instanceof MediactlError && error.explanation.status === 401;
+      if (!isRefused || withKey || !terminal.isInteractive || tries >= mostTries) throw error;
+      terminal.say(`${error.message}; try again, or leave with Ctrl-C`);
+    }
+  }
 }
 
 const isAt = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;

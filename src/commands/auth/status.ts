@@ -3,19 +3,33 @@ import type { Account } from '../../account/account.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
 import { keyOf } from '../../account/key-stores.ts';
 import type { Profile } from '../../account/profile-file.ts';
+import { type ScopeSeen, scopes } from '../../account/scopes-seen.ts';
 import type { RateLimit } from '../../api/rate-limit.ts';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, type MediactlError } from '../../errors.ts';
+import { grouped } from '../../terminal/figures.ts';
 import { printable, when } from '../../terminal/printable.ts';
-import { type Column, listBy, type Row, record } from '../../terminal/result.ts';
+import {
+  type Column,
+  listBy,
+  type RenderContext,
+  type Row,
+  record,
+} from '../../terminal/result.ts';
+import { textIn } from '../../wire/reading.ts';
+import type { Workspace } from '../../wire/types.ts';
+import { isSameUid } from '../../wire/uid.ts';
 import { example, type Run } from '../command.ts';
 
 type Status = {
   profile: string;
   base_url: string;
   workspace: string | null;
+  workspace_name: string | null;
   /** Null where nobody could tell: the service did not answer, or answered something else. */
   key_accepted: boolean | null;
+  /** By what commands were answered; null where none needed the scope yet. */
+  scopes: Record<string, ScopeSeen | null>;
   rate_limit: { limit: number; remaining: number; resets_at: string } | null;
   problem: string | null;
 };
@@ -25,7 +39,7 @@ export function status(command: Command, run: Run): void {
   command
     .summary('check the account in use')
     .description(
-      'Tells who mediactl acts as, where, whether the key is accepted, and what is left of its requests in this window.',
+      'Tells who mediactl acts as and where, whether the key is accepted, which scopes it was seen to have, and what is left of its requests.',
     )
     .option('--all', 'check every profile')
     .action(
@@ -37,10 +51,8 @@ export function status(command: Command, run: Run): void {
           );
           return listBy(({ profile }) => profile, statuses, columns, 'no profiles yet');
         }
-        const account = await context.account();
-        const { status: found, failure } = await check(context, account);
-        const result = record(found, found.profile, (shown, { now }) => rows(shown, now));
-        return { result, failure };
+        const { status: found, failure } = await check(context, await context.account());
+        return { result: record(found, found.profile, rows), failure };
       }),
     );
 }
@@ -53,39 +65,63 @@ async function ofProfile(context: Context, name: string, profile: Profile): Prom
     context.terminal.redactor.add(apiKey);
     return (await check(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
   } catch (error) {
-    return toStatus({ profile: name, baseUrl, workspace }, undefined, asMediactlError(error));
+    const failure = asMediactlError(error);
+    return toStatus(context, { profile: name, baseUrl, workspace }, { failure });
   }
 }
 
-/** One read tells both: whether the key is accepted, and what is left of the window. */
+/** One read tells whether the key is accepted, what is left of the window, and what workspaces are called. */
 async function check(context: Context, account: Account) {
   const api = context.apiFor(account);
-  const failure = await api.assets.page({}, 1, 0).then(
-    () => undefined,
-    (error) => asMediactlError(error),
-  );
+  const workspaces: Workspace[] = [];
+  let failure: MediactlError | undefined;
+  try {
+    for await (const page of api.workspaces.list()) workspaces.push(...page);
+  } catch (error) {
+    failure = asMediactlError(error);
+  }
   await api.transport.close();
-  return { status: toStatus(account, api.transport.rateLimit, failure), failure };
+  const { rateLimit, scopes: seen } = api.transport;
+  if (account.profile !== 'environment') await context.noteScopes(account, api);
+  return { status: toStatus(context, account, { rateLimit, workspaces, seen, failure }), failure };
 }
 
-const toStatus = (
+type Checked = {
+  rateLimit?: RateLimit | undefined;
+  workspaces?: readonly Workspace[];
+  seen?: ReadonlyMap<string, boolean>;
+  failure: MediactlError | undefined;
+};
+
+function toStatus(
+  context: Context,
   { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
-  rateLimit: RateLimit | undefined,
-  failure: MediactlError | undefined,
-): Status => ({
-  profile,
-  base_url: baseUrl.origin,
-  workspace: workspace ?? null,
-  key_accepted: accepted(failure),
-  rate_limit: rateLimit
-    ? {
-        limit: rateLimit.limit,
-        remaining: rateLimit.remaining,
-        resets_at: new Date(rateLimit.resetAt).toISOString(),
-      }
-    : null,
-  problem: failure?.message ?? null,
-});
+  { rateLimit, workspaces = [], seen = new Map(), failure }: Checked,
+): Status {
+  const known = context.scopesOf(profile, baseUrl).read();
+  const at = new Date(context.clock.now()).toISOString();
+  const justNow = (scope: string): ScopeSeen | null => {
+    const allowed = seen.get(scope);
+    return allowed === undefined ? null : { allowed, at };
+  };
+  const chosen = workspaces.find(({ uid }) => workspace && isSameUid(uid, workspace));
+  return {
+    profile,
+    base_url: baseUrl.origin,
+    workspace: workspace ?? null,
+    workspace_name: textIn(chosen?.name) ?? null,
+    key_accepted: accepted(failure),
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, known[scope] ?? justNow(scope)])),
+    rate_limit: rateLimit
+      ? {
+          limit: rateLimit.limit,
+          remaining: rateLimit.remaining,
+          resets_at: new Date(rateLimit.resetAt).toISOString(),
+        }
+      : null,
+    problem: failure?.message ?? null,
+  };
+}
 
 /** A key that lacks a scope (403) is accepted all the same. */
 function accepted(failure: MediactlError | undefined): boolean | null {
@@ -96,7 +132,7 @@ function accepted(failure: MediactlError | undefined): boolean | null {
 
 const budget = ({ rate_limit }: Status, now: number) =>
   rate_limit
-    ? `${rate_limit.remaining} of ${rate_limit.limit} requests left, resets ${when(rate_limit.resets_at, now)}`
+    ? `${grouped(rate_limit.remaining)} of ${grouped(rate_limit.limit)} requests left, renewed ${when(rate_limit.resets_at, now)}`
     : '';
 
 const keyText = ({ key_accepted, problem }: Status) => {
@@ -105,17 +141,33 @@ const keyText = ({ key_accepted, problem }: Status) => {
   return problem ? `accepted, but ${printable(problem)}` : 'accepted';
 };
 
-const rows = (status: Status, now: number): Row[] => [
+/** §5.7; a scope that no command needed yet is not known. */
+function scopeText({ scopes: seen }: Pick<Status, 'scopes'>, now: number): string {
+  return Object.entries(seen)
+    .map(([scope, known]) => {
+      if (!known) return `${scope}: not tried yet`;
+      return `${scope}: ${known.allowed ? 'yes' : `no, refused ${when(known.at, now)}`}`;
+    })
+    .join('; ');
+}
+
+const workspaceText = (
+  { workspace, workspace_name }: Status,
+  { isTerminal }: Pick<RenderContext, 'isTerminal'>,
+) => printable((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
+
+const rows = (status: Status, render: RenderContext): Row[] => [
   ['profile', printable(status.profile)],
   ['base url', status.base_url],
-  ['workspace', printable(status.workspace ?? '')],
+  ['workspace', workspaceText(status, render)],
   ['key', keyText(status)],
-  ['window', budget(status, now)],
+  ['scopes', scopeText(status, render.now)],
+  ['window', budget(status, render.now)],
 ];
 
 const columns: Column<Status>[] = [
   { header: 'PROFILE', value: ({ profile }) => printable(profile), whole: true },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'KEY', value: keyText },
-  { header: 'WINDOW', value: (status, { now }) => budget(status, now) },
+  { header: 'WINDOW', value: (status, { now }) => budget(status, now), spare: 1 },
 ];

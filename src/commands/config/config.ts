@@ -2,13 +2,13 @@ import type { Command } from '@commander-js/extra-typings';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { resolveWorkspace } from '../../library/workspaces.ts';
+import { chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
 import { profileSettings, type SettingName, table } from '../../settings/table.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy, nothing, text } from '../../terminal/result.ts';
 import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
 import { type Define, example, type Run } from '../command.ts';
-import { everySetting, type Setting, settingOf } from './rows.ts';
+import { assumed, everySetting, type Setting, settingOf } from './rows.ts';
 
 export const config: Define = (noun, run) => {
   list(noun.command('ls'), run);
@@ -24,17 +24,20 @@ function list(command: Command, run: Run): void {
     .alias('list')
     .summary('list the settings in effect')
     .description(
-      'Lists every setting and its value. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
+      'Lists the settings and their values. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
     )
     .option('--show-origin', 'tell which flag, variable or file each came from')
+    .option('--all', 'field names that were not set, too')
     .action(
-      run(async (context, { showOrigin }) => {
+      run(async (context, { showOrigin, all }) => {
         const columns: Column<Setting>[] = [
           { header: 'KEY', value: ({ key }) => key },
           { header: 'VALUE', value: ({ value }) => cell(value) },
         ];
         if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => cell(origin) });
-        return listBy(({ key }) => key, await everySetting(context), columns, 'no settings');
+        const every = await everySetting(context);
+        const shown = all ? every : every.filter(({ origin }) => origin !== assumed);
+        return listBy(({ key }) => key, shown, columns, 'no settings');
       }),
     );
 }
@@ -108,10 +111,8 @@ async function changeFor(context: Context, key: string, value: string): Promise<
   }
   const setting = profileSetting(key);
   if (setting === 'workspace') {
-    const { uid } = await resolveWorkspace(context, await context.api(), value);
-    return (profile) => {
-      profile.workspace = uid;
-    };
+    const workspace = await resolveWorkspace(context, await context.api(), value);
+    return (profile) => void Object.assign(profile, chosenWorkspace(workspace));
   }
   table[setting].kind.read(key, value);
   return (profile) => {
@@ -124,7 +125,9 @@ function removalOf(key: string): Change {
   if (name !== undefined) return (profile) => delete profile.names?.[name];
   const setting = profileSetting(key);
   return (profile) =>
-    setting === 'workspace' ? delete profile.workspace : delete profile.settings?.[setting];
+    setting === 'workspace'
+      ? delete profile.workspace && delete profile.workspaceName
+      : delete profile.settings?.[setting];
 }
 
 function nameKey(key: string): NameKey | undefined {

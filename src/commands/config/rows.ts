@@ -7,6 +7,9 @@ import { nameKeys, namesFor } from '../../wire/assumptions.ts';
 /** One line of `config ls`. */
 export type Setting = { key: string; value: string | null; origin: string };
 
+/** The origin of a field name that nobody set. */
+export const assumed = 'assumed';
+
 /** Every setting with where it came from; keys are masked. */
 export async function everySetting(context: Context): Promise<Setting[]> {
   const { name, profile } = await context.profileInUse();
@@ -29,7 +32,7 @@ export async function everySetting(context: Context): Promise<Setting[]> {
     return {
       key: `names.${key}`,
       value: value ?? namesFor(key).join(', '),
-      origin: value === undefined ? 'assumed' : kept,
+      origin: value === undefined ? assumed : kept,
     };
   });
   return [...settings, ...names];

@@ -28,22 +28,30 @@ function tree(command: Command, run: Run): void {
         const { tree: folders, workspace } = await readTree(context);
         if (folders.all.length === 0 && context.terminal.stdout.isTTY)
           context.terminal.say('no folders');
+        const uids = folders.all.map(({ folder }) => folder.uid);
+        const book = context.isForPerson ? await context.shownUids() : undefined;
+        const short = (await book?.shorten('folder', uids)) ?? ((uid: string) => uid);
         return record(
           folders.roots.map(({ folder }) => folder),
           workspace,
-          (_record, render) => drawn(folders.roots, '', render),
+          (_record, render) => drawn(folders.roots, '', render, short),
         );
       }),
     );
 }
 
 /** Lines as `tree` draws them. */
-function drawn(level: readonly FolderNode[], indent: string, render: RenderContext): string {
+function drawn(
+  level: readonly FolderNode[],
+  indent: string,
+  render: RenderContext,
+  short: (uid: string) => string,
+): string {
   return level
     .map((placed, at) => {
       const isLast = at === level.length - 1;
-      const name = `${printable(placed.name)}  ${render.colors.dim(printable(placed.folder.uid))}`;
-      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), render);
+      const name = `${printable(placed.name)}  ${render.colors.dim(printable(short(placed.folder.uid)))}`;
+      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), render, short);
       return `${render.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
     })
     .join('');

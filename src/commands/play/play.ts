@@ -38,15 +38,15 @@ export const play: Define = (command, run) => {
   );
   command
     .description(
-      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback; an image in the size asked for. Exit code 12 where playback is blocked.',
+      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback. Exit code 12 where playback is blocked.',
     )
     .argument('[id]', idHelp)
     .option('--url', 'print the URL alone')
     .option('--info', 'print the playback info as the service sent it')
-    .option('--check', 'follow it to the first bytes of media, and say which link broke')
-    .option('--open', 'open it with what this machine opens such URLs with')
-    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or any command')
-    .option('--web', 'open a page of this machine that plays it, chapters and all')
+    .option('--check', 'fetch the first bytes of media; say what is broken')
+    .option('--open', 'open the URL with the program for it')
+    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or another')
+    .option('--web', 'open a page that plays it, in the browser')
     .addOption(
       new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const),
     )
@@ -86,14 +86,19 @@ export const play: Define = (command, run) => {
           context.terminal.warn('nothing tells which image is the largest: this is the first one');
         if (way === 'url') return text(best.url.href);
         if (way === 'check') return checked(context, uid, best);
-        if (way === undefined)
+        if (way === undefined) {
+          if (context.isForPerson)
+            context.terminal.say(
+              '--url prints the whole address; --open, --web and --player play it',
+            );
           return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
+        }
         if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
         const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
-        if (way === 'web') context.terminal.say(await openAsPage(context, uid, playback));
-        else if (options.player === undefined)
-          await openWithDefault(context, best.url, `mediactl play ${uid} --url prints its address`);
-        else await openWithPlayer(context, options.player, best.url, resumeSeconds);
+        if (way === 'web') return text(await openAsPage(context, uid, playback));
+        if (options.player === undefined)
+          return (await openWithDefault(context, best.url)) ? nothing : text(best.url.href);
+        await openWithPlayer(context, options.player, best.url, resumeSeconds);
         return nothing;
       }),
     );

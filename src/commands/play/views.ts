@@ -1,6 +1,6 @@
 import { isSize, type Playable } from '../../library/playables.ts';
 import { bytes, duration } from '../../terminal/figures.ts';
-import { cell, printable, when } from '../../terminal/printable.ts';
+import { cell, printable, shortUrl, when } from '../../terminal/printable.ts';
 import type { RenderContext, Row } from '../../terminal/result.ts';
 import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../wire/reading.ts';
 import type { PlaybackInfo } from '../../wire/types.ts';
@@ -11,10 +11,13 @@ function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): st
   return isTerminal ? `(expires ${when(expiresAt, now)})` : cell(expiresAt);
 }
 
+const urlText = (url: string, { isTerminal }: RenderContext) =>
+  isTerminal ? shortUrl(printable(url)) : printable(url);
+
 const urlRow =
   (render: RenderContext) =>
   (each: Playable): Row => {
-    const told = [printable(each.url.href), expiry(each, render)].filter(Boolean);
+    const told = [urlText(each.url.href, render), expiry(each, render)].filter(Boolean);
     return [labelOf(each), told.join(render.isTerminal ? ' ' : '\t')];
   };
 
@@ -42,26 +45,32 @@ function chapters(info: PlaybackInfo): Row[] {
 }
 
 /** A16: an entry is a string, or a record with a URL and what tells it from others. */
-function entry(value: unknown): string {
+function entry(value: unknown, render: RenderContext): string {
   const { label, language, page, url, src } = fieldsIn(value);
-  return [label, language, page, url ?? src].map(cell).filter(Boolean).join(' ') || cell(value);
+  const address = urlText(cell(url ?? src), render);
+  const told = [...[label, language, page].map(cell), address].filter(Boolean).join(' ');
+  return told || urlText(cell(value), render);
 }
 
-const entries = (label: string, list: unknown): Row[] =>
-  listIn(list).map((each, at) => [at === 0 ? label : ' ', entry(each)]);
+const entries = (label: string, list: unknown, render: RenderContext): Row[] =>
+  listIn(list).map((each, at) => [at === 0 ? label : ' ', entry(each, render)]);
 
 /** A14: a string, or a signed URL. */
-const urlOf = (value: unknown) => cell(isFields(value) ? value.url : value);
+const urlOf = (value: unknown, render: RenderContext) =>
+  urlText(cell(isFields(value) ? value.url : value), render);
 
 /** §2 Playback info: "branch on `type`", each with a view of its own. */
-const views: Record<string, (info: PlaybackInfo) => Row[]> = {
-  video: (info) => [['sprites', urlOf(info.preview_sprites_url)], ...chapters(info)],
-  audio: (info) => [
-    ['waveform', urlOf(info.waveform_url)],
-    ...entries('subtitles', info.subtitle_tracks),
+const views: Record<string, (info: PlaybackInfo, render: RenderContext) => Row[]> = {
+  video: (info, render) => [
+    ['sprites', urlOf(info.preview_sprites_url, render)],
     ...chapters(info),
   ],
-  document: (info) => entries('pages', info.thumbnails),
+  audio: (info, render) => [
+    ['waveform', urlOf(info.waveform_url, render)],
+    ...entries('subtitles', info.subtitle_tracks, render),
+    ...chapters(info),
+  ],
+  document: (info, render) => entries('pages', info.thumbnails, render),
   third_party: () => [['note', 'a page of its provider, no stream']],
 };
 
@@ -72,7 +81,7 @@ export function playbackRows(
 ): Row[] {
   const type = textIn(info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type] : undefined;
-  return [['type', cell(info.type)], ...found.map(urlRow(render)), ...(view?.(info) ?? [])];
+  return [['type', cell(info.type)], ...found.map(urlRow(render)), ...(view?.(info, render) ?? [])];
 }
 
 export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): Row[] => [

@@ -38,7 +38,7 @@ export async function openAsPage(
   await writeFile(`${path}.part`, html, { mode: 0o600 });
   await rename(`${path}.part`, path);
   // The page is there all the same: a machine without a desktop may show it elsewhere.
-  await openWithDefault(context, pathToFileURL(path), `open ${path} in a browser`);
+  await openWithDefault(context, pathToFileURL(path));
   return path;
 }
 

@@ -10,10 +10,7 @@ export type SandboxLocation = { dataDir: string; profile: string };
 /** The profile of the sandbox that is asked for without a name. */
 const usualProfile = 'sandbox';
 
-export const dataOption = [
-  '--data <dir>',
-  'folder of the sandbox (that of the profile in use, else one of your user)',
-] as const;
+export const dataOption = ['--data <dir>', 'its folder (that of the profile in use)'] as const;
 
 /**
  * The sandbox that a person means: the one in the folder that --data names, else the one that the

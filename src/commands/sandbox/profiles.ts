@@ -41,10 +41,14 @@ export async function keepProfiles(
           `profile ${name} is for this sandbox now; it was for the one at ${known.baseUrl}`,
         );
       // A profile with this key was made for this sandbox: its workspace holds.
-      const workspace = (known?.key === key && known.workspace) || running.workspace;
+      const isKept = known?.key === key && known.workspace !== undefined;
+      const workspace = isKept ? known.workspace : running.workspace;
+      const workspaceName = isKept ? known.workspaceName : running.workspace_name;
       current.profiles[name] = {
         ...known,
-        ...{ baseUrl: running.url, key, keyStore: 'file', workspace, sandbox: dataDir },
+        ...{ baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
+        ...(workspace !== undefined && { workspace }),
+        ...(workspaceName !== undefined && { workspaceName }),
       };
     }
     current.current ??= names[0] as string;

@@ -169,9 +169,8 @@ function watch(command: Command, run: Run): void {
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);
           if (!open) return text(url.href);
-          if (!context.isDryRun(`open ${url.origin}${url.pathname}`))
-            await openWithDefault(context, url, `mediactl sandbox watch ${id} prints its address`);
-          return nothing;
+          if (context.isDryRun(`open ${url.origin}${url.pathname}`)) return nothing;
+          return (await openWithDefault(context, url)) ? nothing : text(url.href);
         } finally {
           await api.transport.close();
         }

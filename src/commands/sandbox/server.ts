@@ -9,6 +9,8 @@ export type Running = {
   pid: number;
   url: string;
   workspace: string;
+  /** Not told by older sandboxes. */
+  workspace_name?: string;
   started_at: string;
   /** The options that it was started with. */
   options: string[];

@@ -21,24 +21,15 @@ export const serviceOptions = <Args extends unknown[], Options extends OptionVal
   command: Command<Args, Options>,
 ) =>
   command
-    .option('--seed <number>', 'fill an empty sandbox with so many made-up assets, without media')
+    .option('--seed <number>', 'begin with so many made-up assets')
     .option('--strict', 'answer only with what the specification shows')
-    .option(
-      '--fault <spec...>',
-      'what is to go wrong, such as cut-after=20MiB,times=2, status=503,path=/upload/,times=1, latency=200ms, lost-answer, silent-after=1MiB, rate-limit=5/10s, expire-sessions, bad-checksum, no-checksum, no-head-length',
-    )
-    .option(
-      '--rate-limit <number/duration>',
-      'requests a key or a playback token may make (1000/1h)',
-    )
+    .option('--fault <spec...>', 'what is to go wrong: mediactl help faults')
+    .option('--rate-limit <number/duration>', 'requests a key may make (1000/1h)')
     .option('--session-lifetime <duration>', 'until an upload session expires (24h)')
-    .option('--token-lifetime <duration>', 'until playback tokens and media URLs expire (4h)')
-    .option(
-      '--credits <number>',
-      'the credit balance; storing costs 1 for each MiB begun, a playback 1 (unlimited)',
-    )
+    .option('--token-lifetime <duration>', 'until tokens and URLs expire (4h)')
+    .option('--credits <number>', 'credits: 1 a MiB, 1 a playback (unlimited)')
     .option('--max-upload-size <size>', 'the largest upload (unlimited)')
-    .option('--storage <size>', 'what all assets may take (the disk)')
+    .option('--storage <size>', 'space for all assets (the disk)')
     .option('--auto-play', 'players begin by themselves')
     .addOption(
       new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark'] as const),

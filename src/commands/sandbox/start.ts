@@ -26,15 +26,12 @@ export function start(command: Command, run: Run): void {
   const plain = command
     .summary('start the service on this machine')
     .description(
-      'Starts the service on this machine and makes a profile for it, sandbox or the one that --profile names. It goes on in the background; what you upload is kept until sandbox reset.',
+      'Starts the service in the background, and makes a profile for it: sandbox, or the one that --profile names. What you upload is kept until sandbox reset.',
     )
-    .option('--port <number>', 'port to listen on (4520; 0 for any that is free)')
+    .option('--port <number>', 'port to listen on (4520; 0 for any free)')
     .option(...dataOption)
     .option('--foreground', 'stay in this terminal, and log to it')
-    .option(
-      '--scoped-profiles',
-      'make two more profiles, NAME-read and NAME-write, whose keys lack scopes: to try a 403',
-    );
+    .option('--scoped-profiles', 'make profiles NAME-read and NAME-write too');
   serviceOptions(plain).action(
     run(async (context, options) => {
       const place = await sandboxToStart(context, options.data);
@@ -131,13 +128,17 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
 }
 
 const view = (
-  { pid, url, workspace, started_at }: Running,
+  { pid, url, workspace, workspace_name, started_at }: Running,
   { dataDir, profile }: SandboxLocation,
 ) =>
-  record({ pid, url, workspace, started_at, data: dataDir, profile }, url, (shown): Row[] => [
-    ['url', shown.url],
-    ['pid', String(shown.pid)],
-    ['workspace', shown.workspace],
-    ['profile', shown.profile],
-    ['data', shown.data],
-  ]);
+  record(
+    { pid, url, workspace, started_at, data: dataDir, profile },
+    url,
+    (shown, render): Row[] => [
+      ['url', shown.url],
+      ['pid', String(shown.pid)],
+      ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace],
+      ['profile', shown.profile],
+      ['data', shown.data],
+    ],
+  );

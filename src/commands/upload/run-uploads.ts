@@ -120,8 +120,12 @@ export async function runUploads(context: Context, request: RunRequest) {
     const isWaited = request.options.timeoutMs !== undefined;
     const said = isOne ? summary.skipped : summary.line(clock.now(), left, isWaited);
     if (said && !isQuiet) terminal.say(said);
-    if (!isOne && !isQuiet && !isWaited && summary.hasUploaded)
-      terminal.say('mediactl uploads wait waits until they are ready');
+    if (!isQuiet && !isWaited && summary.hasUploaded)
+      terminal.say(
+        isOne
+          ? 'it is being processed: mediactl assets wait @last, then mediactl play @last'
+          : 'they are being processed: mediactl uploads wait waits until they are ready',
+      );
     if (isWhole) request.receipts?.runEnds(runId);
     if (isWhole && !summary.hasFailures) await request.afterwards?.();
     else if (request.afterwards)

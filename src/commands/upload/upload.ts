@@ -96,7 +96,7 @@ export const upload: Define = (command, run) => {
     .option('--require-checksum', 'fail where the service names no checksum')
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
     .addOption(
-      new Option('--progress <form>', 'what to show on stderr while it runs')
+      new Option('--progress <form>', 'what to show')
         .choices(progressModes)
         .default('auto' as const),
     )

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { chooseWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
+import { chooseWorkspace, chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import {
   type Column,
@@ -72,7 +72,7 @@ function use(command: Command, run: Run): void {
               'set MEDIACTL_WORKSPACE, or mediactl auth login',
               'the account comes from MEDIACTL_API_KEY',
             );
-          mine.workspace = workspace.uid;
+          Object.assign(mine, chosenWorkspace(workspace));
         });
         context.terminal.say(
           `profile ${profile} now works in ${cell(workspace.name ?? workspace.uid)}`,

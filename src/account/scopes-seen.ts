@@ -1,0 +1,48 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { makeStateFolder } from '../folders.ts';
+import { jsonIn } from '../wire/reading.ts';
+
+/** §5.7; which of them a key has, no endpoint tells. */
+export const scopes = ['Read Assets', 'Write Assets', 'Delete Assets'] as const;
+type Scope = (typeof scopes)[number];
+
+/** What the service answered where a call needed the scope, and when it did so first. */
+export type ScopeSeen = { allowed: boolean; at: string };
+
+/** What is known of the scopes of a profile's key: by what was done with it, and what was answered 403. */
+export class ScopesSeen {
+  readonly #path: string;
+
+  constructor(stateDir: string, profile: string, baseUrl: URL) {
+    const whose = encodeURIComponent(`${profile} ${baseUrl.origin}`);
+    this.#path = join(stateDir, 'scopes', `${whose}.json`);
+  }
+
+  read(): Partial<Record<Scope, ScopeSeen>> {
+    let text = '';
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    return (jsonIn(text) ?? {}) as Partial<Record<Scope, ScopeSeen>>; // of our own making
+  }
+
+  /** Writes where something is new. @param now milliseconds since the epoch */
+  async note(answers: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
+    const known = this.read();
+    const news = [...answers].filter(([scope, allowed]) => known[scope]?.allowed !== allowed);
+    if (news.length === 0) return;
+    const at = new Date(now).toISOString();
+    for (const [scope, allowed] of news) known[scope] = { allowed, at };
+    await makeStateFolder(dirname(this.#path));
+    writeFileSync(`${this.#path}.part`, JSON.stringify(known), { mode: 0o600 });
+    renameSync(`${this.#path}.part`, this.#path);
+  }
+
+  /** The profile has another key. */
+  forget(): void {
+    rmSync(this.#path, { force: true });
+  }
+}

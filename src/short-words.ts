@@ -1,0 +1,36 @@
+/** What people type first: a word that stands for a noun and its verb. */
+export const shortWords: Readonly<Record<string, readonly string[]>> = {
+  ls: ['assets', 'ls'],
+  get: ['assets', 'get'],
+  rm: ['assets', 'rm'],
+  download: ['assets', 'download'],
+  search: ['assets', 'ls'],
+  open: ['play', '--web'],
+  login: ['auth', 'login'],
+  logout: ['auth', 'logout'],
+  whoami: ['auth', 'status'],
+  status: ['auth', 'status'],
+};
+
+/**
+ * The words as Commander knows them: a short word in the place of the command is spelled out.
+ *
+ * @param takesValue whether an option before the command is followed by its value
+ */
+export function spelledOut(
+  argv: readonly string[],
+  takesValue: (option: string) => boolean,
+): string[] {
+  const at = commandAt(argv, takesValue);
+  const word = argv[at] ?? '';
+  const meant = Object.hasOwn(shortWords, word) ? (shortWords[word] as readonly string[]) : [word];
+  return at < argv.length ? [...argv.slice(0, at), ...meant, ...argv.slice(at + 1)] : [...argv];
+}
+
+/** Where the first word stands that is no option and no value of one. */
+function commandAt(argv: readonly string[], takesValue: (option: string) => boolean): number {
+  let at = 0;
+  while (argv[at]?.startsWith('-') && argv[at] !== '--')
+    at += takesValue(argv[at] as string) ? 2 : 1;
+  return at;
+}

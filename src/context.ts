@@ -202,6 +202,7 @@ export class Context {
 
   /** What is remembered is a courtesy: where it cannot be written, nothing else suffers. */
   async noteScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
+    if (this.settings.dryRun) return;
     await this.scopesOf(profile, baseUrl)
       .note(api.transport.scopes, this.clock.now())
       .catch((error) => this.settings.debug && this.terminal.tell(`debug: ${error.message}`));

@@ -8,6 +8,9 @@ import type { Line } from './standing-lines.ts';
 import type { Terminal } from './terminal.ts';
 import type { Transfer } from './transfer-line.ts';
 
+/** What is over so soon is not worth a line that flashes. */
+const quickMs = 250;
+
 type OpenStanding = (lines: () => readonly Line[]) => Pick<Standing, 'close'>;
 
 /** One file on a terminal: how far it is, and under it what it waits for. */
@@ -16,6 +19,7 @@ export class StandingFile implements FileProgress {
   readonly #clock: Clock;
   readonly #open: OpenStanding;
   readonly #rate = new Rate();
+  #startedAt = 0;
   #standing: ReturnType<OpenStanding> | undefined;
   #transfer: Pick<Transfer, 'held' | 'sent' | 'size'> | undefined;
   #waiting: { why: string; until: number } | undefined;
@@ -31,6 +35,7 @@ export class StandingFile implements FileProgress {
     const now = this.#clock.now();
     switch (event.event) {
       case 'started':
+        this.#startedAt = now;
         this.#rate.restart();
         break;
       case 'progress':
@@ -63,7 +68,8 @@ export class StandingFile implements FileProgress {
         return;
       }
     }
-    if (this.#lines().length > 0) this.#standing ??= this.#open(() => this.#lines());
+    const isQuick = !this.#waiting && now - this.#startedAt < quickMs;
+    if (!isQuick && this.#lines().length > 0) this.#standing ??= this.#open(() => this.#lines());
   }
 
   #became(text: string, now: number): void {

@@ -41,7 +41,7 @@ export function table(
       const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
       return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
     })
-    .filter(({ column, at }) => !column.spare || rows.some((row) => row[at] !== ''));
+    .filter(({ column, at }) => column.header === '' || rows.some((row) => row[at] !== ''));
   type Shown = (typeof shown)[number];
   const excess = (widthOf: (each: Shown) => number) =>
     shown.reduce((sum, each) => sum + widthOf(each) + gap, -gap) - render.columns;

@@ -31,7 +31,9 @@ describe('auth login', () => {
     expect(stdout).toBe(
       `profile\tmain\nbase_url\t${sandbox.url}\nworkspace\t${sandbox.workspace}\nkey_in\tfile\n`,
     );
-    expect(stderr).toBe(`key kept in ${config} (mode 0600)\n`);
+    expect(stderr).toBe(
+      `key kept in ${config} (mode 0600)\nlogged in to ${sandbox.url} as profile main; the key may read\n`,
+    );
     expect(statSync(config).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(config, 'utf8')).profiles.main.key).toBe(sandbox.key);
   });

@@ -127,7 +127,7 @@ describe('config set', () => {
     expect(JSON.parse((await cli.run(['config', 'path'])).stdout)).toBe(configPath());
     expect(await setting('output', {}, cli.home, ['--profile', 'other'])).toEqual([
       'json',
-      '--json, --jsonl, --csv, --tsv, --quiet',
+      '--output, --json, --jsonl, --csv, --tsv, --quiet',
     ]);
     expect(statSync(configPath()).mode & 0o777).toBe(0o600);
     await cli.run(['config', 'unset', 'output']);

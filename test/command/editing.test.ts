@@ -205,7 +205,7 @@ it('assets get: the ones that are not there are named, the others shown, exit 11
 
 it('assets ls says where there are more than it shows', async () => {
   await make(25, 'cut');
-  const cut = await world.cli.run(['assets', 'ls', '--search', 'cut', '-q']);
+  const cut = await world.cli.run(['assets', 'ls', 'cut']);
   expect(cut.stdout.trimEnd().split('\n')).toHaveLength(20);
   expect(cut.stderr).toBe(unshown('20 of 25; --all for all, --limit for more\n', ''));
   expect((await world.cli.run(['assets', 'ls', '--search', 'cut', '--limit', '5'])).stderr).toBe(

@@ -64,7 +64,7 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
         ...[
           'sprites\tHERE/media/s.vtt',
           'chapters\t0s One\\u001b[2J',
-          '\t1:01 Two',
+          'chapters\t1:01 Two',
           'resume_at\t1:15',
         ],
       ],
@@ -81,7 +81,7 @@ describe('each type has a view of its own (§2: "branch on `type`")', () => {
       },
       [
         ...['type\taudio', 'file\tHERE/media/a.mp3', 'waveform\tHERE/media/w.json'],
-        ...['subtitles\tEnglish en HERE/media/en.vtt', '\tHERE/x'],
+        ...['subtitles\tEnglish en HERE/media/en.vtt', 'subtitles\tHERE/x'],
       ],
     ],
     [
@@ -275,8 +275,8 @@ describe('players', () => {
 
   it('--web opens a page of this machine, 0600, that holds neither key nor token', async () => {
     const { url } = await playing({ type: 'video', source_url: { url: 'HERE/media/f' } });
-    const { stderr } = await asProgram(url, '--web');
-    const path = stderr.trim();
+    const { stdout } = await asProgram(url, '--web');
+    const path = stdout.trim();
     expect(played()).toEqual([`file://${path}`]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const page = readFileSync(path, 'utf8');

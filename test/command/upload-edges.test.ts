@@ -256,7 +256,7 @@ describe('one file, one asset', () => {
     const [made] = await world.assets();
     expect(first.stdout + first.stderr).not.toContain(made?.uid);
     writeSome(world.path, 900, 'edited');
-    const { stderr } = await world.run(['upload', world.path, '-q']);
+    const { stderr } = await world.run(['upload', world.path]);
     expect(stderr).toContain(`uploaded before: asset ${made?.uid}`);
   });
 });

@@ -27,7 +27,7 @@ function list(command: Command, run: Run): void {
       'Lists the settings and their values. A flag comes before a MEDIACTL_ variable, then .mediactl.json, then the profile, then the default.',
     )
     .option('--show-origin', 'tell which flag, variable or file each came from')
-    .option('--all', 'field names that were not set, too')
+    .option('--all', 'on a terminal too: field names that were not set')
     .action(
       run(async (context, { showOrigin, all }) => {
         const columns: Column<Setting>[] = [
@@ -36,7 +36,8 @@ function list(command: Command, run: Run): void {
         ];
         if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => cell(origin) });
         const every = await everySetting(context);
-        const shown = all ? every : every.filter(({ origin }) => origin !== assumed);
+        const shown =
+          all || !context.isForPerson ? every : every.filter(({ origin }) => origin !== assumed);
         return listBy(({ key }) => key, shown, columns, 'no settings');
       }),
     );

@@ -23,7 +23,7 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
   const width = help.helpWidth ?? 80;
   const isTop = command.parent === null;
   const section = (title: string, lines: readonly string[]) =>
-    lines.length > 0 ? `${colors.bold(title)}\n${lines.join('\n')}\n` : '';
+    lines.length > 0 ? `${help.boxWrap(colors.bold(title), width)}\n${lines.join('\n')}\n` : '';
   const aligned = (rows: readonly Row[]) => alignedRows(rows, width, help, colors);
   const options = help.visibleOptions(command).filter((option) => !isGlobal(option));
   const isOwn = ({ long, helpGroupHeading }: Option) =>
@@ -45,7 +45,7 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
   const isLeaf = command.commands.length === 0;
   return [
     `${help.boxWrap(command.description(), width)}\n`,
-    `${colors.bold('Usage:')} ${usageOf(command)}\n`,
+    `${help.boxWrap(`${colors.bold('Usage:')} ${usageOf(command)}`, width)}\n`,
     section(
       'Examples',
       examplesOf(command)

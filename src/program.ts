@@ -72,6 +72,7 @@ function buildProgram(
     getErrHasColors: () => terminal.colors(terminal.stderr).level > 0,
   });
   program.configureHelp({
+    minWidthToWrap: 20,
     formatHelp: (command, help) =>
       helpPage(command as Command, help, terminal.colors(terminal.stdout)),
   });

@@ -19,7 +19,7 @@ export class StandingFile implements FileProgress {
   readonly #clock: Clock;
   readonly #open: OpenStanding;
   readonly #rate = new Rate();
-  #startedAt = 0;
+  #patience: NodeJS.Timeout | undefined;
   #standing: ReturnType<OpenStanding> | undefined;
   #transfer: Pick<Transfer, 'held' | 'sent' | 'size'> | undefined;
   #waiting: { why: string; until: number } | undefined;
@@ -35,7 +35,6 @@ export class StandingFile implements FileProgress {
     const now = this.#clock.now();
     switch (event.event) {
       case 'started':
-        this.#startedAt = now;
         this.#rate.restart();
         break;
       case 'progress':
@@ -54,9 +53,12 @@ export class StandingFile implements FileProgress {
         this.#waiting = undefined;
         break;
       case 'status':
-        if (event.status === 'ready') this.close();
-        else this.#became(`${printable(event.path)}: ${printable(event.status)}`, now);
-        break;
+        if (event.status !== 'ready') {
+          this.#became(`${printable(event.path)}: ${printable(event.status)}`, now);
+          break;
+        }
+        this.close();
+        return;
       case 'notice':
         this.#terminal.warn(event.message);
         return;
@@ -68,8 +70,13 @@ export class StandingFile implements FileProgress {
         return;
       }
     }
-    const isQuick = !this.#waiting && now - this.#startedAt < quickMs;
-    if (!isQuick && this.#lines().length > 0) this.#standing ??= this.#open(() => this.#lines());
+    if (this.#waiting) this.#stand();
+    else this.#patience ??= setTimeout(() => this.#stand(), quickMs);
+  }
+
+  #stand(): void {
+    this.#patience = undefined;
+    if (this.#lines().length > 0) this.#standing ??= this.#open(() => this.#lines());
   }
 
   #became(text: string, now: number): void {
@@ -97,6 +104,8 @@ export class StandingFile implements FileProgress {
   }
 
   close(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
     this.#standing?.close();
     this.#standing = undefined;
     this.#transfer = undefined;

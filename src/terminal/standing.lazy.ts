@@ -1,11 +1,13 @@
-import { clearScreenDown, moveCursor } from 'node:readline';
+import { clearScreenDown } from 'node:readline';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import ora from 'ora';
-import stringWidth from 'string-width';
 import { drawnLines, type Line } from './standing-lines.ts';
 import type { Terminal } from './terminal.ts';
 
 const framesPerSecond = 8;
+
+/** cli-progress's own: it knows how far below the first line it is. */
+type Cursor = { cursorRelativeReset(): void };
 
 /** Lines that stand at the foot of the terminal and are drawn anew; what is said meanwhile stands above them. */
 export class Standing {
@@ -15,11 +17,7 @@ export class Standing {
   readonly #multi: MultiBar;
   readonly #bars: SingleBar[] = [];
   readonly #timer: NodeJS.Timeout;
-  #next: readonly string[] = [];
-  /** What the terminal shows, drawn when it was so wide. */
-  #shown: readonly string[] = [];
   #columns: number;
-  #isResized = false;
   #isClosed = false;
 
   /** @param lines what stands there now; asked for each drawing */
@@ -40,11 +38,11 @@ export class Standing {
       emptyOnZero: true,
       forceRedraw: true,
     });
-    this.#multi.on('update-pre', () => this.#unwrap());
+    // The cursor rests where the lines begin: a terminal that wraps them anew leaves it there, whatever
+    // else it does.
+    const { terminal: cursor } = this.#multi as unknown as { terminal: Cursor };
+    this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
     this.#multi.on('redraw-pre', () => this.#clearAfterResize());
-    this.#multi.on('redraw-post', () => {
-      this.#shown = this.#next;
-    });
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
     terminal.standsBelow((line) => this.#multi.log(line));
     this.#draw();
@@ -59,29 +57,16 @@ export class Standing {
     const { redactor, stderr } = this.#terminal;
     const colors = this.#terminal.colors(stderr);
     const lines = drawnLines(this.#lines(), this.#width, colors, this.#mark);
-    this.#next = lines.map((line) => redactor.redact(line));
-    while (this.#bars.length < this.#next.length)
+    while (this.#bars.length < lines.length)
       this.#bars.push(this.#multi.create(1, 0, { line: '' }));
-    for (const [at, bar] of this.#bars.entries()) bar.update(0, { line: this.#next[at] ?? '' });
+    for (const [at, bar] of this.#bars.entries())
+      bar.update(0, { line: redactor.redact(lines[at] ?? '') });
   }
 
-  /** A terminal that got narrower has wrapped what stood there: it is more lines than were drawn. */
-  #unwrap(): void {
-    const now = this.#width;
-    if (now === this.#columns) return;
-    const columns = now + 1;
-    const wrapped = this.#shown.map((line) =>
-      Math.max(0, Math.ceil(stringWidth(line) / columns) - 1),
-    );
-    this.#columns = now;
-    this.#isResized = true;
-    this.#draw();
-    moveCursor(this.#terminal.stderr, 0, -wrapped.reduce((sum, more) => sum + more, 0));
-  }
-
+  /** What was drawn for another width may be more lines by now, or end further right. */
   #clearAfterResize(): void {
-    if (this.#isResized) clearScreenDown(this.#terminal.stderr);
-    this.#isResized = false;
+    if (this.#width !== this.#columns) clearScreenDown(this.#terminal.stderr);
+    this.#columns = this.#width;
   }
 
   /** Nothing of it is left; what comes is written where it stood. */

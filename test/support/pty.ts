@@ -11,12 +11,14 @@ export const quoted = (words: readonly string[]) => words.map((word) => `'${word
 export class Pty {
   shown = '';
   readonly ended: Promise<number | null>;
-  readonly #type: (text: string) => void;
+  readonly type: (text: string) => void;
+  readonly end: () => void;
 
   constructor(
     command: readonly string[],
     environment: Record<string, string | undefined>,
     columns = 100,
+    onText?: (text: string) => void,
   ) {
     const child = spawn(
       'script',
@@ -27,8 +29,10 @@ export class Pty {
     );
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.shown += text;
+      onText?.(text);
     });
-    this.#type = (text) => void child.stdin.write(text);
+    this.end = () => void child.kill('SIGHUP');
+    this.type = (text) => void child.stdin.write(text);
     this.ended = new Promise((resolve, reject) => {
       child.on('error', reject);
       child.on('close', (code) => resolve(code));
@@ -38,6 +42,6 @@ export class Pty {
   /** Types once that is shown; a test that waits for ever ends by its own time limit. */
   async answer(question: string, text: string): Promise<void> {
     while (!this.shown.includes(question)) await sleep(20);
-    this.#type(text);
+    this.type(text);
   }
 }

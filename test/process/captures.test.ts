@@ -1,0 +1,177 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { drawing } from '../support/drawing.ts';
+import { answering, Interposer } from '../support/interposer.ts';
+import { hasPty, quoted } from '../support/pty.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { Screen } from '../support/screen.ts';
+import { bin } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/*
+ * What a person sees: the built program on real terminals of three widths, against a real sandbox. Each
+ * scene is a text in captures/, to be read by a reviewer; `npm run captures` writes them, and the
+ * pictures of the README with them. What is a matter of time or place (rates, seconds, ports) is made
+ * alike, as wide as it was.
+ */
+
+const mebibyte = 1024 * 1024;
+const widths = [40, 80, 120];
+/** Scenes that the README shows, and how wide. */
+const pictures: Record<string, number> = { upload: 80, table: 120, choice: 80 };
+
+let sandbox: TestSandbox;
+let home: string;
+const twins: string[] = [];
+
+beforeAll(async () => {
+  // What it lists is made up, and the same each time.
+  sandbox = await startSandbox({ strict: false, seed: 40 });
+  home = temporaryFolder();
+  const listed = await fetch(`${sandbox.url}/api/external/v1/assets/?limit=40`, {
+    headers: { authorization: `Bearer ${sandbox.key}` },
+  });
+  const { items } = (await listed.json()) as { items: { uid: string; type: string }[] };
+  twins.push(...items.filter(({ type }) => type === 'video').map(({ uid }) => uid));
+  for (const uid of twins.slice(0, 3))
+    await fetch(`${sandbox.url}/api/external/v1/assets/${uid}/`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${sandbox.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Harbour at dusk' }),
+    });
+});
+afterAll(() => sandbox.end());
+
+const environment = (more = {}) => ({
+  MEDIACTL_CONFIG_DIR: join(home, 'config'),
+  MEDIACTL_STATE_DIR: join(temporaryFolder(), 'state'),
+  MEDIACTL_KEY_STORE: 'file',
+  MEDIACTL_API_KEY: sandbox.key,
+  MEDIACTL_BASE_URL: sandbox.url,
+  MEDIACTL_WORKSPACE: sandbox.workspace,
+  TERM: 'xterm-256color',
+  LANG: 'C.UTF-8',
+  HOME: home,
+  ...more,
+});
+
+/** As it is typed, then as it runs. */
+const typed = (...args: string[]) =>
+  `echo ${quoted([`$ mediactl ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`])}; ${mediactl(...args)}`;
+const mediactl = (...args: string[]) => quoted([process.execPath, bin, ...args]);
+
+/** Writes so many bytes, and holds its end open: an upload that stands still for the picture. */
+const feed = (bytes: number) =>
+  quoted([
+    ...[process.execPath, '-e'],
+    `process.stdout.write(Buffer.alloc(${bytes}, 7)); setInterval(() => {}, 1000)`,
+  ]);
+
+const uploading = (fed: number) =>
+  `${feed(fed * mebibyte)} | ${mediactl(
+    ...['upload', '-', '--name', 'rushes.mov', '--size', '48MiB', '--chunk-size', '20MiB'],
+  )}`;
+
+type Scene = {
+  /** What runs, and until what is seen. */
+  run(columns: number): Promise<{ command: string; until: RegExp; environment?: object }>;
+};
+
+/** The service as a person must sometimes take it. */
+const faulty = async (plan: Parameters<typeof Interposer.before>[1]) => ({
+  MEDIACTL_BASE_URL: (await Interposer.before(sandbox.url, plan)).url,
+});
+
+const scenes: Record<string, Scene> = {
+  upload: { run: async () => ({ command: uploading(30), until: /62%[^]*left/ }) },
+  'rate-limited': {
+    run: async () => ({
+      command: uploading(40),
+      until: /going on in/,
+      environment: await faulty(({ method, nth }) =>
+        method === 'PATCH' && nth === 2
+          ? answering(429, { error: {} }, { 'retry-after': '1799' })
+          : undefined,
+      ),
+    }),
+  },
+  outage: {
+    run: async () => ({
+      command: uploading(40),
+      until: /going on in [1-9]/,
+      environment: await faulty(({ method, nth }) =>
+        (method === 'PATCH' && nth >= 2) || method === 'HEAD'
+          ? answering(503, { error: {} }, { 'retry-after': '59' })
+          : undefined,
+      ),
+    }),
+  },
+  table: {
+    run: async () => ({
+      command: typed('ls', '--limit', '8', '--type', 'video'),
+      until: /\n\$$/,
+    }),
+  },
+  tree: { run: async () => ({ command: typed('folders', 'tree'), until: /\n\$$/ }) },
+  choice: {
+    run: async () => ({
+      command: typed('get', 'Harbour at dusk'),
+      until: /Which one\?[^]*\d{2}/,
+    }),
+  },
+  error: {
+    run: async () => ({
+      command: `${typed('ls', '--format', 'json')}; ${typed('get', 'nosuch.mp4')}`,
+      until: /nosuch[^]*try[^]*\n\$$/,
+    }),
+  },
+  help: { run: async () => ({ command: typed('rm', '--help'), until: /\n\$$/ }) },
+};
+
+/** What differs from run to run, made alike without changing how wide a line is. */
+const alike = (line: string) =>
+  line
+    .replace(/ {2} *[\d.]+ [KMG]?i?B\/s/, (rate) => `  ${'12.0 MiB/s'.padStart(rate.length - 2)}`)
+    .replace(/ {2} *[\d:]+s? left/, (left) => `  ${'2s left'.padStart(left.length - 2)}`)
+    .replace(/127\.0\.0\.1:\d+/, (host) => 'media.example.com'.slice(0, host.length))
+    .replace(/\d{4}-\d\d-\d\d/, '2026-03-01')
+    .replace(/going on in [\d:]+s?/, (left) => `${left.slice(0, 12)}29:59`)
+    .replace(/[0-9a-f]{16}/, '0123456789abcdef');
+
+describe.skipIf(!hasPty)('captures', () => {
+  for (const [name, { run }] of Object.entries(scenes))
+    for (const columns of widths)
+      it(`${name} at ${columns}`, async () => {
+        const { command, until, environment: more } = await run(columns);
+        const screen = new Screen(`${command}; printf '$ '; sleep 60`, environment(more), columns);
+        await screen.shows(until);
+        const { lines, cells } = screen;
+        screen.end();
+        if (process.env.MEDIACTL_PICTURES && pictures[name] === columns) {
+          mkdirSync('docs/images', { recursive: true });
+          writeFileSync(`docs/images/${name}.svg`, drawing(cells));
+        }
+        for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+        const text = lines
+          .map(alike)
+          .join('\n')
+          .replace(/asset [0-9a-f-\n]{36,}/, (uid) => uid.replace(/(?<=asset .*)[0-9a-f]/gs, '0'));
+        await expect(`${text}\n`).toMatchFileSnapshot(`captures/${name}-${columns}.txt`);
+      });
+});
+
+describe.skipIf(!hasPty)('a window that is pulled smaller and larger', () => {
+  it('leaves nothing behind but what stands there', async () => {
+    const screen = new Screen(`${uploading(30)}; sleep 60`, environment(), 110);
+    await screen.shows(/62%[^]*left/);
+    for (const columns of [70, 44, 90, 41, 120]) {
+      screen.resize(columns);
+      // The line is as wide as it may be, and there is one of it.
+      await screen.shows(/^.*asset[^]*\n {2}[█▒░]+ +62%.*left$/m);
+      await expect.poll(() => screen.lines.filter((line) => line.includes('█'))).toHaveLength(1);
+      expect(Math.max(...screen.lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+    }
+    screen.end();
+  });
+});

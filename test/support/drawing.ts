@@ -1,0 +1,57 @@
+import type { Cell } from './screen.ts';
+
+const [cellWidth, lineHeight, margin] = [8.4, 18, 14];
+/** Of the 16 colours of a terminal, those that mediactl uses, as a dark theme has them. */
+const palette: Record<number, string> = {
+  ...{ 1: '#ff6b68', 2: '#7bc275', 3: '#e5c07b', 4: '#61afef', 6: '#56b6c2', 8: '#7f848e' },
+};
+const [paper, ink] = ['#1b1f27', '#d7dae0'];
+
+const escaped = (text: string) =>
+  text.replace(/[&<>]/g, (each) => `&#${each.charCodeAt(0)};`).replaceAll(' ', '\u00a0');
+
+/** A screen as SVG: a picture that is text, sharp at any size. */
+export function drawing(screen: readonly (readonly Cell[])[]): string {
+  const columns = Math.max(...screen.map((row) => row.length));
+  const [width, height] = [
+    Math.ceil(columns * cellWidth + 2 * margin),
+    screen.length * lineHeight + 2 * margin,
+  ];
+  const rows = screen.map((row, y) => {
+    const baseline = margin + (y + 0.75) * lineHeight;
+    return runsOf(row)
+      .map(({ text, x, cell, cells }) => {
+        const style = [
+          `fill="${cell.color === undefined ? ink : (palette[cell.color] ?? ink)}"`,
+          cell.bold ? 'font-weight="bold"' : '',
+          cell.dim ? 'opacity="0.6"' : '',
+        ];
+        const place = `x="${(margin + x * cellWidth).toFixed(1)}" y="${baseline.toFixed(1)}"`;
+        const length = `textLength="${(cells * cellWidth).toFixed(1)}"`;
+        return `<text ${[place, length, ...style].filter(Boolean).join(' ')}>${escaped(text)}</text>`;
+      })
+      .join('');
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14">`,
+    `<rect width="100%" height="100%" rx="8" fill="${paper}"/>`,
+    ...rows.filter(Boolean),
+    '</svg>\n',
+  ].join('\n');
+}
+
+/** Cells beside each other that look alike; blanks at the end of a line are left out. */
+function runsOf(row: readonly Cell[]) {
+  const runs: { text: string; x: number; cells: number; cell: Cell }[] = [];
+  const end = row.findLastIndex(({ text }) => text.trim() !== '') + 1;
+  for (const [x, cell] of row.slice(0, end).entries()) {
+    const last = runs.at(-1);
+    const isAlike =
+      last && (['color', 'bold', 'dim'] as const).every((each) => last.cell[each] === cell[each]);
+    if (isAlike) {
+      last.text += cell.text;
+      last.cells++;
+    } else runs.push({ text: cell.text, x, cells: 1, cell });
+  }
+  return runs.filter(({ text }) => text.trim() !== '');
+}

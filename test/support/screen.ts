@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import xterm, { type IBufferCell } from '@xterm/headless';
+import { Pty, quoted } from './pty.ts';
+import { temporaryFolder } from './temporary.ts';
+
+/** On a busy machine too. */
+const patienceMs = 8_000;
+
+/** What a cell of the screen holds, for who draws it. */
+export type Cell = {
+  text: string;
+  width: number;
+  color: number | undefined;
+  bold: boolean;
+  dim: boolean;
+};
+
+/** A program on a terminal of its own, and what a person sees there: an emulator reads what it writes. */
+export class Screen {
+  readonly ended: Promise<number | null>;
+  readonly #pty: Pty;
+  readonly #terminal: InstanceType<typeof xterm.Terminal>;
+  readonly #device: string;
+  readonly #rows: number;
+
+  /** @param command words, or a line for the shell */
+  constructor(
+    command: readonly string[] | string,
+    environment: Record<string, string | undefined>,
+    columns: number,
+    rows = 40,
+  ) {
+    this.#device = join(temporaryFolder(), 'tty');
+    this.#rows = rows;
+    const line = typeof command === 'string' ? command : quoted(command);
+    this.#terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
+    const script = join(temporaryFolder(), 'script');
+    writeFileSync(script, `tty > ${quoted([this.#device])}\nstty rows ${rows}\n${line}\n`);
+    this.#pty = new Pty(['bash', script], environment, columns, (text) =>
+      this.#terminal.write(text),
+    );
+    this.ended = this.#pty.ended;
+  }
+
+  /** The lines that stand there now, without empty ones at the end. */
+  get lines(): string[] {
+    return this.cells.map((row) =>
+      row
+        .map(({ text }) => text)
+        .join('')
+        .trimEnd(),
+    );
+  }
+
+  get cells(): Cell[][] {
+    const { active } = this.#terminal.buffer;
+    const rows = Array.from({ length: active.length }, (_, y) => {
+      const line = active.getLine(y);
+      return Array.from({ length: this.#terminal.cols }, (__, x) => cellOf(line?.getCell(x)));
+    });
+    const last = rows.findLastIndex((row) => row.some(({ text }) => text.trim() !== ''));
+    return rows.slice(0, last + 1);
+  }
+
+  async shows(what: RegExp): Promise<void> {
+    const deadline = Date.now() + patienceMs;
+    while (!what.test(this.lines.join('\n'))) {
+      if (Date.now() > deadline) throw new Error(`${what} is not shown:\n${this.lines.join('\n')}`);
+      await sleep(20);
+    }
+  }
+
+  /** Whoever sits there leaves. */
+  end(): void {
+    this.#pty.end();
+  }
+
+  type(text: string): void {
+    this.#pty.type(text);
+  }
+
+  /** As somebody who pulls at the window's edge: terminal and program are told. */
+  resize(columns: number): void {
+    if (!existsSync(this.#device)) throw new Error('the terminal is not there yet');
+    this.#terminal.resize(columns, this.#rows);
+    const device = readFileSync(this.#device, 'utf8').trim();
+    spawnSync('stty', ['-F', device, 'cols', String(columns)]);
+  }
+}
+
+function cellOf(cell: IBufferCell | undefined): Cell {
+  const text = cell?.getChars() || (cell?.getWidth() === 0 ? '' : ' ');
+  return {
+    text,
+    width: cell?.getWidth() ?? 1,
+    color: cell?.isFgDefault() ? undefined : cell?.getFgColor(),
+    bold: Boolean(cell?.isBold()),
+    dim: Boolean(cell?.isDim()),
+  };
+}

@@ -13,7 +13,7 @@ export const nouns: Noun[] = [
   {
     name: 'upload',
     group: 'Media',
-    summary: 'upload files, going on where an earlier run stopped',
+    summary: 'upload files, continuing where an earlier run stopped',
     load: async () => (await import('./commands/upload/upload.ts')).upload,
   },
   {
@@ -85,7 +85,7 @@ export const nouns: Noun[] = [
   {
     name: 'sandbox',
     group: 'Try it',
-    summary: 'run the whole service on this machine, to try and to test with',
+    summary: 'run the whole service on this machine, to try things and to test',
     load: async () => (await import('./commands/sandbox/sandbox.ts')).sandbox,
   },
   {

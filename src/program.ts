@@ -232,7 +232,8 @@ async function commanderUsage(error: CommanderError, command: Command): Promise<
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
   const help = `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`;
-  if (unknown === undefined) return usageError(problem || 'that cannot be understood', help);
+  if (unknown === undefined)
+    return usageError(problem || 'the command line was not understood', help);
   const { suggestion } = await import('./reference/guesses.ts');
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])

@@ -7,7 +7,7 @@ export const noProfile = () =>
   new MediactlError('no profile and no API key', {
     code: 'no_profile',
     exitCode: exitCodes.unauthenticated,
-    reason: 'nothing says which service to call, or as whom',
+    reason: 'there is no service to call and no key to call it with',
     hint: 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
   });
 
@@ -15,7 +15,7 @@ export const noBaseUrl = () =>
   new MediactlError('no base URL', {
     code: 'no_base_url',
     exitCode: exitCodes.unauthenticated,
-    reason: 'MEDIACTL_API_KEY is set, but nothing says which service it belongs to',
+    reason: 'MEDIACTL_API_KEY is set, but the service it belongs to is not known',
     hint: 'set MEDIACTL_BASE_URL, such as https://media.example.com',
   });
 

@@ -11,9 +11,9 @@ export function parseBaseUrl(text: string): URL {
     throw usageError(`not a base URL: ${text}`, hint);
   }
   if (!['http:', 'https:'].includes(url.protocol))
-    throw usageError(`not a base URL: ${text}`, hint, 'only http and https are spoken');
+    throw usageError(`not a base URL: ${text}`, hint, 'only http and https are supported');
   if (url.username || url.password)
-    throw usageError('a base URL carries no user name or password', hint);
+    throw usageError('a base URL cannot have a user name or password in it', hint);
   const path = url.pathname.replace(/\/+$/, '');
   if (path !== '' && path !== apiPrefix)
     throw usageError(`not a base URL: ${text}`, hint, `it has a path, ${path}`);

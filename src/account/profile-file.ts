@@ -57,7 +57,7 @@ export class ProfileFile {
     } catch (error) {
       throw this.#unusable((error as Error).message, error);
     }
-    if (!isProfileConfig(config)) throw this.#unusable('it does not hold profiles');
+    if (!isProfileConfig(config)) throw this.#unusable('it has no profiles in it');
     // Without a prototype: no profile is called `constructor` unless somebody named one so.
     return { ...config, profiles: Object.assign(Object.create(null), config.profiles) };
   }
@@ -68,7 +68,7 @@ export class ProfileFile {
       import('../lock.ts'),
       import('conf'), // before the lock, which nobody is to wait for longer than need be
     ]);
-    const busy = () => this.#unusable('another mediactl process holds its lock');
+    const busy = () => this.#unusable('another mediactl process has locked it');
     const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };
     return whileLocked(wanted, async () => {
       const config = await this.read();
@@ -97,7 +97,7 @@ export class ProfileFile {
     return new MediactlError(`cannot use the config file ${this.path}`, {
       code: 'config_corrupt',
       exitCode: exitCodes.usage,
-      reason: `${reason}; it has been left as it is`,
+      reason: `${reason}; it was not changed`,
       hint: `mend it, or move it away: mv '${this.path}' '${this.path}.bad'`,
       underlying,
     });

@@ -70,7 +70,7 @@ export class AssetsApi {
     });
     const { playback_token } = fieldsIn(player);
     if (typeof playback_token === 'string') return { uid, ...player, playback_token } as PlayerData;
-    throw unexpectedAnswer('the player data hold no playback token');
+    throw unexpectedAnswer('the player data has no playback token');
   }
 
   /** PATCH: "partial update of editorial fields" (§4); which ones is A08. */

@@ -172,7 +172,7 @@ class Fetching {
   }
 
   async #restart(): Promise<void> {
-    if (!this.#sink.restart) throw changed(this.#url, 'it does not take up where it broke off');
+    if (!this.#sink.restart) throw changed(this.#url, 'it cannot continue where it broke off');
     await this.#sink.restart();
     this.received = 0;
   }
@@ -234,7 +234,7 @@ export const isTextType = (type: string) =>
   /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 
 const changed = (url: URL, reason: string) =>
-  new MediactlError(`what ${url.host} sends is not the file that was asked for`, {
+  new MediactlError(`${url.host} sends another file than the one requested`, {
     code: 'download_changed',
     exitCode: exitCodes.integrity,
     reason,

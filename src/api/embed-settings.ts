@@ -76,7 +76,7 @@ export class EmbedSettings {
     const [only = '', ...more] = fields;
     if (only && more.length === 0 && !this.#names[key] && speaksOfIt(only)) return only;
     throw usageError(
-      'the embed settings leave open which field is meant',
+      'it is not clear which field of the embed settings is meant',
       `mediactl config set names.${key} NAME${fields.length > 0 ? `, with one of ${fields.join(', ')}` : ''}`,
       fields.length > 0
         ? `${fields.join(', ')} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be something else`
@@ -91,7 +91,7 @@ export class EmbedSettings {
     const name = namesFor('embed_domain', this.#names).find((each) => each in record);
     const domain = name === undefined ? undefined : textIn(record[name]);
     if (domain !== undefined) return domain;
-    throw unexpectedAnswer('the allow-list holds something that is no domain', {
+    throw unexpectedAnswer('the allow-list has something that is not a domain', {
       exitCode: exitCodes.usage,
       reason: JSON.stringify(entry),
       hint: 'mediactl config set names.embed_domain NAME',

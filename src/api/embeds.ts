@@ -26,7 +26,7 @@ export class EmbedsApi {
       url: paths.embedSettings(workspace),
       purpose: { action: 'read embed settings', scope: 'Read Assets' },
     });
-    if (!isFields(record)) throw unexpectedAnswer('the embed settings are no record');
+    if (!isFields(record)) throw unexpectedAnswer('the embed settings are not a record');
     return new EmbedSettings(record, this.#names);
   }
 

@@ -45,7 +45,7 @@ const rows: Record<number, StatusMeaning> = {
   412: {
     code: 'precondition_failed',
     exitCode: exitCodes.rejected,
-    problem: 'the service does not take this version of the upload protocol',
+    problem: 'the service does not accept this version of the upload protocol',
   },
   413: {
     code: 'too_large',
@@ -56,12 +56,12 @@ const rows: Record<number, StatusMeaning> = {
     code: 'invalid',
     exitCode: exitCodes.rejected,
     problem: 'the service found a value invalid',
-    hint: 'the same command with --help tells what it takes',
+    hint: 'the same command with --help shows what it accepts',
   },
   423: {
     code: 'session_locked',
     exitCode: exitCodes.rejected,
-    problem: 'somebody else holds what is asked for',
+    problem: 'it is locked by another request',
     hint: 'run it again in a moment',
     retryable: true,
   },

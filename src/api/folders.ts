@@ -144,7 +144,7 @@ const notListed = (uid: string) =>
   new MediactlError('the folder is not among the folders of the workspace', {
     code: 'write_ignored',
     exitCode: exitCodes.rejected,
-    reason: `the service took the change, and its tree does not show ${uid}`,
+    reason: `the service accepted the change, but its tree does not show ${uid}`,
     hint: otherNameHint('folder_children'),
     details: { uid },
   });

@@ -10,7 +10,7 @@ import { unexpectedAnswer } from './unexpected-answer.ts';
 export function identifier(uid: unknown): string {
   const text = textIn(uid);
   if (text !== undefined && /^[A-Za-z0-9_-]{1,100}$/.test(text)) return text;
-  throw unexpectedAnswer('the service names something by what is no uid', {
+  throw unexpectedAnswer('the service identifies something by what is not a uid', {
     reason: uid === undefined ? 'it has none' : `its uid is ${JSON.stringify(uid).slice(0, 100)}`,
   });
 }

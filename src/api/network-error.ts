@@ -71,8 +71,8 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
     return failure(
       `no secure connection to ${url.origin}`,
       'tls',
-      'it does not speak https there',
-      `if it speaks http: ${url.origin.replace('https:', 'http:')} as the base URL`,
+      'it does not use https there',
+      `if it uses http: ${url.origin.replace('https:', 'http:')} as the base URL`,
       false,
     );
   if (tlsFailure.test(code))

@@ -46,7 +46,7 @@ const mostStalePages = 10;
 
 const notPaging = () =>
   unexpectedAnswer('the service sends the same items again and again', {
-    reason: 'it does not seem to heed the offset',
+    reason: 'it seems to ignore the offset',
     hint: 'mediactl api /assets/?offset=100, to see what it sends',
   });
 

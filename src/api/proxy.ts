@@ -27,7 +27,7 @@ function proxyUrl(name: string, value = ''): string {
   const url = httpUrl(value.includes('://') ? value : `http://${value}`);
   if (!url)
     throw usageError(
-      `${name} names no proxy that speaks http or https`,
+      `${name} is not the address of an http or https proxy`,
       `${name}=http://HOST:PORT`,
     );
   return url.href;

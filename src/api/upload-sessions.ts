@@ -25,7 +25,7 @@ export const transferPurpose: Purpose = {
   ...uploadPurpose,
   statuses: {
     413: {
-      problem: 'the service does not take so many bytes at once',
+      problem: 'the service does not accept so many bytes at once',
       hint: 'run the same command again with a smaller --chunk-size, such as 8MiB',
     },
   },
@@ -80,7 +80,7 @@ export class UploadSessionsApi {
       (each) => each !== undefined && URL.canParse(each, baseUrl.href),
     );
     if (location === undefined)
-      throw unexpectedAnswer('the answer to the upload’s creation names no session', {
+      throw unexpectedAnswer('the answer to the upload’s creation has no session in it', {
         reason: 'it has no Location that can be read',
         details: { asset_uid: assetUid },
       });

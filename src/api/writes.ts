@@ -28,7 +28,7 @@ export function assertTaken(
       : !isTaken(asked[field], shown[field]),
   );
   if (ignored.length === 0) return;
-  throw new MediactlError(`the service passed over ${ignored.join(', ')} of ${noun}`, {
+  throw new MediactlError(`the service ignored ${ignored.join(', ')} of ${noun}`, {
     code: 'write_ignored',
     exitCode: exitCodes.rejected,
     reason: ignored
@@ -45,7 +45,7 @@ export function assertTaken(
 
 /** The next step where a write was passed over under the name that mediactl takes it to have. */
 export const otherNameHint = (key: NameKey) =>
-  `if this service calls it otherwise: mediactl config set names.${key} NAME`;
+  `if this service has another name for it: mediactl config set names.${key} NAME`;
 
 const areSameSet = (asked: readonly unknown[], shown: readonly unknown[]) =>
   asked.every((each) => shown.some((other) => isTaken(each, other))) &&

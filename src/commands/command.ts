@@ -32,7 +32,7 @@ export const collect = (value: string, previous: string[]) => [...previous, valu
 export function pair(flag: string, text: string, separator = '='): [string, string] {
   const at = text.indexOf(separator);
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw usageError(`${flag} does not take '${text}'`, `${flag} KEY${separator}VALUE`);
+  throw usageError(`${flag} does not accept '${text}'`, `${flag} KEY${separator}VALUE`);
 }
 
 /** `KEY=JSON`; `stringFlag` is the flag that takes strings as they are. @throws MediactlError exit 2 */

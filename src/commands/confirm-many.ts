@@ -16,7 +16,7 @@ export const writeLimit = (flag: string, typed: string | undefined): WriteLimit 
 
 export const tooMany = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
-    `${found ?? `more than ${count}`} ${noun} are meant, and ${flag} is ${count}`,
+    `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
     `name fewer, or allow more with ${flag}`,
     'nothing was changed',
   );
@@ -46,7 +46,7 @@ export async function confirmMany(
   if (isAsked) terminal.tell((await lines()).join('\n'));
   if (count > limit.count) {
     if (!isAsked) throw tooMany(noun, limit, count);
-    const typed = await askLine(terminal, `This would ${what}. Type ${count} to go on`);
+    const typed = await askLine(terminal, `This would ${what}. Type ${count} to continue`);
     if (typed !== String(count)) throw tooMany(noun, limit, count);
     return;
   }

@@ -81,7 +81,7 @@ async function chosen(
   collection: Collection,
 ): Promise<string> {
   if (!context.terminal.isInteractive)
-    throw usageError('which asset?', `give an id: ${idHelp}`, 'nobody can be asked here');
+    throw usageError('which asset?', `give an id: ${idHelp}`, 'there is nobody to ask here');
   const { items } = await (await open()).api[collection].page({}, mostChoices, 0);
   if (items.length === 0)
     throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
@@ -137,8 +137,8 @@ async function uidOrNamed(
       code: 'not_found',
       exitCode: exitCodes.notFound,
       reason: isUidPrefix(id)
-        ? 'no uid that begins so was shown on this terminal lately'
-        : 'it is not a uid either, which is a UUID',
+        ? 'no uid shown here recently begins with that'
+        : 'it is not a uid either (a uid is a UUID)',
       hint: `mediactl ${collection} ls ${shellWord(id)}`,
     });
   const { uid } = await onlyOne(context, {

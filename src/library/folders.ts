@@ -54,7 +54,7 @@ export const below = ({ children }: FolderNode): FolderNode[] =>
 
 function missing(tree: FolderTree, uidOrPath: string): never {
   if (isRoot(uidOrPath))
-    throw usageError('the top level is no folder', 'name one: mediactl folders tree');
+    throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
   const parts = uidOrPath.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
   const known = parts.findIndex((_, n) => tree.at(parts.slice(0, n + 1).join('/')).length === 0);

@@ -68,7 +68,7 @@ export function nearest(images: readonly Playable[], { width, height }: Size): P
 export function parseDimensions(text: string): Size {
   const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
   if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
-  throw usageError(`--size does not take '${text}'`, 'a size in pixels such as 640x360, or 640');
+  throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
 }
 
 /** Names of sizes, the smaller first. */

@@ -290,7 +290,7 @@ const processingFailed = (asset: Asset) =>
     code: 'processing_failed',
     exitCode: exitCodes.unplayable,
     reason: failureReason(asset) ?? `its status is ${statusOf(asset)}`,
-    hint: 'check that the file plays here, then send it anew with upload --again',
+    hint: 'check that the file plays here, then send it again with upload --again',
     details: { asset_uid: asset.uid, status: asset.status },
   });
 

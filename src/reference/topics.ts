@@ -17,7 +17,7 @@ const others: [string, string][] = [
     'MEDIACTL_FFMPEG',
     'the ffmpeg that the sandbox uses; the one on PATH by default; none for none',
   ],
-  ['CI', 'set by CI services: nobody is asked, nothing is animated'],
+  ['CI', 'set by CI services: no questions, no moving display'],
   ['NO_COLOR, FORCE_COLOR', 'no colours, or colours even in a pipe'],
   ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'proxies on the way to the service'],
   ['NODE_EXTRA_CA_CERTS', 'a file of further certificate authorities to trust'],
@@ -58,7 +58,7 @@ stdout is the result. With --json an error is one line on stderr:
 {"error":{"code","message","cause","hint","exit_code","retryable",…}}; hint is what to do next, and
 retryable tells whether the same call may succeed later. Exit codes: mediactl help exit-codes.
 
-Nobody is asked where stdin is no terminal; --yes answers, -n shows what would be sent. Ids are
+Nobody is asked where stdin is not a terminal; --yes answers, -n shows what would be sent. Ids are
 uids, exact names or @last; give uids, since a name may fit several assets (exit 2; --newest).
 A key has about 1,000 requests an hour: mediactl auth status --json tells what is left.
 The key comes from MEDIACTL_API_KEY or a profile, never from an option. To try all of it

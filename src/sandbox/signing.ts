@@ -57,6 +57,6 @@ function secretIn(dataDir: string): Buffer {
     renameSync(`${path}.tmp`, path);
   }
   const secret = readFileSync(path);
-  if (secret.length !== secretBytes) throw new Error(`${path} is damaged; remove it to sign anew`);
+  if (secret.length !== secretBytes) throw new Error(`${path} is damaged; remove it to sign again`);
   return secret;
 }

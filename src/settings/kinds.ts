@@ -56,7 +56,7 @@ export const debugLevel: Kind<false | 'on' | 'http', false> & { suffix: '' } = {
 
 function parseOneOf<T extends string>(name: string, choices: readonly T[], value: string): T {
   if ((choices as readonly string[]).includes(value)) return value as T;
-  throw new MediactlError(`${name} does not take '${value}'`, {
+  throw new MediactlError(`${name} does not accept '${value}'`, {
     code: 'usage',
     exitCode: exitCodes.usage,
     hint: `one of ${choices.join(', ')}`,

@@ -107,7 +107,7 @@ const attributeOf = (long: string) =>
   long.replace(/^--(no-)?/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 const exclusive = (one: string, other: string) =>
-  usageError(`${one} and ${other} exclude each other`, 'give one of them');
+  usageError(`${one} and ${other} cannot be used together`, 'give one of them');
 
 function shapeOf(origins: Origins): Shape {
   const [output, filter] = [origins.of('output'), origins.of('jq')];
@@ -122,6 +122,6 @@ function shapeOf(origins: Origins): Shape {
   }
   const fields = origins.of('fields').value;
   const paths = fields?.split(',').map((path) => path.trim());
-  if (paths?.includes('')) throw usageError(`--fields does not take '${fields}'`, 'name,status');
+  if (paths?.includes('')) throw usageError(`--fields does not accept '${fields}'`, 'name,status');
   return { format, fields: paths, jq };
 }

@@ -7,7 +7,7 @@ export function parseDuration(name: string, text: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
-    throw usageError(`${name} does not take '${text}'`, 'a duration such as 90s, 30m or 1h30m');
+    throw usageError(`${name} does not accept '${text}'`, 'a duration such as 90s, 30m or 1h30m');
   return parts.reduce(
     (sum, [, amount, unit]) => sum + Number(amount) * durationMs[unit as keyof typeof durationMs],
     0,
@@ -21,7 +21,7 @@ export function parseSize(name: string, text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)$/i.exec(text);
   const power = powers[match?.[2]?.toLowerCase() ?? '?'];
   if (!match || power === undefined)
-    throw usageError(`${name} does not take '${text}'`, 'a size such as 8MiB, 500k or 1048576');
+    throw usageError(`${name} does not accept '${text}'`, 'a size such as 8MiB, 500k or 1048576');
   const decimal = match[4] !== '' && match[3] === '';
   return Math.floor(Number(match[1]) * (decimal ? 1000 : 1024) ** power);
 }
@@ -30,7 +30,7 @@ export function parseSize(name: string, text: string): number {
 export function parseCount(name: string, text: string, least = 0): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < least)
-    throw usageError(`${name} does not take '${text}'`, `a whole number of at least ${least}`);
+    throw usageError(`${name} does not accept '${text}'`, `a whole number of at least ${least}`);
   return count;
 }
 
@@ -47,7 +47,7 @@ export function parseDay(name: string, text: string, now: number): string {
   const named = ['today', 'yesterday'].indexOf(text);
   const age = named >= 0 ? named : Number(/^(\d{1,5})[dw]$/.exec(text)?.[1] ?? Number.NaN);
   if (Number.isNaN(age))
-    throw usageError(`${name} does not take '${text}'`, hint, 'the API knows days only');
+    throw usageError(`${name} does not accept '${text}'`, hint, 'the API knows days only');
   return new Date(now - age * (text.endsWith('w') ? 7 : 1) * dayMs).toISOString().slice(0, 10);
 }
 
@@ -66,11 +66,11 @@ export function parseMoment(name: string, text: string, now: number): number {
   const hint = 'a time such as 06:00, a moment such as 2026-03-01T06:00Z, or a while such as 8h';
   if (/^\d{4}-\d{2}-\d{2}T/.test(text)) {
     const moment = Date.parse(text);
-    if (Number.isNaN(moment)) throw usageError(`${name} does not take '${text}'`, hint);
+    if (Number.isNaN(moment)) throw usageError(`${name} does not accept '${text}'`, hint);
     if (moment <= now) throw usageError(`${name}: ${text} is past`, hint);
     return moment;
   }
   if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)/.test(text))
-    throw usageError(`${name} does not take '${text}'`, hint);
+    throw usageError(`${name} does not accept '${text}'`, hint);
   return now + parseDuration(name, text);
 }

@@ -19,7 +19,7 @@ function sayNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(printable(event.message));
 }
 
-const unverified = 'unverified: the service named no checksum to compare with';
+const unverified = 'unverified: the service gave no checksum to compare with';
 
 /** The events that are a line in every form for people. */
 export function lineOf(event: FileEvent): string | undefined {
@@ -28,7 +28,7 @@ export function lineOf(event: FileEvent): string | undefined {
     case 'rehashing':
       return `${name}: checking ${bytes(event.offset_bytes)} that were uploaded earlier`;
     case 'resumed':
-      return `${name}: going on at ${bytes(event.offset_bytes)}, asset ${event.asset_uid}`;
+      return `${name}: continuing at ${bytes(event.offset_bytes)}, asset ${event.asset_uid}`;
     case 'created':
       return `${name}: asset ${event.asset_uid}`;
     case 'uploaded':

@@ -64,7 +64,7 @@ export async function confirm(
   { yes, instead }: { yes: boolean; instead: string },
 ): Promise<void> {
   if (yes) return;
-  if (!terminal.isInteractive) throw usageError(`${question} Nobody can be asked here`, instead);
+  if (!terminal.isInteractive) throw usageError(`${question} There is nobody to ask here`, instead);
   const answer = await ask(terminal, `${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw declined();
 }

@@ -31,7 +31,7 @@ export function drawnLines(
         return [`${mark()} ${cutAtEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
       }
       case 'waiting': {
-        const left = `: going on in ${duration(Math.max(0, line.seconds))}`;
+        const left = `: continuing in ${duration(Math.max(0, line.seconds))}`;
         return [colors.yellow(`  ${cutAtEnd(line.why, columns - 2 - left.length)}${left}`)];
       }
       case 'parts':

@@ -162,7 +162,7 @@ export class SessionHttpStack implements HttpStack {
       throw broken(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
     if (offset > source.sizeBytes)
       throw broken(
-        `the service holds ${offset} bytes of a file of ${source.sizeBytes}`,
+        `the service has ${offset} bytes of a file of ${source.sizeBytes}`,
         response,
         exitCodes.integrity,
       );
@@ -197,7 +197,7 @@ const broken = (
     exitCode,
     status: response.status,
     reason: 'the upload session does not behave as the protocol says',
-    hint: 'run the same command again; if it repeats, mediactl upload --again starts anew',
+    hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
   });
 
 const answer = (status: number, headers: Headers): HttpResponse => ({

@@ -238,6 +238,6 @@ const alreadyUploading = (pid: number) =>
     code: 'already_uploading',
     exitCode: exitCodes.rejected,
     reason: 'another mediactl process has this upload in hand',
-    hint: 'let it finish, or stop it and run the same command again to go on',
+    hint: 'wait for it to finish, or stop it and run the same command again to continue',
     retryable: true,
   });

@@ -207,6 +207,6 @@ const unusable = (path: string, underlying: Error) =>
     code: 'receipts_unusable',
     exitCode: exitCodes.unclassified,
     reason: `${path}: ${underlying.message}`,
-    hint: 'mend its permissions; a damaged one can be moved away, but then nothing is known of what was sent',
+    hint: 'fix its permissions; a damaged one can be moved away, but then nothing is known of what was sent',
     underlying,
   });

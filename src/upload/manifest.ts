@@ -59,7 +59,7 @@ function linesOf(text: string): Row[] {
     } catch (error) {
       throw wrong(at + 1, (error as Error).message);
     }
-    if (!isFields(fields)) throw wrong(at + 1, 'it is no JSON object');
+    if (!isFields(fields)) throw wrong(at + 1, 'it is not a JSON object');
     return [{ line: at + 1, fields }];
   });
 }

@@ -15,7 +15,7 @@ export async function withNextStep(
   const kept = await journal.read(id);
   if (job.isOnce)
     return error.with({
-      hint: 'run the same command again, with the same input, to go on from here',
+      hint: 'run the same command again, with the same input, to continue from here',
     });
   const isFromStdin = job.identity !== undefined || job.path === '-';
   if (!kept && job.path === '-' && !uploaded)
@@ -43,7 +43,7 @@ export async function withNextStep(
   if (error.explanation.code === 'already_uploading') return error;
   const finish = `mediactl uploads resume ${id}`;
   const again = isFromStdin || isAnew ? finish : `run the same command again, or ${finish}`;
-  return error.with({ hint: `${joined(error, again)}, to go on from here` });
+  return error.with({ hint: `${joined(error, again)}, to continue from here` });
 }
 
 /** A hint that only says to run it again is said better by ours. */

@@ -20,7 +20,7 @@ const purpose = {
     429: {
       code: 'source_busy',
       exitCode: exitCodes.unreachable,
-      problem: 'the server of the file takes no more requests for now',
+      problem: 'the server of the file accepts no more requests for now',
     },
   },
 };
@@ -86,7 +86,7 @@ export function refusalOf(
       code: 'source_refused',
       exitCode: exitCodes.usage,
       reason: `its server answers ${status}`,
-      hint: 'the same command with an address that is signed anew goes on where this one stopped',
+      hint: 'the same command with an address that is newly signed continues where this one stopped',
     });
   const { retryable, retryAfterSeconds } = errorFrom(answer, purpose).explanation;
   return new MediactlError(`${url.host} does not send ${path}`, {
@@ -108,7 +108,7 @@ export const notToBeRead = ({ path }: Remote, reason: string) =>
   );
 
 export const otherRange = ({ url, path }: Remote) =>
-  new MediactlError(`${url.host} sends other bytes of ${path} than it is asked for`, {
+  new MediactlError(`${url.host} sends other bytes of ${path} than requested`, {
     code: 'source_failed',
     exitCode: exitCodes.unreachable,
     reason: 'its answer is of another range, or encoded',

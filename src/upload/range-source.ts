@@ -216,7 +216,7 @@ export class RangeSource implements Source {
 
   #changed(reason: string): MediactlError {
     return changed(this.path, reason).with({
-      hint: 'once it is at rest, the same command with --again, which makes a new asset',
+      hint: 'once it no longer changes, the same command with --again, which makes a new asset',
     });
   }
 }

@@ -154,7 +154,7 @@ class Rclone {
     if (/didn't find section in config file/.test(words))
       return usageError(
         `no such remote: rclone:${this.#remote}`,
-        'rclone listremotes tells those there are',
+        'rclone listremotes lists them',
         reason,
       );
     return new MediactlError(`rclone does not read rclone:${this.#remote}`, {

@@ -95,7 +95,7 @@ async function openSource(
     if (isSame(begun, file)) return;
     throw changed(label, `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`).with(
       {
-        hint: 'once it is at rest, the same command with --again, which makes a new asset',
+        hint: 'once it no longer changes, the same command with --again, which makes a new asset',
       },
     );
   };
@@ -166,7 +166,7 @@ function entryIn(text: string): { file: RcloneFile; isDirectory: boolean } {
     throw new MediactlError('what rclone prints cannot be read', {
       code: 'rclone_failed',
       exitCode: exitCodes.unreachable,
-      reason: 'it is no entry of a listing',
+      reason: 'it is not an entry of a listing',
       hint: 'rclone version: 1.60 or later',
       underlying,
     });
@@ -178,8 +178,8 @@ function remoteIn(address: string): string {
   const remote = address.replace(/^rclone:/, '');
   if (/^[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*:/u.test(remote)) return remote;
   throw usageError(
-    'that names no remote of rclone',
-    'rclone:REMOTE:PATH; rclone listremotes tells the remotes there are',
+    'that is not a remote of rclone',
+    'rclone:REMOTE:PATH; rclone listremotes lists the remotes',
   );
 }
 
@@ -193,7 +193,7 @@ const isDirectory = (address: string) =>
 
 const unknownLength = (address: string) =>
   usageError(
-    `${address} tells no length`,
+    `${address} has no known length`,
     `rclone cat '${remoteIn(address)}' | mediactl upload - --name NAME`,
     'the length must be known before an upload starts',
   );

@@ -41,8 +41,8 @@ export async function recoverFromGoneSession(
   if (held !== 'gone') run.leaveBehind(assetUid);
   run.notice(
     held === 'gone'
-      ? `the upload session and its asset ${assetUid} are gone; starting anew`
-      : `the upload session is gone; starting anew. Asset ${assetUid} stays unfinished`,
+      ? `the upload session and its asset ${assetUid} are gone; starting again`
+      : `the upload session is gone; starting again. Asset ${assetUid} stays unfinished`,
   );
   return createUpload(run, entry);
 }

@@ -63,7 +63,7 @@ function resumable(run: UploadRun, entry: Open): Open {
   if (entry.file.sizeBytes !== source.sizeBytes)
     throw changed(
       source.path,
-      `${entry.offset} bytes of it are uploaded, and its size went from ${entry.file.sizeBytes} to ${source.sizeBytes} bytes`,
+      `${entry.offset} bytes of it are uploaded, but its size went from ${entry.file.sizeBytes} to ${source.sizeBytes} bytes`,
     );
   run.resumedFrom = entry.offset;
   return entry;
@@ -84,7 +84,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
     if (back) return back;
   } catch (error) {
     if (isSessionGone(error)) {
-      run.notice(`asset ${assetUid} is gone since; uploading anew`);
+      run.notice(`asset ${assetUid} is gone since; uploading it again`);
       return undefined;
     }
     // A key that may write and not read is told nothing of it.
@@ -102,7 +102,7 @@ async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined
   const offset = offsetIn(headers?.['upload-offset']);
   if (offset === undefined || offset >= sizeBytes) return undefined;
   run.notice(
-    `the service holds ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`,
+    `the service has ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`,
   );
   run.resumedFrom = offset;
   const { blake3: _blake3, verified: _verified, serviceBlake3: _told, ...rest } = entry;

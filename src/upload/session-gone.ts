@@ -81,7 +81,7 @@ const gone = (
 export const expired = (entry: Open, underlying: unknown) =>
   gone(entry, 'session_expired', {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
-    hint: 'run the same command without --on-expired fail to start anew',
+    hint: 'run the same command without --on-expired fail to start again',
     underlying,
   });
 
@@ -100,7 +100,7 @@ export const asksForNewAsset = ({ explanation }: MediactlError): boolean =>
 /** The asset may hold the whole file, and nobody can tell. */
 export const maybeWhole = (entry: Open, underlying: unknown) =>
   gone(entry, 'session_unknown', {
-    reason: 'the last answer was lost, and the asset does not tell whether it holds the whole file',
-    hint: `mediactl assets get ${entry.session.assetUid}; --yes starts anew and leaves that asset`,
+    reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',
+    hint: `mediactl assets get ${entry.session.assetUid}; --yes starts again and leaves that asset`,
     underlying,
   });

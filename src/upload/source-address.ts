@@ -25,7 +25,7 @@ const besideSig = new Set(
 /** @throws MediactlError `usage` for what is no http or https address */
 export function readAddress(text: string): SourceAddress {
   const url = httpUrl(text);
-  if (!url) throw usageError('that is no http or https address', 'mediactl upload https://…');
+  if (!url) throw usageError('that is not an http or https address', 'mediactl upload https://…');
   const { username, password } = url;
   url.username = url.password = url.hash = '';
   const path = url.origin + url.pathname;

@@ -215,7 +215,7 @@ export const changed = (path: string, reason: string) =>
     code: 'file_changed',
     exitCode: exitCodes.integrity,
     reason,
-    hint: `once it is at rest, mediactl upload --again '${path}', which makes a new asset`,
+    hint: `once it no longer changes, mediactl upload --again '${path}', which makes a new asset`,
   });
 
 export const gone = (path: string) =>
@@ -239,7 +239,7 @@ export const notAFile = (path: string, isDirectory: boolean) =>
   });
 
 const notEmpty = (path: string) =>
-  new MediactlError(`${path} holds more than the 0 bytes that it claims`, {
+  new MediactlError(`${path} has more than the 0 bytes that it claims`, {
     code: 'not_a_file',
     exitCode: exitCodes.usage,
     reason: 'the length must be known before an upload starts',

@@ -175,4 +175,4 @@ const tooShort = (at: number, sizeBytes: number) =>
   );
 
 const tooLong = (sizeBytes: number) =>
-  sizeDiffers(`stdin goes on after ${sizeBytes} bytes`, 'the command before the pipe sent more');
+  sizeDiffers(`stdin continues after ${sizeBytes} bytes`, 'the command before the pipe sent more');

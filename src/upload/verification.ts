@@ -79,7 +79,7 @@ const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
   new MediactlError(`the service lost bytes of asset ${assetUid}`, {
     code: 'bytes_lost',
     exitCode: exitCodes.unreachable,
-    reason: `it holds ${offset}, and had acknowledged ${acknowledged}`,
+    reason: `it has ${offset} bytes, and had acknowledged ${acknowledged}`,
     hint: 'run the same command again',
     retryable: true,
     details: { asset_uid: assetUid },
@@ -91,7 +91,7 @@ export const mismatch = (
   again: string,
   { session: { assetUid }, blake3, serviceBlake3 }: Whole,
 ) =>
-  new MediactlError(`asset ${assetUid} is not what ${path} holds`, {
+  new MediactlError(`asset ${assetUid} does not have the content of ${path}`, {
     code: 'checksum_mismatch',
     exitCode: exitCodes.integrity,
     reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
@@ -103,7 +103,7 @@ export const unverified = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     code: 'unverified',
     exitCode: exitCodes.integrity,
-    reason: 'the service named no checksum to compare with',
+    reason: 'the service gave no checksum to compare with',
     hint: 'leave out --require-checksum to accept that; --again sends the file again',
     details: { asset_uid: assetUid },
   });

@@ -23,7 +23,7 @@ type Matches = (inside: string) => boolean;
 
 const kinds = {
   system: 'files of file managers, such as .DS_Store; --include takes them',
-  link: 'linked directories, which may lead round in a circle',
+  link: 'linked directories, which may form a loop',
   special: 'pipes, sockets and devices',
 };
 
@@ -298,11 +298,11 @@ const unreadable = (folder: string, { message }: Error) =>
     code: 'unreadable_directory',
     exitCode: exitCodes.usage,
     reason: message,
-    hint: 'mend its permissions, or leave it out with --exclude',
+    hint: 'fix its permissions, or leave it out with --exclude',
   });
 
 const notUtf8 = () =>
-  new MediactlError('its name is no UTF-8', {
+  new MediactlError('its name is not UTF-8', {
     code: 'bad_file_name',
     exitCode: exitCodes.usage,
     hint: 'rename it; convmv does that for many',

@@ -47,7 +47,7 @@ export const assumptions = [
     section: '§4 Folders',
     topic: 'answer of the folder DELETE',
     assumed: 'any 2xx is success',
-    tolerated: 'a 4xx is shown as it came',
+    tolerated: 'a 4xx is shown unchanged',
   },
   {
     id: 'A05',

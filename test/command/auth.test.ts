@@ -72,9 +72,9 @@ describe('auth login', () => {
   });
 
   it.each([
-    ['ftp://x', 'only http and https are spoken'],
+    ['ftp://x', 'only http and https are supported'],
     ['https://host/some/path', 'it has a path, /some/path'],
-    ['https://user:pw@host', 'a base URL carries no user name or password'],
+    ['https://user:pw@host', 'a base URL cannot have a user name or password in it'],
   ])('the base URL %s is refused', async (url, words) => {
     const { code, stderr } = await cli.run(['auth', 'login', '--base-url', url, '--with-key'], {
       stdin: 'k',

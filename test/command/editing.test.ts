@@ -32,7 +32,7 @@ describe('assets rm', () => {
     expect(await count('asked')).toBe(2);
   });
 
-  it('where nobody can be asked: exit 2 without --yes, and nothing is gone', async () => {
+  it('where there is nobody to ask: exit 2 without --yes, and nothing is gone', async () => {
     const [uid] = await make(1, 'unasked');
     const { code, stderr } = await world.cli.run(['assets', 'rm', uid as string]);
     expect(code).toBe(2);
@@ -48,7 +48,7 @@ describe('assets rm', () => {
       for (const options of [{}, { tty: true, stdin: '4\n' }] satisfies CliOptions[]) {
         const { code, stdout, stderr } = await world.cli.run([...args, '--yes'], options);
         expect([code, stdout]).toEqual([2, '']);
-        expect(stderr).toContain('more than 3 assets are meant, and --max-delete is 3');
+        expect(stderr).toContain('more than 3 assets match, and --max-delete is 3');
       }
     }
     expect(await count('bulky')).toBe(4);
@@ -67,7 +67,7 @@ describe('assets rm', () => {
     expect((await world.cli.run(args, { tty: true, stdin: '100\n' })).code).toBe(2);
     expect(await count('many')).toBe(101);
     const { code, stderr } = await world.cli.run(args, { tty: true, stdin: '101\n' });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('Type 101 to go on')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Type 101 to continue')]);
     expect(await count('many')).toBe(0);
   });
 
@@ -251,12 +251,12 @@ describe('assets update', () => {
   });
 
   it.each([
-    [[], 'nothing says what to change'],
-    [['--name', 'x', '--body', '-'], '--body and other fields exclude each other'],
-    [['--set', 'novalue'], "--set does not take 'novalue'"],
+    [[], 'no change was given'],
+    [['--name', 'x', '--body', '-'], '--body and other fields cannot be used together'],
+    [['--set', 'novalue'], "--set does not accept 'novalue'"],
     [['--set-json', 'a={'], '--set-json a: not JSON: {'],
-    [['--set-tags', 'a', '--no-tags'], '--set-tags, --no-tags exclude each other'],
-    [['--set-tags', 'a,'], "--set-tags does not take 'a,'"],
+    [['--set-tags', 'a', '--no-tags'], '--set-tags, --no-tags cannot be used together'],
+    [['--set-tags', 'a,'], "--set-tags does not accept 'a,'"],
     [['--add-tag', 'a', '--remove-tag', 'a'], '--add-tag and --remove-tag both name a'],
   ])('%j: exit 2', async (args, problem) => {
     const id = '00000000-0000-4000-8000-000000000000';

@@ -28,10 +28,10 @@ describe('embed domains', () => {
     ['192.0.2.1', 'it is an address', 'a host name alone, such as news.example.com'],
     [
       'two words',
-      'it holds a character that no host name has',
+      'it has a character that host names cannot have',
       'a host name alone, such as news.example.com',
     ],
-    ['-bad.example', 'it is no host name', 'a host name alone, such as news.example.com'],
+    ['-bad.example', 'it is not a host name', 'a host name alone, such as news.example.com'],
   ])('%s is refused before it is sent', async (domain, cause, hint) => {
     const { code, stderr } = await cli.run(['embed', 'domains', 'add', '--', domain]);
     expect(code).toBe(2);
@@ -75,7 +75,7 @@ describe('embed domains', () => {
       ({ domain }: { domain: string }) => domain,
     );
     if (only.length > 0) await cli.run(['embed', 'domains', 'rm', ...only]);
-    expect((await cli.run(['embed', 'enable'])).stderr).toContain('nobody may embed');
+    expect((await cli.run(['embed', 'enable'])).stderr).toContain('no site may embed');
     await cli.run(['embed', 'domains', 'add', 'here.example']);
     const { code, stdout, stderr } = await cli.run([
       'embed',

@@ -53,7 +53,7 @@ describe('bad input', () => {
   it('an empty directory with -r', () => {
     mkdirSync(join(cli.home, 'empty'));
     return reads(['upload', '-r', join(cli.home, 'empty')], 2, [
-      'error: no files in there',
+      'error: no files found',
       '  try:   check the paths',
     ]);
   });
@@ -89,7 +89,7 @@ describe('bad input', () => {
   it('a bad uid', () =>
     reads(['assets', 'get', '1234'], 3, [
       'error: no asset is called 1234',
-      '  cause: it is not a uid either, which is a UUID',
+      '  cause: it is not a uid either (a uid is a UUID)',
       '  try:   mediactl assets ls 1234',
     ]));
 
@@ -112,7 +112,7 @@ describe('bad input', () => {
   it('a missing argument', () =>
     reads(['assets', 'get'], 2, [
       'error: which asset?',
-      '  cause: nobody can be asked here',
+      '  cause: there is nobody to ask here',
       '  try:   give an id: uid or its beginning, name, or @last (the last upload)',
     ]));
 
@@ -169,7 +169,7 @@ describe('bad input', () => {
       4,
       [
         'error: no profile and no API key',
-        '  cause: nothing says which service to call, or as whom',
+        '  cause: there is no service to call and no key to call it with',
         '  try:   mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
       ],
       { environment: { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined } },
@@ -200,11 +200,11 @@ describe('bad input', () => {
     ));
 
   it.each([
-    [['--chunk-size', '51MiB'], "--chunk-size does not take '51MiB'"],
-    [['--chunk-size', 'big'], "--chunk-size does not take 'big'"],
-    [['--timeout', 'soon', '--wait'], "--timeout does not take 'soon'"],
-    [['--max-wait', '-1'], "--max-wait does not take '-1'"],
-    [['--color', 'pink'], "--color does not take 'pink'"],
+    [['--chunk-size', '51MiB'], "--chunk-size does not accept '51MiB'"],
+    [['--chunk-size', 'big'], "--chunk-size does not accept 'big'"],
+    [['--timeout', 'soon', '--wait'], "--timeout does not accept 'soon'"],
+    [['--max-wait', '-1'], "--max-wait does not accept '-1'"],
+    [['--color', 'pink'], "--color does not accept 'pink'"],
     [
       ['--progress', 'loud'],
       "option '--progress <form>' argument 'loud' is invalid. Allowed choices are auto, bar, plain, json, none.",

@@ -199,8 +199,8 @@ it('https to a port that speaks http is told in words', async () => {
     0,
     expect.objectContaining({
       message: `no secure connection to ${secure}`,
-      cause: 'it does not speak https there',
-      hint: `if it speaks http: ${service} as the base URL`,
+      cause: 'it does not use https there',
+      hint: `if it uses http: ${service} as the base URL`,
     }),
   ]);
 });
@@ -253,7 +253,7 @@ describe('proxies', () => {
       expect([code, errorIn(stderr)]).toEqual([
         2,
         expect.objectContaining({
-          message: 'HTTPS_PROXY names no proxy that speaks http or https',
+          message: 'HTTPS_PROXY is not the address of an http or https proxy',
           hint: 'HTTPS_PROXY=http://HOST:PORT',
         }),
       ]);

@@ -65,7 +65,7 @@ describe('A02, A03: folders', () => {
     const { cli, writes } = await against(folderService(names));
     const failed = await cli.run(['folders', 'create', '/Top/New']);
     expect(failed.code).toBe(6);
-    expect(failed.stderr).toContain('passed over parent of the folder');
+    expect(failed.stderr).toContain('ignored parent of the folder');
     expect(failed.stderr).toContain('mediactl config set names.folder_parent NAME');
     expect(writes()).toHaveLength(1);
     const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
@@ -166,7 +166,7 @@ describe('A08: editable fields', () => {
     const args = ['assets', 'update', top as string, '--set-tags', 'b'];
     const { code, stderr, stdout } = await cli.run(args);
     expect([code, stdout]).toEqual([6, '']);
-    expect(stderr).toContain('passed over tags of an asset');
+    expect(stderr).toContain('ignored tags of an asset');
     expect(stderr).toContain('names.asset_tags NAME; mediactl doctor --learn');
   });
 

@@ -109,15 +109,15 @@ describe('assets ls', () => {
   });
 
   it.each([
-    [['--limit', 'x'], "--limit does not take 'x'"],
-    [['--limit', '0'], "--limit does not take '0'"],
-    [['--limit', '0x10'], "--limit does not take '0x10'"],
-    [['--sort', 'size'], "--sort does not take 'size'"],
-    [['--created-after', '12h'], "--created-after does not take '12h'"],
+    [['--limit', 'x'], "--limit does not accept 'x'"],
+    [['--limit', '0'], "--limit does not accept '0'"],
+    [['--limit', '0x10'], "--limit does not accept '0x10'"],
+    [['--sort', 'size'], "--sort does not accept 'size'"],
+    [['--created-after', '12h'], "--created-after does not accept '12h'"],
     [['--created-after', '2026-02-30'], '--created-after: there is no day 2026-02-30'],
     [['--nonsense'], "unknown option '--nonsense'"],
-    [['--json', '--jsonl'], '--json and --jsonl exclude each other'],
-    [['--all', '--limit', '1'], '--all and --limit exclude each other'],
+    [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],
+    [['--all', '--limit', '1'], '--all and --limit cannot be used together'],
   ])('%j is a usage error', async (args, problem) => {
     const { code, stdout, stderr } = await run(['assets', 'ls', ...args]);
     expect([code, stdout]).toEqual([2, '']);
@@ -153,7 +153,7 @@ describe('assets get', () => {
     const named = await run(['assets', 'get', 'clip']);
     expect(named.code).toBe(3);
     expect(named.stderr).toBe(
-      'error: no asset is called clip\n  cause: it is not a uid either, which is a UUID\n  try:   mediactl assets ls clip\n',
+      'error: no asset is called clip\n  cause: it is not a uid either (a uid is a UUID)\n  try:   mediactl assets ls clip\n',
     );
   });
 
@@ -185,7 +185,7 @@ describe('assets wait', () => {
     expect((await run(['assets', 'wait', asset_uid])).code).toBe(12);
   });
 
-  it('ends 8 when the time is over', async () => {
+  it('ends 8 when it took longer than --timeout', async () => {
     const service = await listen((_request, response) =>
       answer(response, 200, { uid: 'x', status: 'transcoding' }),
     );
@@ -326,7 +326,7 @@ describe('workspaces', () => {
 });
 
 describe('api', () => {
-  it('prints the answer as it came; -i its status and headers too', async () => {
+  it('prints the answer unchanged; -i its status and headers too', async () => {
     const { stdout } = await run(['api', '/workspaces/']);
     expect(JSON.parse(stdout).items[0].uid).toBe(sandbox.workspace);
     const included = (await run(['api', 'assets/?limit=1', '-i'])).stdout;
@@ -358,7 +358,7 @@ describe('api', () => {
 
   it.each([
     [['https://elsewhere.example/x'], 'is not the service of this account'],
-    [['/assets/', '-f', 'novalue'], "-f does not take 'novalue'"],
+    [['/assets/', '-f', 'novalue'], "-f does not accept 'novalue'"],
     [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
     [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not take a key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],

@@ -59,7 +59,7 @@ describe('the same files again', () => {
     expect([outcomes(await upload()), service.requests]).toEqual([all('same'), 0]);
     copyFileSync(one(), join(cli.home, 'copy.bin'));
     const copied = await cli.run(['upload', join(cli.home, 'copy.bin')]);
-    expect(copied.stderr).toContain('--same upload sends it all the same');
+    expect(copied.stderr).toContain('--same upload sends it anyway');
     writeFileSync(one(), 'edited');
     expect(outcomes(await upload('--same', 'skip'))).toEqual([
       ...Array(count - 1).fill('same'),
@@ -215,7 +215,7 @@ describe('what lost answers leave', () => {
   });
 });
 
-it('--until stops at its time, exit 9, and the same command goes on', async () => {
+it('--until stops at its time, exit 9, and the same command continues', async () => {
   writeMany(folder, 40);
   const args = ['upload', '-r', folder, '--limit-rate', '1k', '--json'];
   const { code, stderr } = await cli.run([...args, '--until', '20s'], { clock: fastClock(20) });
@@ -226,7 +226,7 @@ it('--until stops at its time, exit 9, and the same command goes on', async () =
   const notWhole = 40 - service.whole.length;
   expect(error.details.files_left).toBeGreaterThanOrEqual(notWhole);
   expect(error.details.files_left).toBeLessThanOrEqual(notWhole + 8);
-  expect(error.hint).toContain('the same command goes on');
+  expect(error.hint).toContain('the same command continues');
   await upload();
   expect(service.whole).toHaveLength(40);
 });

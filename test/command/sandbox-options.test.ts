@@ -83,13 +83,13 @@ it('--storage bounds what all uploads take', async () => {
 });
 
 it.each([
-  [['--rate-limit', '5'], "--rate-limit does not take '5'"],
-  [['--rate-limit', '5/10x'], "--rate-limit does not take '10x'"],
-  [['--rate-limit', '5/0s'], "--rate-limit does not take '5/0s'"],
-  [['--session-lifetime', 'soon'], "--session-lifetime does not take 'soon'"],
-  [['--credits', '-1'], "--credits does not take '-1'"],
-  [['--storage', 'x'], "--storage does not take 'x'"],
-  [['--seed', '0'], "--seed does not take '0'"],
+  [['--rate-limit', '5'], "--rate-limit does not accept '5'"],
+  [['--rate-limit', '5/10x'], "--rate-limit does not accept '10x'"],
+  [['--rate-limit', '5/0s'], "--rate-limit does not accept '5/0s'"],
+  [['--session-lifetime', 'soon'], "--session-lifetime does not accept 'soon'"],
+  [['--credits', '-1'], "--credits does not accept '-1'"],
+  [['--storage', 'x'], "--storage does not accept 'x'"],
+  [['--seed', '0'], "--seed does not accept '0'"],
 ])('%j is a usage error, before anything starts', async (args, problem) => {
   const { code, stderr } = await start(...args);
   expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);

@@ -63,9 +63,9 @@ it.each([
   [['--jq', '.['], 'syntax error'],
   [['--jq', '.[0].uid.x'], 'Cannot index string'],
   [['--jq', 'import "x" as x; 1'], 'module not found'],
-  [['--jq', '.', '--csv'], '--jq and --csv exclude each other'],
-  [['--csv', '--tsv'], '--csv and --tsv exclude each other'],
-  [['--fields', 'a,,b'], "--fields does not take 'a,,b'"],
+  [['--jq', '.', '--csv'], '--jq and --csv cannot be used together'],
+  [['--csv', '--tsv'], '--csv and --tsv cannot be used together'],
+  [['--fields', 'a,,b'], "--fields does not accept 'a,,b'"],
 ])('%j: exit 2, with jq’s own words', async (args, words) => {
   const { code, stdout, stderr } = await shaped(...args);
   expect([code, stdout]).toEqual([2, '']);

@@ -77,7 +77,7 @@ describe('upload --sync', () => {
     const limited = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
     expect([limited.code, limited.stderr]).toEqual([
       2,
-      expect.stringContaining('3 assets are meant'),
+      expect.stringContaining('3 assets match'),
     ]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
     expect(names()).toEqual(['b.bin', 'top.bin', 'top.bin']);
@@ -115,7 +115,7 @@ describe('upload --sync', () => {
     [['upload', 'x', '--prune'], '--prune goes with --sync'],
     [['upload', '--sync', 'x', '--prune'], '--prune wants --folder'],
     [['upload', '--sync', 'x', 'y'], '--sync takes one directory'],
-    [['upload', '--sync', 'x', '--again'], 'exclude each other'],
+    [['upload', '--sync', 'x', '--again'], 'cannot be used together'],
     [['upload', '--sync', 'x', '--max-delete', '5'], '--max-delete goes with --prune'],
   ])('%j is refused', async (args, words) => {
     const { code, stderr } = await cli.run(args);
@@ -198,7 +198,7 @@ describe('what is to be sent', () => {
     expect(await found('**/*.bin')).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
     expect(await found('day {1,2}/?.bin')).toEqual(['a.bin', 'c.bin']);
     const none = await cli.run(['upload', join(folder, '*.mov')]);
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no files in there')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no files found')]);
   });
 
   it('a manifest, of CSV or JSON lines, says what each file is', async () => {

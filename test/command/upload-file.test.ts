@@ -107,7 +107,7 @@ it('a file that claims to be empty and is not is refused before a request', asyn
   const { code, record } = await world.upload();
   expect([code, record.error.message]).toEqual([
     2,
-    '/proc/cpuinfo holds more than the 0 bytes that it claims',
+    '/proc/cpuinfo has more than the 0 bytes that it claims',
   ]);
   expect(world.line.seen).toEqual([]);
 });
@@ -155,7 +155,7 @@ describe('the checksum', () => {
     rewriting(() => told);
     const { code, record, stderr } = await world.upload(['--progress', 'none']);
     expect([code, record.verified]).toEqual([0, null]);
-    expect(stderr).toContain('unverified: the service named no checksum');
+    expect(stderr).toContain('unverified: the service gave no checksum');
     expect(stderr.includes('cannot be read')).toBe(told !== undefined);
     world.path = join(world.cli.home, 'other.bin');
     writeSome(world.path, 1000);

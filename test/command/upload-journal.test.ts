@@ -153,7 +153,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     asset.session.stored = asset.session.stored.subarray(0, 1000);
     const { stdout, stderr } = await run();
     expect(JSON.parse(stdout)[0]).toMatchObject({ asset_uid: uid, verified: true });
-    expect(stderr).toContain('the service holds 1000 bytes of asset');
+    expect(stderr).toContain('the service has 1000 bytes of asset');
     expect(service.bytesOf(uid)?.equals(world.bytes)).toBe(true);
     expect(service.assets.size).toBe(1);
   });

@@ -271,7 +271,7 @@ describe('sessions that are gone', () => {
     world.fault = ({ method }) =>
       method === 'HEAD' && posts().length === 0 ? answering(404) : undefined;
     const { record, stderr } = await world.upload();
-    expect(stderr).toContain('are gone; starting anew');
+    expect(stderr).toContain('are gone; starting again');
     await world.expectWhole(record);
   });
 

@@ -15,7 +15,7 @@ describe('what is told', () => {
     const { record: first } = await world.upload();
     const { record, stderr } = await world.upload();
     expect(record).toMatchObject({ outcome: 'there', verified: true, bytes_sent: 0, requests: 0 });
-    expect(stderr).toContain(`there already as asset ${first.asset_uid}; --again sends it anew`);
+    expect(stderr).toContain(`there already as asset ${first.asset_uid}; --again sends it again`);
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);
     const same = await world.run(['upload', copy]);

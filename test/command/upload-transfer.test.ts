@@ -63,7 +63,7 @@ describe('rate limit', () => {
     },
   );
 
-  it('past --max-wait it ends 9, keeps its state, and the same command goes on', async () => {
+  it('past --max-wait it ends 9, keeps its state, and the same command continues', async () => {
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth >= 3
         ? answering(429, { error: {} }, { 'retry-after': '3600' })

@@ -88,7 +88,7 @@ const scenes: Record<string, Scene> = {
   'rate-limited': {
     run: async () => ({
       command: uploading(40),
-      until: /going on in/,
+      until: /continuing in/,
       environment: await faulty(({ method, nth }) =>
         method === 'PATCH' && nth === 2
           ? answering(429, { error: {} }, { 'retry-after': '1799' })
@@ -99,7 +99,7 @@ const scenes: Record<string, Scene> = {
   outage: {
     run: async () => ({
       command: uploading(40),
-      until: /going on in [1-9]/,
+      until: /continuing in [1-9]/,
       environment: await faulty(({ method, nth }) =>
         (method === 'PATCH' && nth >= 2) || method === 'HEAD'
           ? answering(503, { error: {} }, { 'retry-after': '59' })
@@ -136,7 +136,7 @@ const alike = (line: string) =>
     .replace(/ {2} *[\d:]+s? left/, (left) => `  ${'2s left'.padStart(left.length - 2)}`)
     .replace(/127\.0\.0\.1:\d+/, (host) => 'media.example.com'.slice(0, host.length))
     .replace(/\d{4}-\d\d-\d\d/, '2026-03-01')
-    .replace(/going on in [\d:]+s?/, (left) => `${left.slice(0, 12)}29:59`)
+    .replace(/continuing in [\d:]+s?/, (left) => `${left.slice(0, 14)}29:59`)
     .replace(/[0-9a-f]{16}/, '0123456789abcdef');
 
 describe.skipIf(!hasPty)('captures', () => {

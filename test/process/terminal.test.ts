@@ -51,8 +51,8 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
       120,
     );
     expect(await pty.ended).toBe(0);
-    expect(pty.shown).toContain('rate limit: going on in 2s');
-    expect(pty.shown).toContain('rate limit: going on in 1s');
+    expect(pty.shown).toContain('rate limit: continuing in 2s');
+    expect(pty.shown).toContain('rate limit: continuing in 1s');
     expect(pty.shown).toContain('| rate limit: 2s');
     expect(pty.shown).toContain('| rate limit: 1s');
   });

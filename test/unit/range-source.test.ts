@@ -158,7 +158,7 @@ describe('a line that breaks', () => {
     expect(server.asked.length).toBe(5);
   });
 
-  it('that answers less than it is asked for is asked for the rest', async () => {
+  it('that answers less than requested is asked for the rest', async () => {
     const { server, source } = await servedAndOpened();
     const short = (from: number, to: number): Misdeed => ({
       respond: (response) => {

@@ -19,7 +19,7 @@ describe('an address', () => {
     ['CloudFront', '?Expires=1&Policy=p&Signature=s&Key-Pair-Id=k'],
     ['Azure', '?sv=2024-11-04&se=2026-01-01&sr=b&sp=r&skoid=o&sig=f00'],
     ['a token', '?token=abc'],
-  ])('that is signed anew is the same: %s', (_whose, query) => {
+  ])('that is newly signed is the same: %s', (_whose, query) => {
     expect(at(query)).toBe(at(''));
     expect(at(`${query}&versionId=7`)).toBe(at('?versionId=7'));
   });
@@ -34,7 +34,7 @@ describe('an address', () => {
   it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])(
     'is not %s',
     (text) => {
-      expect(() => readAddress(text)).toThrow('no http or https address');
+      expect(() => readAddress(text)).toThrow('not an http or https address');
     },
   );
 });

@@ -157,7 +157,7 @@ describe('stdin of another length', () => {
       expect(bytes.length).toBeLessThan(65_536);
       expect(error).toMatchObject({
         code: 'size_differs',
-        message: 'stdin goes on after 65536 bytes',
+        message: 'stdin continues after 65536 bytes',
         exit_code: 2,
       });
     },

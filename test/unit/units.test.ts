@@ -13,7 +13,7 @@ describe('parseDuration, in milliseconds', () => {
     ['10', 10_000],
   ])('%s', (text, ms) => expect(parseDuration('--x', text)).toBe(ms));
   it.each(['', 'soon', '5x', '-1s', 's', '1h soon'])('refuses %j', (text) =>
-    expect(() => parseDuration('--x', text)).toThrow('--x does not take'),
+    expect(() => parseDuration('--x', text)).toThrow('--x does not accept'),
   );
 });
 
@@ -28,7 +28,7 @@ describe('parseSize, in bytes', () => {
     ['12B', 12],
   ])('%s', (text, size) => expect(parseSize('--x', text)).toBe(size));
   it.each(['', 'big', '5X', '-1', '1 000'])('refuses %j', (text) =>
-    expect(() => parseSize('--x', text)).toThrow('--x does not take'),
+    expect(() => parseSize('--x', text)).toThrow('--x does not accept'),
   );
 });
 
@@ -53,7 +53,7 @@ describe('parseDay, as the API’s YYYY-MM-DD', () => {
 it('parseCount takes whole numbers only', () => {
   expect(parseCount('--x', '7')).toBe(7);
   for (const text of ['', ' ', '1.5', '-1', '1e99', 'x'])
-    expect(() => parseCount('--x', text)).toThrow('--x does not take');
+    expect(() => parseCount('--x', text)).toThrow('--x does not accept');
 });
 
 describe('parseBaseUrl', () => {

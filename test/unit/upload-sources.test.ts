@@ -21,7 +21,7 @@ import { answering, type Fault, Interposer, type Seen } from '../support/interpo
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* Whole uploads of what is no file of this machine, to a real service, over lines that break. */
+/* Whole uploads of what is not a file on this machine, to a real service, over lines that break. */
 
 const chunkBytes = 256 * 1024;
 const bytes = someBytes(4 * chunkBytes + 1000);
@@ -94,7 +94,7 @@ it('a file of a server is uploaded whole over lines that break on either side', 
   expect(stored(uploaded).equals(bytes)).toBe(true);
 });
 
-it('a later run goes on where one stopped, by an address that is signed anew', async () => {
+it('a later run goes on where one stopped, by an address that is newly signed', async () => {
   const server = await FileServer.of(bytes);
   const signed = (signature: string) => (transport: Transport) =>
     RangeSource.open(`${server.url}?X-Amz-Signature=${signature}`, transport);

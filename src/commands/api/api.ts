@@ -19,7 +19,7 @@ export const api: Define = (command, run) => {
   );
   command
     .description(
-      'Calls any path of the API with the account in use, and prints the answer as it came. The method is GET, or POST where fields or an input are given.',
+      'Calls any path of the API with the account in use, and prints the answer unchanged. The method is GET, or POST where fields or an input are given.',
     )
     .argument('<path>', `below ${apiPrefix}, such as /assets/`)
     .option('-X, --method <method>', 'HTTP method')
@@ -33,7 +33,7 @@ export const api: Define = (command, run) => {
       run(async (context, path, options) => {
         const fields = await bodyFields(options.rawField, options.field);
         if (fields && options.input !== undefined)
-          throw usageError('--input and fields exclude each other');
+          throw usageError('--input and fields cannot be used together');
         const method =
           options.method?.toUpperCase() ?? (fields || options.input !== undefined ? 'POST' : 'GET');
         const call: ApiRequest = {
@@ -46,8 +46,8 @@ export const api: Define = (command, run) => {
         };
         if (options.include && (options.paginate || context.settings.shape.jq !== undefined))
           throw usageError(
-            `--include and ${options.paginate ? '--paginate' : '--jq'} exclude each other`,
-            'headers are no JSON',
+            `--include and ${options.paginate ? '--paginate' : '--jq'} cannot be used together`,
+            'headers are not JSON',
           );
         if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD')
           return dryRunPlan(context, [call]);
@@ -69,7 +69,7 @@ export const api: Define = (command, run) => {
 /** `/assets/`, `assets/`, or with the API's prefix; other origins are refused. */
 function apiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
-    if (!URL.canParse(path)) throw usageError(`${path} is no URL`, 'a path such as /assets/');
+    if (!URL.canParse(path)) throw usageError(`${path} is not a URL`, 'a path such as /assets/');
     const url = new URL(path);
     if (url.origin === baseUrl.origin) return url.pathname + url.search;
     throw usageError(

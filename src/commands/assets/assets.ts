@@ -136,6 +136,6 @@ const noThumbnail = (uid: string) =>
   new MediactlError(`asset ${uid} has no thumbnail`, {
     code: 'no_thumbnail',
     exitCode: exitCodes.notFound,
-    reason: 'its record names no thumbnail_url that can be fetched',
+    reason: 'its record has no thumbnail_url that can be fetched',
     hint: `mediactl assets get ${uid}`,
   });

@@ -53,7 +53,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
   const described = command
     .summary('download the file of an asset, or of many')
     .description(
-      `Downloads the source of a video or audio, the largest variant of an image, or a document. A broken line is taken up where it broke; a file that is there is replaced with --yes only.`,
+      `Downloads the source of a video or audio, the largest variant of an image, or a document. A broken download continues where it stopped; a file that is there is replaced with --yes only.`,
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option('-o, --output <file>', 'where to; - for stdout (the asset’s name by default)')

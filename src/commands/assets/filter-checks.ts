@@ -110,7 +110,7 @@ const isListed = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
   );
 
 const ignored = (filter: string, reason: string) =>
-  new MediactlError(`the service passed over a filter: ${filter}`, {
+  new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     exitCode: exitCodes.rejected,
     reason: `${reason}; nothing was changed`,

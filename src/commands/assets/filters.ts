@@ -84,7 +84,7 @@ export async function filtersOf(context: Context, options: FilterOptions): Promi
     if (value?.trim() === '') throw usageError(`${name} is empty`, 'leave it out, or say which');
   if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
     throw usageError(
-      `--sort does not take '${sort}'`,
+      `--sort does not accept '${sort}'`,
       `${sortFields.join(', ')}, or one with - before it`,
     );
   return {

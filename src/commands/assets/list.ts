@@ -41,9 +41,9 @@ export function list(command: Command, run: Run, collection: Collection): void {
       refuseWorkspace(context, `${collection} ls`);
       const { all, limit: typedLimit, count, search, recursive = false } = options;
       if (words.length > 0 && search !== undefined)
-        throw usageError('words and --search exclude each other', 'give one of them');
+        throw usageError('words and --search cannot be used together', 'give one of them');
       if (all && typedLimit !== undefined)
-        throw usageError('--all and --limit exclude each other', 'give one of them');
+        throw usageError('--all and --limit cannot be used together', 'give one of them');
       const filters = await filtersOf(context, {
         ...options,
         ...(words.length > 0 && { search: words.join(' ') }),

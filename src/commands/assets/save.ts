@@ -174,7 +174,7 @@ const alreadyDownloading = (path: string) =>
     code: 'already_downloading',
     exitCode: exitCodes.rejected,
     reason: 'another mediactl process has this place in hand',
-    hint: 'let it finish, or name another place with -o',
+    hint: 'wait for it to finish, or give another place with -o',
     retryable: true,
   });
 
@@ -209,7 +209,7 @@ const savedRows = (
 async function toStdout(context: Context, media: Media, progress: Progress): Promise<undefined> {
   const { terminal } = context;
   if (terminal.stdout.isTTY)
-    throw usageError('a terminal is no place for media', 'give a file with -o, or a pipe');
+    throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
   const saving = { context, media, path: '-', progress };
   await downloaded(saving, { write: (chunk) => terminal.write(chunk) });
 }

@@ -24,12 +24,12 @@ export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagC
     ...(tags ? [] : ['--no-tags']),
   ];
   if (ways.length > 1)
-    throw usageError(`${ways.join(', ')} exclude each other`, 'give one of them');
+    throw usageError(`${ways.join(', ')} cannot be used together`, 'give one of them');
   if (setTags !== undefined) {
     const set = setTags.split(',').map((slug) => slug.trim());
     if (set.includes(''))
       throw usageError(
-        `--set-tags does not take '${setTags}'`,
+        `--set-tags does not accept '${setTags}'`,
         'sea,night; --no-tags takes all off',
       );
     return { set };

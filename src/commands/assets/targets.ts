@@ -31,7 +31,7 @@ export async function targetsOf(
   const isNone = !byFilter && ids.length === 0;
   if ((byFilter && ids.length > 0) || (isNone && !context.terminal.isInteractive))
     throw usageError(
-      byFilter ? 'ids and filters exclude each other' : 'nothing says which ones',
+      byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
       'give ids, or filters such as --tag SLUG --created-before 90d',
     );
   refuseWorkspace(context, `a change of ${collection}`);

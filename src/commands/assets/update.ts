@@ -132,7 +132,7 @@ async function changesOf(context: Context, options: FieldOptions): Promise<Chang
   const isNamed = tags !== undefined || Object.keys(fields).length > 0;
   if (isNamed === (options.body !== undefined))
     throw usageError(
-      isNamed ? '--body and other fields exclude each other' : 'nothing says what to change',
+      isNamed ? '--body and other fields cannot be used together' : 'no change was given',
       'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
     );
   if (options.body === undefined) return { fields, tags };
@@ -142,5 +142,5 @@ async function changesOf(context: Context, options: FieldOptions): Promise<Chang
 async function bodyIn(context: Context, path: string): Promise<Fields> {
   const body = await parseExact(await readInputText(context.terminal, path)).catch(() => undefined);
   if (isFields(body)) return body;
-  throw usageError(`--body: ${path === '-' ? 'stdin' : path} is no JSON object`);
+  throw usageError(`--body: ${path === '-' ? 'stdin' : path} is not a JSON object`);
 }

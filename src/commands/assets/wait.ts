@@ -17,7 +17,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
   command
     .summary('wait until ready')
     .description(
-      'Waits until an asset is ready. Exit code 12: its processing failed; 8: the time is over.',
+      'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
     .addOption(
@@ -61,7 +61,7 @@ function waitResult(settled: Map<string, Asset | MediactlError>) {
   );
   const failure =
     failures.length > 0 && outcomes.length > 1
-      ? someFailed(`${failures.length} of ${outcomes.length} assets did not get there`, failures)
+      ? someFailed(`${failures.length} of ${outcomes.length} assets did not become ready`, failures)
       : failures[0];
   return { result, failure };
 }

@@ -161,7 +161,7 @@ async function check(api: Api): Promise<Workspace[]> {
       hint:
         status === 401
           ? 'check the key, then log in again'
-          : 'the key is accepted but may not read; --no-check keeps it all the same',
+          : 'the key is accepted but may not read; --no-check keeps it anyway',
     });
   }
 }
@@ -173,7 +173,7 @@ async function baseUrlOf({ terminal }: Context, text: string | undefined): Promi
   throw usageError(
     'no base URL',
     'mediactl auth login --base-url https://media.example.com',
-    'nothing says which service the key belongs to',
+    'the service that the key belongs to is not known',
   );
 }
 
@@ -182,7 +182,7 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
     throw usageError(
       'the API key cannot be asked for here',
       'mediactl auth login --with-key < key.txt',
-      'stdin is no terminal, or input is off',
+      'stdin is not a terminal, or input is off',
     );
   const typed = fromStdin
     ? (await readStdin(terminal)).toString('utf8')

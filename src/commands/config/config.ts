@@ -86,8 +86,8 @@ function set(command: Command, run: Run): void {
 function unset(command: Command, run: Run): void {
   example(command, 'mediactl config unset output');
   command
-    .summary('take a setting out of the profile')
-    .description('Takes a setting out of the profile in use, so that the default is in effect.')
+    .summary('remove a setting from the profile')
+    .description('Removes a setting from the profile in use, so that the default applies.')
     .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
     .action(
       run(async (context, key) => {

@@ -77,14 +77,14 @@ export const checks: Record<string, Check> = {
       throw failure(
         `the clocks differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
         'clock_skew',
-        'set the clock of this machine: expiry times would be told wrong',
+        'set the clock of this machine: expiry times would be shown wrong',
       );
     return `accepts the key, answers within ${context.clock.now() - startedAt} ms`;
   },
 
   'rate limit': async (context) => {
     const { rateLimit } = (await context.api()).transport;
-    if (!rateLimit) return 'not told by the service';
+    if (!rateLimit) return 'the service does not tell';
     const resets = when(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
     return `${rateLimit.remaining} of ${rateLimit.limit} requests left, resets ${resets}`;
   },

@@ -22,12 +22,12 @@ export function parseDomain(text: string, known?: EmbedSettings): string {
   if (path !== undefined) throw wrong('it has a path', ascii(host.replace(/:\d*$/, '')));
   if (/:\d*$/.test(host)) throw wrong('it has a port', ascii(host.replace(/:\d*$/, '')));
   const domain = ascii(host);
-  if (!domain) throw wrong('it holds a character that no host name has');
+  if (!domain) throw wrong('it has a character that host names cannot have');
   if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an address');
   if (
     !/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(domain)
   )
-    throw wrong('it is no host name');
+    throw wrong('it is not a host name');
   if (domain.length > 253) throw wrong('it is longer than 253 characters');
   return domain;
 }

@@ -40,8 +40,10 @@ export function list(command: Command, run: Run): void {
 export function add(command: Command, run: Run): void {
   example(command, 'mediactl embed domains add news.example.com www.example.com');
   command
-    .summary('let domains embed')
-    .description('Puts domains on the allow-list of the workspace. One that is there is fine.')
+    .summary('allow domains to embed')
+    .description(
+      'Adds domains to the allow-list of the workspace. One that is already there is not an error.',
+    )
     .argument('<domain...>', 'host names')
     .action(
       run(async (context, domains) => {
@@ -55,8 +57,8 @@ export function remove(command: Command, run: Run): void {
   example(command, 'mediactl embed domains rm old.example.com');
   command
     .alias('delete')
-    .summary('take domains off the allow-list')
-    .description('Takes domains off the allow-list of the workspace.')
+    .summary('remove domains from the allow-list')
+    .description('Removes domains from the allow-list of the workspace.')
     .argument('<domain...>', 'host names')
     .action(
       run(async (context, domains) => {
@@ -74,12 +76,12 @@ export function sync(command: Command, run: Run): void {
     'mediactl embed domains sync -f domains.txt --prune --yes',
   );
   command
-    .summary('make the allow-list what a file says')
+    .summary('make the allow-list match a file')
     .description(
-      'Adds the domains of a file that the allow-list lacks, then, with --prune, removes those that the file does not name. One domain a line; # begins a comment.',
+      'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
     )
     .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
-    .option('--prune', 'remove domains that the file does not name')
+    .option('--prune', 'remove domains that are not in the file')
     .action(
       run(async (context, { file, prune }) => {
         const text = await readInputText(context.terminal, file);
@@ -87,7 +89,7 @@ export function sync(command: Command, run: Run): void {
         const wanted = domainsIn(text, file === '-' ? 'stdin' : file, read.settings);
         if (prune && wanted.length === 0)
           throw usageError(
-            `${file} names no domain`,
+            `${file} has no domain in it`,
             'mediactl embed disable lifts the restriction; domains rm takes off single ones',
             'with --prune the whole allow-list would go',
           );

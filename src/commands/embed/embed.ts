@@ -38,7 +38,7 @@ function restrict(command: Command, run: Run, enabled: boolean): void {
   const verb = enabled ? 'enable' : 'disable';
   example(command, `mediactl embed ${verb}`);
   command
-    .summary(enabled ? 'let only the allow-list embed' : 'let every domain embed')
+    .summary(enabled ? 'allow only the listed domains to embed' : 'allow every domain to embed')
     .description(
       enabled
         ? 'Restricts embedding in the workspace to the domains of its allow-list.'
@@ -51,7 +51,7 @@ function restrict(command: Command, run: Run, enabled: boolean): void {
           return dryRunPlan(context, [embeds.restricting(workspace, settings, enabled)]);
         const after = await embeds.restrict(workspace, settings, enabled);
         if (enabled && after.domains.length === 0)
-          context.terminal.warn('the allow-list is empty: nobody may embed');
+          context.terminal.warn('the allow-list is empty: no site may embed');
         return settingsRecord(workspace, after);
       }),
     );

@@ -21,7 +21,7 @@ export function create(command: Command, run: Run): void {
   command
     .summary('create a folder')
     .description(
-      'Creates a folder by its path. With -p those above it too, and one that is there already is fine.',
+      'Creates a folder by its path. With -p, creates those above it too, and one that is already there is not an error.',
     )
     .addArgument(suggesting(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
     .option('-p, --parents', 'create what is missing above it; no error where it exists')

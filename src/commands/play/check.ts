@@ -44,20 +44,20 @@ async function followHls(url: URL, links: Link[], follow: Follow): Promise<void>
   if (playlist === undefined) return;
   const [variant] = uris(playlist);
   if (/^#EXT-X-STREAM-INF/m.test(playlist)) {
-    if (!variant) return broken(links, 'the master playlist names no media playlist');
+    if (!variant) return broken(links, 'the master playlist lists no media playlist');
     const media = resolved(variant, at);
-    if (!media) return broken(links, `the master playlist names ${variant}, which is no URL`);
+    if (!media) return broken(links, `the master playlist names ${variant}, which is not a URL`);
     at = media;
     playlist = await follow('media playlist', at);
     if (playlist === undefined) return;
   }
   const init = /^#EXT-X-MAP:.*\bURI="([^"]+)"/m.exec(playlist)?.[1];
   const [segment] = uris(playlist);
-  if (!segment) return broken(links, 'the media playlist names no segment');
+  if (!segment) return broken(links, 'the media playlist lists no segment');
   const parts = [...(init ? [['init segment', init] as const] : [])];
   for (const [link, uri] of [...parts, ['first segment', segment] as const]) {
     const part = resolved(uri, at);
-    if (!part) return broken(links, `the media playlist names ${uri}, which is no URL`);
+    if (!part) return broken(links, `the media playlist names ${uri}, which is not a URL`);
     if ((await follow(link, part, sampleBytes)) === undefined) return;
   }
 }
@@ -119,6 +119,6 @@ function problemOf(response: ApiResponse, link: Link['link']): string | null {
   if (response.status >= 300) return `HTTP ${response.status}`;
   if (response.bytes.length === 0) return 'it is empty';
   if (link.endsWith('playlist') && !response.text.trimStart().startsWith('#EXTM3U'))
-    return 'it is no HLS playlist';
+    return 'it is not an HLS playlist';
   return null;
 }

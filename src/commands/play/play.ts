@@ -57,7 +57,7 @@ export const play: Define = (command, run) => {
     .action(
       run(async (context, id, options) => {
         const [way, other] = ways.filter((each) => options[each] !== undefined);
-        if (other) throw usageError(`--${way} and --${other} exclude each other`);
+        if (other) throw usageError(`--${way} and --${other} cannot be used together`);
         const size = options.size === undefined ? undefined : parseDimensions(options.size);
         const { uid, ...playback } = await playbackOf(context, id, options);
         const { info } = playback;
@@ -83,7 +83,9 @@ export const play: Define = (command, run) => {
         if (!best)
           throw nothingToPlay(uid, info, offered.unusable, size ? 'image' : options.source);
         if (way !== undefined && best.kind === 'image' && !offered.areOrdered)
-          context.terminal.warn('nothing tells which image is the largest: this is the first one');
+          context.terminal.warn(
+            'it is not known which image is the largest: this is the first one',
+          );
         if (way === 'url') return text(best.url.href);
         if (way === 'check') return checked(context, uid, best);
         if (way === undefined) {

@@ -29,7 +29,7 @@ export async function findSandbox(
   if (!isNamed || asked === usualProfile || profiles[asked]?.sandbox) return place;
   if (!profiles[asked]) throw noSuchProfile(asked, profiles);
   throw usageError(
-    `profile ${asked} is for no sandbox of this machine`,
+    `profile ${asked} is not for a sandbox of this machine`,
     'mediactl sandbox status, or --data DIR',
     `it is for ${profiles[asked].baseUrl}`,
   );

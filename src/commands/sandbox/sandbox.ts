@@ -59,7 +59,7 @@ type Status = {
 function status(command: Command, run: Run): void {
   example(command, 'mediactl sandbox status', 'mediactl sandbox status --json');
   command
-    .summary('tell whether it runs, and where')
+    .summary('show whether it runs, and where')
     .description('Tells whether the sandbox runs, and where it listens and keeps its data.')
     .option(...dataOption)
     .action(
@@ -104,7 +104,7 @@ function logs(command: Command, run: Run): void {
     .description('Shows the end of the sandbox’s log: a line a request, and what processing did.')
     .option(...dataOption)
     .option('--lines <number>', 'how many lines', '50')
-    .option('-f, --follow', 'go on as lines come, until interrupted')
+    .option('-f, --follow', 'print new lines as they come, until interrupted')
     .action(
       run(async (context, { data, lines, follow }) => {
         const count = parseCount('--lines', lines, 1);

@@ -68,6 +68,6 @@ const argument = (
 function limit(name: string, text: string): string {
   const [count = '', window = '', ...rest] = text.split('/');
   const windowMs = window === '' || rest.length > 0 ? 0 : parseDuration(name, window);
-  if (windowMs === 0) throw usageError(`${name} does not take '${text}'`, 'such as 1000/1h');
+  if (windowMs === 0) throw usageError(`${name} does not accept '${text}'`, 'such as 1000/1h');
   return `${parseCount(name, count)}/${windowMs / 1000}`;
 }

@@ -37,7 +37,7 @@ export const check: Define = (command, run) => {
   );
   command
     .description(
-      'Compares the files of a directory with the assets of a folder, and those below with those below. What this machine has sent is compared by its content; of what others have sent only the name is known, and it is listed as not_compared (uploads import tells this machine more). A receipt whose asset the service has no more is forgotten, so that upload sends the file again. Exit code 11 where they differ.',
+      'Compares the files of a directory with the assets of a folder, subdirectories included. What this machine has sent is compared by content; of what others have sent only the name is known: it is listed as not_compared (see uploads import). Where the service has lost an asset, the file will be sent again. Exit code 11 where they differ.',
     )
     .argument('<directory>', 'directory to compare')
     .option('--folder <folder>', 'folder to compare with, by uid or path')
@@ -79,7 +79,7 @@ export const check: Define = (command, run) => {
           }
         const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
         context.terminal.say(
-          `${same} of ${files} files are there; ${differences.length} differences`,
+          `${same} of ${files} files are there; ${counted(differences.length, 'difference')}`,
         );
         return {
           result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),

@@ -127,7 +127,7 @@ function receiptIn(line: string, at: number): Receipt {
   } catch {
     throw unusable(at, 'it is not JSON');
   }
-  if (!isFields(value)) throw unusable(at, 'it is no JSON object');
+  if (!isFields(value)) throw unusable(at, 'it is not a JSON object');
   const done = value as Partial<DoneUpload>;
   const text = (name: keyof DoneUpload, isRight = (_: string) => true): string => {
     const found = done[name];
@@ -136,7 +136,7 @@ function receiptIn(line: string, at: number): Receipt {
   };
   const { verified = null, folder, size_bytes: size, reason } = done;
   if (!Number.isSafeInteger(size) || Number(size) < 0)
-    throw unusable(at, 'its size_bytes is no size');
+    throw unusable(at, 'its size_bytes is not a size');
   if (verified !== null && typeof verified !== 'boolean')
     throw unusable(at, 'its verified is neither true, false nor null');
   return {
@@ -161,7 +161,7 @@ function receiptIn(line: string, at: number): Receipt {
 
 const unusable = (line: number, reason: string) =>
   usageError(
-    `line ${line} is no finished upload`,
+    `line ${line} is not a finished upload`,
     'mediactl uploads ls --done --jsonl prints them; nothing was taken over',
     reason,
   );

@@ -23,7 +23,7 @@ export function uploadOptions({ settings }: Context, flags: Flags): UploadOption
   const chunkBytes = parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
     throw usageError(
-      `--chunk-size does not take '${chunkSize}'`,
+      `--chunk-size does not accept '${chunkSize}'`,
       'from 1 byte to 50MiB',
       'the service takes at most 50 MiB a request',
     );
@@ -40,7 +40,7 @@ export function rateLimitOf(typed: string | undefined): number | undefined {
   if (typed === undefined) return undefined;
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
   if (bytesPerSecond >= 1) return bytesPerSecond;
-  throw usageError(`--limit-rate does not take '${typed}'`, 'at least one byte a second');
+  throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
 }
 
 /** `--until`: a time of day, a moment or a while from now. */

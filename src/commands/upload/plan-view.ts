@@ -67,7 +67,7 @@ export function planLine(
   const { requests, hours, limit } = costOf(plan, rateLimit, now);
   const counts = [
     [there.files, 'there'],
-    [same, 'with content that is there'],
+    [same, 'with content that is already there'],
     [fresh.files, 'new'],
     [isExact ? changed.files : 0, 'changed'],
     [alike.files + (isExact ? 0 : changed.files), 'to be compared'],
@@ -80,7 +80,8 @@ export function planLine(
       ? `, ${grouped(hours)} h at ${grouped(limit)} an hour`
       : '';
   const most = isExact || alike.files + changed.files === 0 ? '' : 'at most ';
-  return `${grouped(there.files + same + send.files)} files: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${grouped(requests)} requests${time}`;
+  const files = there.files + same + send.files;
+  return `${grouped(files)} ${files === 1 ? 'file' : 'files'}: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${grouped(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & Count;

@@ -28,7 +28,7 @@ export async function openReceipts(
     if (isNeeded && (await isThere(ledgerPath(context.stateDir)))) throw error;
     const { reason } = error.explanation;
     context.terminal.warn(
-      `what is uploaded cannot be noted (${reason ?? error.message}): another run would send it again`,
+      `what is uploaded cannot be recorded (${reason ?? error.message}): another run would send it again`,
     );
     return undefined;
   }

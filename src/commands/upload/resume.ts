@@ -100,7 +100,7 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool
       ? `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`
       : `mediactl uploads forget ${id}`,
-    isSpool ? 'it came on stdin, and nothing tells what it was to be' : 'its page is unreadable',
+    isSpool ? 'it came from stdin, and its name is not known' : 'its page is unreadable',
   );
 
 /** What was not a file of this machine is reached by the command that named it. */
@@ -109,8 +109,8 @@ const isElsewhere = (path: string) => isRemote(path) || path.startsWith('stdin:'
 function reopened(path: string) {
   if (isElsewhere(path))
     throw usageError(
-      `${path} is no file of this machine`,
-      'give the command again that began it: it goes on from here',
+      `${path} is not a file on this machine`,
+      'give the command again that began it: it continues from here',
     );
   return FileSource.open(path);
 }

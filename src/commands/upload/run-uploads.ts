@@ -273,7 +273,7 @@ export function assertSomething(
   if (isForOne && total > 1)
     throw usageError(`${isForOne} is for one file, and there are ${total}`);
   if (total === 0 && failures.length === 0)
-    throw usageError('no files in there', 'check the paths', passedOver().join(', ') || undefined);
+    throw usageError('no files found', 'check the paths', passedOver().join(', ') || undefined);
 }
 
 /** What one command names is one run, however often it is begun. */

@@ -58,8 +58,8 @@ export class Summary {
     if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
     const name = labelOf(job);
     return uploaded.how === 'there'
-      ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it anew`
-      : `${name}: its content is there as asset ${uploaded.assetUid} (${uploaded.name}); --same upload sends it all the same`;
+      ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it again`
+      : `${name}: its content is there as asset ${uploaded.assetUid} (${uploaded.name}); --same upload sends it anyway`;
   }
 
   /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". */
@@ -68,7 +68,10 @@ export class Summary {
     const counts = [
       [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
       [there, 'there already'],
-      [same, 'skipped, with content that is there in another place (--same upload sends it)'],
+      [
+        same,
+        'skipped: the same content is already there under another name (--same upload sends it)',
+      ],
       [elsewhere, 'left to another run'],
       [failed, 'failed'],
       [left + stopped, 'left'],
@@ -92,7 +95,7 @@ export class Summary {
         ...stop.explanation,
         hint: [
           stop.explanation.hint,
-          all > 0 && `${grouped(all)} files are left: the same command goes on`,
+          all > 0 && `${grouped(all)} files are left: the same command continues`,
         ]
           .filter(Boolean)
           .join('; '),
@@ -124,6 +127,6 @@ export const timeIsUp = (until: string) =>
   new MediactlError(`stopped at ${until}`, {
     code: 'until',
     exitCode: exitCodes.rateLimited,
-    reason: 'that is what --until said',
+    reason: '--until said so',
     retryable: true,
   });

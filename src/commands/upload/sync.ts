@@ -40,7 +40,7 @@ export function assertSync(
       '--sync takes one directory',
       'mediactl upload --sync ./rushes --folder /Rushes',
     );
-  if (flags.again) throw usageError('--sync and --again exclude each other');
+  if (flags.again) throw usageError('--sync and --again cannot be used together');
 }
 
 export const pruneLimit = (typed: string | undefined): WriteLimit =>
@@ -140,7 +140,7 @@ export async function pruneGone(
 export function assertMayPrune({ settings, terminal }: Context): void {
   if (settings.yes || terminal.isInteractive) return;
   throw usageError(
-    '--prune asks before it moves assets to the trash, and nobody can be asked here',
+    '--prune asks before it moves assets to the trash, and there is nobody to ask here',
     'the same command with --yes, and --max-delete NUMBER where there may be many',
   );
 }

@@ -70,22 +70,22 @@ export const upload: Define = (command, run) => {
     .option('--sync', 'make the folder like the directory: -r, --create-folders, every file')
     .option('--prune', 'with --sync, move assets to the trash whose files are gone')
     .option('--max-delete <number>', 'with --prune, how many at most (100)')
-    .option('--again', 'send it whatever was sent before, and make a new asset')
+    .option('--again', 'send it even if it was sent before, as a new asset')
     .addOption(new Option('--no-resume', 'the same').hideHelp())
     .addOption(
-      new Option('--same <action>', 'what to do with content that is there under another name')
+      new Option(
+        '--same <action>',
+        'what to do with content that is already there under another name',
+      )
         .choices(['skip', 'upload'] as const)
         .default('skip' as const),
     )
-    .option('--size <size>', 'length of stdin, which then is not kept here first')
+    .option('--size <size>', 'length of stdin; it is then sent without a copy on the disk')
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
     .option('--parallel <number>', `files sent at once (${usualParallel})`)
-    .option('--until <time>', 'stop then, to go on another time: 06:00, or a while such as 8h')
-    .option(
-      '--reserve <requests>',
-      'requests of each hour that many files leave to others (10, or 5 %)',
-    )
+    .option('--until <time>', 'stop then, to continue another time: 06:00, or a while such as 8h')
+    .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
     .option('--chunk-size <size>', 'bytes a request, at most 50MiB', '50MiB')
     .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
     .addOption(
@@ -93,7 +93,7 @@ export const upload: Define = (command, run) => {
         .choices(['restart', 'fail'] as const)
         .default('restart' as const),
     )
-    .option('--require-checksum', 'fail where the service names no checksum')
+    .option('--require-checksum', 'fail if the service gives no checksum')
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
     .addOption(
       new Option('--progress <form>', 'what to show')

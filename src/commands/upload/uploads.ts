@@ -147,7 +147,7 @@ async function whileOurs(
 ): Promise<void> {
   const release = await journal.lock(id).catch((error) => {
     throw error instanceof MediactlError
-      ? error.with({ hint: 'let it finish, or stop it, then forget it' })
+      ? error.with({ hint: 'wait for it to finish, or stop it, then forget it' })
       : error;
   });
   try {

@@ -28,10 +28,12 @@ export function drawnLines(
         return [transferLine(line.transfer, columns, colors)];
       case 'working': {
         const time = line.seconds < 1 ? '' : `  ${colors.dim(duration(line.seconds))}`;
-        return [`${mark()} ${cutAtEnd(line.text, columns - 2 - stringWidth(time))}${time}`];
+        return [
+          `${colors.cyan(mark())} ${cutAtEnd(line.text, columns - 2 - stringWidth(time))}${time}`,
+        ];
       }
       case 'waiting': {
-        const left = `: continuing in ${duration(Math.max(0, line.seconds))}`;
+        const left = `: continuing in ${duration(Math.max(1, Math.ceil(line.seconds)))}`;
         return [colors.yellow(`  ${cutAtEnd(line.why, columns - 2 - left.length)}${left}`)];
       }
       case 'parts':

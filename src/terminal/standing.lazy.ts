@@ -25,7 +25,10 @@ export class Standing {
     this.#terminal = terminal;
     this.#lines = lines;
     this.#columns = this.#width;
-    const spinner = ora({ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true });
+    const spinner = ora({
+      ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
+      color: false as never, // ours, which knows NO_COLOR and --color
+    });
     this.#mark = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({
       stream: terminal.stderr as NodeJS.WriteStream,
@@ -74,6 +77,7 @@ export class Standing {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearInterval(this.#timer);
+    for (const bar of this.#bars) bar.update(0, { line: '' });
     this.#multi.update(); // what was said last is still held
     this.#multi.stop();
     this.#terminal.standsBelow(undefined);

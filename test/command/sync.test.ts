@@ -75,10 +75,7 @@ describe('upload --sync', () => {
     expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(service.whole).toHaveLength(5);
     const limited = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
-    expect([limited.code, limited.stderr]).toEqual([
-      2,
-      expect.stringContaining('3 assets match'),
-    ]);
+    expect([limited.code, limited.stderr]).toEqual([2, expect.stringContaining('3 assets match')]);
     expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
     expect(names()).toEqual(['b.bin', 'top.bin', 'top.bin']);
     expect(service.assets.get(other.asset_uid)?.isTrashed).toBe(false);

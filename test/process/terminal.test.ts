@@ -31,7 +31,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
       [process.execPath, bin, 'auth', 'login', '--base-url', sandbox.url],
       environment(temporaryFolder(), { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined }),
     );
-    await pty.answer('API key: ', `${sandbox.key}\n`);
+    await pty.answer('API key:', `${sandbox.key}\n`);
     expect(await pty.ended).toBe(0);
     expect(pty.shown).toContain('key in     file');
     expect(pty.shown).not.toContain(sandbox.key);
@@ -51,10 +51,10 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
       120,
     );
     expect(await pty.ended).toBe(0);
-    expect(pty.shown).toContain('rate limit: continuing in 2s');
-    expect(pty.shown).toContain('rate limit: continuing in 1s');
-    expect(pty.shown).toContain('| rate limit: 2s');
-    expect(pty.shown).toContain('| rate limit: 1s');
+    expect(pty.shown).toContain('rate limit reached: continuing in 2s');
+    expect(pty.shown).toContain('rate limit reached: continuing in 1s');
+    expect(pty.shown).toMatch(/▒ {3}99% .*KiB[^]*rate limit reached: continuing in 2s/);
+    expect(pty.shown).not.toMatch(/left[^]*rate limit/);
   });
 
   it('one without a width gets lines instead of a bar', async () => {
@@ -65,17 +65,17 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     expect(pty.shown.length).toBeLessThan(2000);
   });
 
-  it('upload shows a bar of acknowledged bytes, then the result', async () => {
+  it('upload shows a bar of bytes as they leave, then the result', async () => {
     const pty = new Pty(
       [
         ...[process.execPath, bin, 'upload', fixture('clip.mp4'), '--wait'],
-        ...['--chunk-size', '100KiB', '--limit-rate', '1MiB'],
+        ...['--chunk-size', '100KiB', '--limit-rate', '200KiB'],
       ],
       environment(temporaryFolder()),
     );
     expect(await pty.ended).toBe(0);
     expect(pty.shown).toContain('█');
-    expect(pty.shown).toMatch(/of 421\.8 KiB acknowledged \| .*left/);
+    expect(pty.shown).toMatch(/▒[^]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +\ds left/);
     expect(pty.shown).toMatch(/uploaded, verified \(BLAKE3\)/);
     expect(pty.shown).toMatch(/ready, verified/);
   });

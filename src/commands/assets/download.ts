@@ -4,6 +4,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import { type Expected, isAnyType, isTextType } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
 import { type ErrorRecord, usageError } from '../../errors.ts';
+import { makeFolder } from '../../folders.ts';
 import { idHelp, newestOption } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
 import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
@@ -57,7 +58,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
     .option('-o, --output <file>', 'where to; - for stdout (the asset’s name by default)')
-    .option('-d, --directory <dir>', 'directory to put the files in (this one)')
+    .option('-d, --directory <dir>', 'directory for the files, made if missing (this one)')
     .option('--parallel <number>', 'files at once', '4');
   withFilters(described, collection)
     .option(...newestOption)
@@ -77,7 +78,8 @@ export function download(command: Command, run: Run, collection: Collection): vo
         );
         if (output !== undefined && targets.length > 1)
           throw usageError('--output is for one file', '-d DIRECTORY, for many');
-        await assertDirectory(directory);
+        if (directory !== '' && !context.settings.dryRun)
+          await makeFolder(directory, '-d DIRECTORY');
         const { settings, terminal, clock } = context;
         const mode = asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;
         const [only] = targets;
@@ -98,13 +100,6 @@ export function download(command: Command, run: Run, collection: Collection): vo
         return downloadMany(context, collection, targets, { directory, lanes, mode });
       }),
     );
-}
-
-async function assertDirectory(directory: string): Promise<void> {
-  if (directory === '') return;
-  const found = await stat(directory).catch(() => undefined);
-  if (!found?.isDirectory())
-    throw usageError(`${directory} is not a directory`, `mkdir -p ${directory}`);
 }
 
 /** What is to be fetched of an asset. @throws MediactlError where nothing can be */

@@ -59,8 +59,10 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
     ),
     section(filtersHeading, indented(filters.map(({ long }) => long).join(', '))),
     isTop ? section('Short for the usual', indented(Object.keys(shortWords).join(', '))) : '',
-    isTop ? more : '',
-    isLeaf && own.length === 0 ? 'Options of every command: mediactl help options\n' : '',
+    isTop ? help.boxWrap(more, width) : '',
+    isLeaf && own.length === 0
+      ? help.boxWrap('Options of every command: mediactl help options\n', width)
+      : '',
   ]
     .filter((part) => part !== '')
     .join('\n');
@@ -74,8 +76,7 @@ function said({ description, argChoices = [], defaultValue, negate }: Option): s
   return values === '' ? description : `${description} (${values})`;
 }
 
-const more = `mediactl COMMAND --help tells more, and mediactl help TOPIC:
-  options, exit-codes, environment, formatting, scripting, agents, faults
+const more = `mediactl COMMAND --help tells more, and mediactl help TOPIC: options, exit-codes, environment, formatting, scripting, agents, faults
 `;
 
 type Row = readonly [term: string, description: string];

@@ -234,7 +234,7 @@ async function commanderUsage(error: CommanderError, command: Command): Promise<
   const help = `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`;
   if (unknown === undefined)
     return usageError(problem || 'the command line was not understood', help);
-  const { suggestion } = await import('./reference/guesses.ts');
+  const { suggestion } = await import('./reference/guesses.lazy.ts');
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
     : [

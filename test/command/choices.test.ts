@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { key } from '../support/library.ts';
+import { record } from '../support/recording-server.ts';
+
+/* Which one is meant, where nobody can be asked; test/process/hands.test.ts asks a person. */
+
+const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
+const workspace = uid(9);
+const folder = uid(8);
+const twins = [1, 2, 3].map((n) => ({
+  ...{ uid: uid(n), name: 'clip.mp4', type: 'video', status: 'ready', size: n * 1024 },
+  ...{ created_at: `2026-0${n === 2 ? 9 : n}-01T12:00:00Z`, parent: n === 1 ? folder : null },
+}));
+
+const service = () =>
+  record(({ path, query }) => {
+    if (path.endsWith('/folders/'))
+      return { body: [{ uid: folder, name: 'Press', parent_uid: null, children: [] }] };
+    if (path.endsWith('/workspaces/'))
+      return { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: 'Twin' })), count: 2 } };
+    const one = twins.find((asset) => path.endsWith(`/${asset.uid}/`));
+    if (one) return { body: one };
+    if (path.endsWith('/assets/'))
+      return { body: { items: query.offset === '0' ? twins : [], count: twins.length } };
+    return undefined;
+  });
+
+let cli: Cli;
+let requests: Awaited<ReturnType<typeof record>>['requests'];
+beforeEach(async () => {
+  const recorded = await service();
+  requests = recorded.requests;
+  cli = new Cli({
+    ...{ MEDIACTL_API_KEY: key, MEDIACTL_WORKSPACE: workspace },
+    MEDIACTL_BASE_URL: recorded.url,
+  });
+});
+
+describe('a name that is not unique', () => {
+  it.each(['get', 'rm', 'download', 'assets wait', 'assets player', 'assets thumb', 'play'])(
+    '%s: the candidates, with what tells them apart',
+    async (verb) => {
+      const { code, stderr } = await cli.run([...verb.split(' '), 'clip.mp4']);
+      expect(code).toBe(2);
+      expect(stderr.split('\n')).toEqual([
+        'error: 3 assets are called clip.mp4',
+        `  cause: 2026-01-01T12:00:00Z  1.0 KiB  /Press  ready  ${uid(1)}`,
+        `         2026-09-01T12:00:00Z  2.0 KiB  /  ready  ${uid(2)}`,
+        `         2026-03-01T12:00:00Z  3.0 KiB  /  ready  ${uid(3)}`,
+        '  try:   give the uid of one of them, or --newest',
+        '',
+      ]);
+    },
+  );
+
+  it('as JSON: their uids in details', async () => {
+    const { stderr } = await cli.run(['get', 'clip.mp4', '--json']);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'usage',
+      details: { uids: [uid(1), uid(2), uid(3)] },
+    });
+  });
+
+  it('--newest is the one created last', async () => {
+    expect((await cli.json(['get', 'clip.mp4', '--newest'])).uid).toBe(uid(2));
+  });
+
+  it('a workspace: its candidates', async () => {
+    const { code, stderr } = await cli.run(['workspaces', 'get', 'Twin']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`2 workspaces are called Twin\n  cause: Twin  ${uid(1)}`),
+    ]);
+  });
+});
+
+it.each([
+  ['get'],
+  ['assets wait'],
+  ['assets player'],
+  ['play'],
+  ['download'],
+  ['rm'],
+  ['auth switch'],
+  ['workspaces use'],
+])('%s without saying which: exit 2, and no request', async (verb) => {
+  const { code } = await cli.run(verb.split(' '));
+  expect([code, requests]).toEqual([2, []]);
+});
+
+describe('a uid that is typed short', () => {
+  const terminal = { tty: true, columns: 100 };
+
+  it('is one that a terminal has shown; asking for it costs no request more', async () => {
+    await cli.run(['ls'], terminal);
+    requests.length = 0;
+    expect((await cli.json(['get', '222222'])).uid).toBe(uid(2));
+    expect(requests.map(({ path }) => path)).toEqual([`/api/external/v1/assets/${uid(2)}/`]);
+  });
+
+  it('that was never shown, or in a pipe alone, is a name: the error says so', async () => {
+    await cli.run(['ls']);
+    const { code, stderr } = await cli.run(['get', '222222']);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('no uid shown here recently begins with that'),
+    ]);
+  });
+
+  it('of five digits is a name', async () => {
+    await cli.run(['ls'], terminal);
+    expect((await cli.run(['get', '22222'])).code).toBe(3);
+  });
+
+  it('that fits two is told so, and neither is taken', async () => {
+    const twin = '22222222-1111-4000-8000-000000000000';
+    const other = await record(() => ({ body: { items: [{ uid: twin }, twins[1]], count: 2 } }));
+    await cli.run(['ls'], { ...terminal, environment: { MEDIACTL_BASE_URL: other.url } });
+    const { code, stderr } = await cli.run(['rm', '22222222', '--yes'], {
+      environment: { MEDIACTL_BASE_URL: other.url },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('2 assets begin with 22222222')]);
+    expect(other.requests).toHaveLength(1);
+  });
+
+  it('shown of one service means nothing at another', async () => {
+    await cli.run(['ls'], terminal);
+    const other = await service();
+    const { code } = await cli.run(['get', '222222'], {
+      environment: { MEDIACTL_BASE_URL: other.url },
+    });
+    expect(code).toBe(3);
+  });
+
+  it('is taken for a folder and for a workspace too', async () => {
+    expect(await cli.json(['folders', 'ls', folder.slice(0, 6)])).toEqual([]);
+    expect((await cli.json(['workspaces', 'get', uid(2).slice(0, 8)])).uid).toBe(uid(2));
+  });
+});

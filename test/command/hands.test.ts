@@ -1,0 +1,158 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { cliWorld } from '../support/cli-world.ts';
+import { fixture, unshown } from '../support/sandbox.ts';
+
+const { world, account } = cliWorld();
+
+let uids: string[];
+beforeAll(async () => {
+  const cli = new Cli(account());
+  uids = [];
+  for (const name of ['tone.mp3', 'still.jpg', 'tone.mp3'])
+    uids.push((await cli.json(['upload', fixture(name), '--again']))[0].asset_uid);
+  await cli.json(['assets', 'wait', ...uids]);
+});
+
+describe('assets download of many', () => {
+  it('by ids, into a directory that is made: each whole, a row each', async () => {
+    const into = join(world.cli.home, 'all');
+    const saved = await world.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
+    expect(saved).toMatchObject([
+      { asset_uid: uids[0], outcome: 'downloaded', error: null },
+      { asset_uid: uids[1], outcome: 'downloaded', error: null },
+    ]);
+    expect(readFileSync(saved[0].path).equals(readFileSync(fixture('tone.mp3')))).toBe(true);
+    expect(statSync(saved[1].path).mode & 0o777).toBe(0o600);
+  });
+
+  it('from stdin and by a filter; what is there already is not fetched again', async () => {
+    const into = join(world.cli.home, 'all');
+    const ids = await world.cli.json(['download', '-', '-d', into], {
+      stdin: uids.slice(0, 2).join('\n'),
+    });
+    expect(ids.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      'downloaded',
+      'downloaded',
+    ]);
+    const again = await world.cli.json(['download', '-', '-d', into], {
+      stdin: uids.slice(0, 2).join('\n'),
+    });
+    const there = unshown('there', 'failed');
+    expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual([there, there]);
+    const found = await world.cli.json(['download', '--search', 'tone', '-d', into, '--yes']);
+    expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
+  }, 30_000);
+
+  it('two of one name lie beside each other; one that fails does not stop the others', async () => {
+    const into = join(world.cli.home, 'all');
+    const [, , twin] = uids as [string, string, string];
+    const lost = '00000000-0000-4000-8000-00000000dead';
+    const { code, stdout } = await world.cli.run([
+      'download',
+      uids[0] as string,
+      twin,
+      lost,
+      '-d',
+      into,
+      '--parallel',
+      '1',
+      '--json',
+    ]);
+    expect(code).toBe(11);
+    expect(JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      ...['downloaded', 'downloaded', 'failed'],
+    ]);
+    expect(readdirSync(into).sort()).toEqual(['tone.mp3', `tone-${twin.slice(0, 8)}.mp3`].sort());
+  });
+
+  it('another file of that name is not written over without --yes', async () => {
+    const into = join(world.cli.home, 'all');
+    mkdirSync(into);
+    writeFileSync(join(into, 'tone.mp3'), 'mine');
+    const { code } = await world.cli.run(['download', ...uids.slice(0, 2), '-d', into]);
+    expect([code, readFileSync(join(into, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
+  });
+
+  it('-o is for one file; -n makes nothing', async () => {
+    expect((await world.cli.run(['download', ...uids.slice(0, 2), '-o', 'x'])).code).toBe(2);
+    const into = join(world.cli.home, 'none');
+    expect((await world.cli.run(['download', ...uids.slice(0, 2), '-d', into, '-n'])).code).toBe(0);
+    expect(existsSync(into)).toBe(false);
+  });
+
+  it('progress as JSON: what begins, how far it is, what came of it', async () => {
+    const { stderr } = await world.cli.run([
+      'download',
+      ...uids,
+      '-d',
+      join(world.cli.home, 'all'),
+      '--progress',
+      'json',
+    ]);
+    const events = stderr
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line));
+    expect(events[0]).toMatchObject({ event: 'planned', files: 2 });
+    expect(events.filter(({ event }) => event === 'finished')).toMatchObject([
+      ...[{ outcome: 'downloaded' }, { outcome: 'downloaded' }],
+    ]);
+  });
+});
+
+it('assets ls -r lists a folder and all below it, the newest first; --limit and --count hold', async () => {
+  const { cli } = world;
+  const top = `/Deep ${Date.now()}`;
+  await cli.json(['folders', 'create', '-p', `${top}/er`]);
+  const sent: string[] = [];
+  for (const folder of [top, `${top}/er`]) {
+    const [{ asset_uid }] = await cli.json([
+      'upload',
+      fixture('still.jpg'),
+      '--again',
+      '--folder',
+      folder,
+    ]);
+    sent.unshift(asset_uid);
+  }
+  const list = async (...args: string[]) =>
+    (await cli.run(['ls', '--folder', top, ...args, '-q'])).stdout.trim().split('\n');
+  expect(await list()).toEqual([sent[1]]);
+  expect(await list('-r')).toEqual(sent);
+  expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
+  expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
+  expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe('2\n');
+  expect((await cli.run(['ls', '-r'])).code).toBe(2);
+});
+
+describe('--quiet', () => {
+  it('writes uids, and nothing else', async () => {
+    const { cli } = world;
+    const sent = await cli.run(['upload', fixture('still.jpg'), '--again', '-q']);
+    expect([sent.code, sent.stderr]).toEqual([0, '']);
+    expect(sent.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    const gone = await cli.run(['rm', sent.stdout.trim(), '-q', '--yes']);
+    expect([gone.stdout, gone.stderr]).toEqual([sent.stdout, '']);
+  });
+
+  it('and, on failure, the error', async () => {
+    const { code, stdout, stderr } = await world.cli.run(['get', 'nothing-of-that-name', '-q']);
+    expect([code, stdout]).toEqual([3, '']);
+    expect(stderr).toMatch(/^error: no asset is called/);
+  });
+
+  it('shows the progress that was asked for all the same', async () => {
+    const { stderr } = await world.cli.run([
+      'upload',
+      fixture('still.jpg'),
+      '--again',
+      '-q',
+      '--progress',
+      'json',
+    ]);
+    expect(stderr).toContain('"event":"progress"');
+  });
+});

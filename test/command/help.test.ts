@@ -1,0 +1,67 @@
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { wholeTree } from '../../src/program.ts';
+import { every } from '../../src/reference/node.ts';
+import { topics } from '../../src/reference/topics.ts';
+import { describe as describeTree } from '../../src/reference/tree.ts';
+import { Cli } from '../support/cli.ts';
+import { faultUsagesIn } from '../support/faults.ts';
+
+const tree = describeTree(await wholeTree('0.0.0'));
+const paths = every(tree).map(({ path }) => path.split(' ').slice(1));
+const cli = new Cli();
+const page = async (path: readonly string[], columns: number) =>
+  (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } }))
+    .stdout;
+
+/** Pages that may be longer than a screen. */
+const long = ['', 'upload', 'assets ls', 'videos ls'];
+
+describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {
+  it('fits a screen, and its width', async () => {
+    const lines = (await page(path, 80)).trimEnd().split('\n');
+    if (!long.includes(name)) expect(lines.length).toBeLessThanOrEqual(24);
+    const examples = every(tree).flatMap((node) => node.examples);
+    for (const columns of [40, 80, 120])
+      for (const line of (await page(path, columns)).split('\n'))
+        if (!examples.includes(line.trim())) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+  });
+
+  it('shows an example before its options, and none of the options of every command', async () => {
+    const shown = await page(path, 80);
+    const node = every(tree).find((each) => each.path === `mediactl ${name}`.trim());
+    if (node?.examples[0]) expect(shown).toContain(`Examples\n  ${node.examples[0]}`);
+    expect(shown).not.toMatch(/--request-timeout|--no-input/);
+  });
+});
+
+it('headings are bold on a terminal that has colours, and nowhere else', async () => {
+  const coloured = await cli.run(['ls', '--help'], { tty: true });
+  expect(coloured.stdout).toContain('\u001b[1mExamples\u001b[22m');
+  expect((await cli.run(['ls', '--help'])).stdout).not.toContain('\u001b');
+});
+
+it('the top page groups commands, and tells the short words once', async () => {
+  const shown = await page([], 80);
+  const headings = shown.split('\n').filter((line) => /^[A-Z][a-z ]+$/.test(line));
+  expect(headings).toEqual([
+    ...['Examples', 'Media', 'Organise', 'Account', 'Try it', 'Scripting', 'Short for the usual'],
+  ]);
+  expect(shown.match(/whoami/g)).toHaveLength(1);
+  for (const topic of Object.keys(topics)) expect(shown).toContain(topic);
+});
+
+it('help options lists every option of every command', async () => {
+  const { stdout } = await cli.run(['help', 'options']);
+  for (const { flags } of tree.options.filter(({ long: name }) => name !== '--version'))
+    expect(stdout).toContain(flags);
+});
+
+it('help faults names every fault that the sandbox knows', async () => {
+  const { stdout } = await cli.run(['help', 'faults']);
+  for (const fault of faultUsagesIn()) expect(stdout).toContain(fault);
+});
+
+it('commands --json is for reading: under 60 KB', async () => {
+  expect((await cli.run(['commands', '--json'])).stdout.length).toBeLessThan(60_000);
+});

@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { wholeTree } from '../../src/program.ts';
+import { every } from '../../src/reference/node.ts';
+import { describe as describeTree } from '../../src/reference/tree.ts';
+import { shortWords } from '../../src/short-words.ts';
+import { Cli } from '../support/cli.ts';
+import { asset, key, library, workspace } from '../support/library.ts';
+import { record } from '../support/recording-server.ts';
+
+/* What a newcomer types before they have read anything. */
+
+const tree = describeTree(await wholeTree('0.0.0'));
+const paths = every(tree).map(({ path }) => path.replace(/^mediactl ?/, ''));
+
+let cli: Cli;
+beforeEach(async () => {
+  const service = await record(library());
+  cli = new Cli({
+    MEDIACTL_API_KEY: key,
+    MEDIACTL_BASE_URL: service.url,
+    MEDIACTL_WORKSPACE: workspace,
+  });
+});
+
+describe('short words do what they say', () => {
+  it.each([
+    [['ls', '-q'], asset],
+    [['get', asset, '-q'], asset],
+    [['search', 'quay', '-q'], asset],
+    [['rm', asset, '-n', '-q'], `/api/external/v1/assets/${asset}/`],
+    [['--json', 'whoami'], '"profile": "environment"'],
+    [['status', '--jq', '.key_accepted'], 'true'],
+    [['download', asset, '-n', '--json'], ''],
+  ])('%j', async (args, shown) => {
+    const { code, stdout } = await cli.run(args as string[]);
+    expect(code).toBe(0);
+    expect(stdout.replaceAll('":"', '": "')).toContain(shown);
+  });
+
+  it('login, logout and open are those of their nouns', async () => {
+    for (const [word, path] of [
+      ['login', 'auth login'],
+      ['logout', 'auth logout'],
+      ['open', 'play'],
+    ])
+      expect((await cli.run([word as string, '--help'])).stdout).toContain(
+        `Usage: mediactl ${path} `,
+      );
+  });
+
+  it('a word that is the value of an option is none', async () => {
+    expect((await cli.run(['--profile', 'ls', 'get', asset])).stderr).toContain(
+      'profile is called ls',
+    );
+    expect((await cli.run(['get', 'ls'])).stderr).toContain('no asset is called ls');
+  });
+
+  it('words after ls are searched for', async () => {
+    const service = await record(library());
+    await cli.run(['ls', 'harbour', 'dusk'], { environment: { MEDIACTL_BASE_URL: service.url } });
+    expect(service.requests[0]?.query.search).toBe('harbour dusk');
+    expect((await cli.run(['ls', 'quay', '--search', 'x'])).code).toBe(2);
+  });
+
+  it('-o says the form, and is a file where a command says so', async () => {
+    expect(JSON.parse((await cli.run(['ls', '-o', 'json'])).stdout)).toHaveLength(1);
+    expect((await cli.run(['ls', '--output', 'quiet'])).stdout).toBe(`${asset}\n`);
+    expect((await cli.run(['ls', '-o', 'yaml'])).stderr).toContain(
+      "--output does not accept 'yaml'",
+    );
+    const saved = await cli.run(['-o', 'json', 'download', asset, '-o', `${cli.home}/a.pdf`]);
+    expect(JSON.parse(saved.stdout).path).toBe(`${cli.home}/a.pdf`);
+    expect((await cli.run(['ls', '-o', 'json', '--csv'])).code).toBe(2);
+  });
+
+  it('-v alone is the version; help --json is the tree', async () => {
+    expect((await cli.run(['-v'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
+    expect(JSON.parse((await cli.run(['help', '--json'])).stdout).path).toBe('mediactl');
+  });
+});
+
+/** Guesses of people.md 9, and of who comes from gh, rclone and the Mux command line. */
+const guesses: [typed: string, meant: RegExp][] = [
+  ['list', /mediactl ls$/],
+  ['delete', /mediactl rm ID/],
+  ['info', /mediactl get ID/],
+  ['show', /mediactl get ID/],
+  ['find', /mediactl search WORDS/],
+  ['mkdir', /mediactl folders create PATH/],
+  ['mv', /mediactl folders mv/],
+  ['version', /mediactl --version/],
+  ['init', /mediactl login, or mediactl sandbox start/],
+  ['profile', /mediactl auth ls/],
+  ['profiles', /mediactl auth ls/],
+  ['use', /mediactl auth switch NAME, or mediactl workspaces use NAME/],
+  ['tags', /--tag TAG/],
+  ['watch', /mediactl open ID/],
+  ['update', /mediactl assets update ID/],
+  ['cp', /mediactl upload PATH, or mediactl download ID/],
+  ['sync', /mediactl upload --sync/],
+  ['videos upload', /mediactl upload PATH/],
+  ['assets upload', /mediactl upload PATH/],
+  ['assets mv', /mediactl assets update ID --set parent/],
+  ['assets move', /mediactl assets update ID --set parent/],
+  ['folders new', /mediactl folders create/],
+  ['folders mkdir', /mediactl folders create/],
+  ['auth use', /mediactl auth switch/],
+  ['auth whoami', /mediactl whoami/],
+  ['workspaces current', /mediactl config get workspace/],
+  ['sandbox open', /mediactl sandbox watch ID --open/],
+  ['ls --format', /--output json/],
+  ['rm --force', /--yes/],
+  ['ls --tagged', /--tag TAG/],
+  ['upload --concurrency', /--parallel/],
+  ['upload --skip-existing', /what was sent is not sent again/],
+  ['ls --no-color', /--color never/],
+  ['asets', /did you mean assets/],
+  ['assets lst', /did you mean ls/],
+  ['lits', /mediactl ls/],
+  ['lsit', /mediactl ls/],
+  ['upolad', /did you mean upload/],
+  ['ls --serch', /did you mean --search/],
+  ['ls --formt', /--output json/],
+  ['frobnicate', /^mediactl --help$/],
+];
+
+describe('what other tools call it is answered with what is meant', () => {
+  const known = new Set([...paths, ...Object.keys(shortWords), 'help', '--version', '--help']);
+
+  it.each(guesses)('%s', async (typed, meant) => {
+    const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);
+    expect([code, stdout]).toEqual([2, '']);
+    const { hint } = JSON.parse(stderr).error;
+    expect(hint).toMatch(meant);
+    for (const [, one = '', two = ''] of hint.matchAll(/mediactl ([\w-]+) ?([a-z-]*)/g))
+      expect([...known]).toContain(known.has(`${one} ${two}`) ? `${one} ${two}` : one);
+  });
+});

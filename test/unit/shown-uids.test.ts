@@ -1,0 +1,54 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ShownUids } from '../../src/shown-uids.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const uid = (first: string) => `${first.padEnd(8, '0')}-0000-4000-8000-000000000000`;
+const open = () => join(temporaryFolder(), 'shown', 'uids');
+
+describe('uids shown short', () => {
+  it('have eight digits, more where two begin alike, and no dash at the end', async () => {
+    const shown = new ShownUids(open());
+    const [one, other] = [
+      '11111111-1000-4000-8000-000000000000',
+      '11111111-1200-4000-8000-000000000000',
+    ];
+    expect((await shown.shorten('asset', [uid('a')]))(uid('a'))).toBe('a0000000');
+    const short = await shown.shorten('asset', [one, other]);
+    expect([short(one), short(other)]).toEqual(['11111111-10', '11111111-12']);
+  });
+
+  it('are told from those shown before, of their kind alone', async () => {
+    const path = open();
+    await new ShownUids(path).shorten('asset', [uid('12345678')]);
+    const twin = '12345678-0100-4000-8000-000000000000';
+    expect((await new ShownUids(path).shorten('folder', [twin]))(twin)).toBe('12345678');
+    expect((await new ShownUids(path).shorten('asset', [twin]))(twin)).toBe('12345678-01');
+  });
+
+  it('can be typed so: found by what they begin with, in either case', async () => {
+    const shown = new ShownUids(open());
+    await shown.shorten('asset', [uid('abcdef01'), uid('abcdef02')]);
+    expect(shown.find('asset', 'ABCDEF01')).toEqual([uid('abcdef01')]);
+    expect(shown.find('asset', 'abcdef')).toHaveLength(2);
+    expect(shown.find('folder', 'abcdef')).toEqual([]);
+  });
+
+  it('what is no UUID stays whole', async () => {
+    expect((await new ShownUids(open()).shorten('asset', ['asset-7']))('asset-7')).toBe('asset-7');
+  });
+
+  it('the file is of this user alone, and keeps the newest', async () => {
+    const path = open();
+    const shown = new ShownUids(path);
+    const many = (from: number) =>
+      Array.from({ length: 4_000 }, (_, n) => uid((from + n).toString(16).padStart(8, '0')));
+    for (const from of [0, 100_000, 200_000]) await shown.shorten('asset', many(from));
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const lines = readFileSync(path, 'utf8').split('\n');
+    expect(lines.length).toBeLessThanOrEqual(10_001);
+    expect(shown.find('asset', many(200_000).at(-1) as string)).toHaveLength(1);
+    expect(shown.find('asset', many(0)[0] as string)).toHaveLength(0);
+  });
+});

@@ -1,0 +1,72 @@
+import { Chalk } from 'chalk';
+import { describe, expect, it } from 'vitest';
+import { Rate } from '../../src/terminal/rate.ts';
+import { transferLine } from '../../src/terminal/transfer-line.ts';
+
+const mebibyte = 1024 * 1024;
+const plain = new Chalk({ level: 0 });
+const half = {
+  ...{ held: 256 * mebibyte, sent: 512 * mebibyte, size: 1024 * mebibyte },
+  ...{ rate: '112.4 MiB/s', left: '12:07:55 left' },
+};
+
+describe('the line of a transfer', () => {
+  it('is never wider than the terminal, and the time left is the last to go', () => {
+    for (let columns = 20; columns <= 200; columns++) {
+      const line = transferLine(half, columns, plain);
+      expect(line.length).toBeLessThanOrEqual(columns);
+      expect(line).toContain('12:07:55 left');
+    }
+  });
+
+  it('gains share, bytes and rate with the width, and a bar of what is held and what is sent', () => {
+    const at = (columns: number) => transferLine(half, columns, plain);
+    expect(at(40)).toBe('  ████▒▒▒▒░░░░░░░░░   50%  12:07:55 left');
+    expect(at(80)).toBe(
+      '  █████▒▒▒▒▒▒░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  12:07:55 left',
+    );
+    expect(at(120)).toContain(`${'█'.repeat(10)}${'▒'.repeat(10)}${'░'.repeat(20)}`);
+  });
+
+  it('is not at 100 % before the last byte is acknowledged', () => {
+    const sent = { ...half, sent: half.size };
+    expect(transferLine(sent, 80, plain)).toContain(' 99%');
+    expect(transferLine({ ...sent, held: half.size }, 80, plain)).toContain('100%');
+  });
+
+  it('of a length that nobody knows: the bytes alone', () => {
+    const unknown = { held: 5, sent: 5, size: 0, rate: '1 B/s', left: '' };
+    expect(transferLine(unknown, 80, plain).trim()).toMatch(/^5 B +1 B\/s$/);
+  });
+});
+
+describe('a rate', () => {
+  const fed = (...samples: [at: number, count: number][]) => {
+    const rate = new Rate();
+    for (const [at, count] of samples) rate.add(count, at);
+    return rate;
+  };
+
+  it('is that of the last seconds', () => {
+    const slowThenFast = Array.from({ length: 60 }, (_, n): [number, number] => [
+      n * 500,
+      n < 40 ? n : 40 + (n - 40) * 1000,
+    ]);
+    expect(fed(...slowThenFast).bytesPerSecond(59 * 500)).toBeCloseTo(2000, -2);
+  });
+
+  it('falls while nothing goes out, and is claimed by nobody after a wait', () => {
+    const rate = fed([0, 0], [1000, 4000], [2000, 8000]);
+    expect(rate.bytesPerSecond(2000)).toBe(4000);
+    expect(rate.bytesPerSecond(8000)).toBe(1000);
+    rate.restart();
+    expect([rate.text(8000), rate.left(10, 8000)]).toEqual(['', '']);
+  });
+
+  it('says nothing from less than a second, and never 0s left', () => {
+    const rate = fed([0, 0], [900, 4000]);
+    expect(rate.bytesPerSecond(900)).toBeUndefined();
+    rate.add(8000, 2000);
+    expect(rate.left(1, 2000)).toBe('1s left');
+  });
+});

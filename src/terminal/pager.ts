@@ -1,14 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { usageError } from '../errors.ts';
 import { withoutKey } from '../processes.ts';
 
 /** What `less` and `lv` are told where the person has told them nothing: leave short texts, keep colours. */
 const usual = { LESS: 'FRX', LV: '-c' };
 
+/** How a shell ends that cannot find a program, or may not run it. */
+const notRun: readonly unknown[] = [126, 127];
+
 /** A program that shows a text page by page. It is a line for the shell, as PAGER is everywhere. */
 export class Pager {
   readonly #child: ChildProcess;
-  readonly #ended: Promise<unknown>;
+  readonly #ended: Promise<unknown[]>;
   #hasLeft = false;
 
   constructor(command: string, environment: Record<string, string | undefined>) {
@@ -29,9 +33,11 @@ export class Pager {
     return !this.#hasLeft;
   }
 
-  /** Waits until the person has left it. */
+  /** Waits until the person has left it. @throws MediactlError exit 2 where there is no such program */
   async close(): Promise<void> {
     this.#child.stdin?.end();
-    await this.#ended;
+    const [code] = await this.#ended;
+    if (notRun.includes(code))
+      throw usageError('the pager cannot be run', 'set PAGER to another one, or --no-pager');
   }
 }

@@ -1,0 +1,180 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasPty, quoted } from '../support/pty.ts';
+import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { Screen } from '../support/screen.ts';
+import { bin, mediactl } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* A person at a terminal: what they are asked, and what they may leave out. */
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ strict: false, seed: 60 });
+});
+afterAll(() => sandbox.end());
+
+let home: string;
+const environment = (more = {}) => ({
+  MEDIACTL_CONFIG_DIR: join(home, 'config'),
+  MEDIACTL_STATE_DIR: join(home, 'state'),
+  MEDIACTL_KEY_STORE: 'file',
+  TERM: 'xterm-256color',
+  LANG: 'C.UTF-8',
+  NO_COLOR: '1',
+  ...more,
+});
+const account = (more = {}) =>
+  environment({
+    ...{ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url },
+    ...{ MEDIACTL_WORKSPACE: sandbox.workspace, ...more },
+  });
+beforeEach(() => {
+  home = temporaryFolder();
+});
+
+const words = (...args: string[]) => [process.execPath, bin, ...args];
+
+describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
+  it('an id that is left out: the newest assets, by name', async () => {
+    const screen = new Screen(words('get'), account(), 100);
+    await screen.shows(/Which asset\?[^]*❯ .*\n/);
+    const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
+    screen.type('\u001b[B\r');
+    await screen.shows(/^uid +[0-9a-f-]{36}/m);
+    const name = /^name +(.*)$/m.exec(screen.lines.join('\n'))?.[1] as string;
+    expect(second).toContain(name);
+    expect(await screen.ended).toBe(0);
+  });
+
+  it('left with Ctrl-C: nothing was changed, exit 130', async () => {
+    const screen = new Screen(words('rm'), account(), 100);
+    await screen.shows(/Which asset\?/);
+    screen.type('\u0003');
+    expect(await screen.ended).toBe(130);
+    expect(screen.lines.join('\n')).toContain('nothing was changed');
+  });
+
+  it('a profile', async () => {
+    const login = (profile: string) =>
+      `printf %s ${sandbox.key} | ${quoted(words('auth', 'login', '--with-key', '--profile', profile, '--base-url', sandbox.url))}`;
+    const screen = new Screen(
+      `${login('one')}; ${login('two')}; ${quoted(words('auth', 'switch'))}`,
+      environment(),
+      100,
+    );
+    await screen.shows(/Which profile\?[^]*❯ one +.*\n +two .* current/);
+    screen.type('\r');
+    expect(await screen.ended).toBe(0);
+    const config = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
+    expect(config.current).toBe('one');
+  });
+});
+
+describe.skipIf(!hasPty)('login', () => {
+  const login = (...args: string[]) =>
+    new Screen(words('login', '--base-url', sandbox.url, ...args), environment(), 100);
+
+  it('says where keys come from, shows dots, lets one try again, and says who one is', async () => {
+    const screen = login();
+    await screen.shows(/Keys are made at 127\.0\.0\.1:\d+: organization's settings, API keys/);
+    await screen.shows(/API key:/);
+    screen.type('wrong-key');
+    await screen.shows(/API key: •{9}/);
+    screen.type('\r');
+    await screen.shows(/does not accept this API key[^]*API key:/);
+    screen.type(`${sandbox.key}\r`);
+    expect(await screen.ended).toBe(0);
+    const shown = screen.lines.join('\n');
+    expect(shown).toContain(`logged in to ${sandbox.url} as profile default; the key may read`);
+    expect(shown).toMatch(/workspace +Main/);
+    expect(shown).not.toContain(sandbox.key);
+    expect(shown).not.toContain('wrong-key');
+  });
+
+  it('asks before a profile is given to another service', async () => {
+    const other = await startSandbox({ strict: false });
+    const first = login();
+    await first.shows(/API key:/);
+    first.type(`${sandbox.key}\r`);
+    await first.ended;
+    const screen = new Screen(words('login', '--base-url', other.url), environment(), 100);
+    await screen.shows(/Profile default is for .*Make it one for .*\[y\/N\]/);
+    screen.type('\r');
+    expect(await screen.ended).toBe(130);
+    const { profiles } = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
+    expect(profiles.default.baseUrl).toBe(sandbox.url);
+    await other.end();
+  });
+});
+
+it('auth status tells scopes by what was answered: a 403, and what went well', async () => {
+  const key = sandbox.createKey('reader', ['Read Assets']);
+  const config = join(home, 'config');
+  const run = (...args: string[]) => mediactl(args, environment()).finished;
+  const piped = new Promise<void>((resolve) => {
+    const screen = new Screen(
+      `printf %s ${key} | ${quoted(words('login', '--with-key', '--base-url', sandbox.url))}`,
+      environment(),
+      100,
+    );
+    screen.ended.then(() => resolve());
+  });
+  await piped;
+  expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
+  const before = JSON.parse((await run('status', '--json')).stdout).scopes;
+  expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
+  expect((await run('upload', fixture('still.jpg'))).code).toBe(5);
+  const after = JSON.parse((await run('status', '--json')).stdout).scopes;
+  expect(after['Write Assets']).toMatchObject({ allowed: false });
+  expect((await run('status')).stdout).toMatch(
+    /Write Assets: no, refused just now; Delete Assets: not tried yet/,
+  );
+});
+
+describe.skipIf(!hasPty)('the pager', () => {
+  const paged = (args: string[], more = {}) =>
+    new Screen(words(...args), account({ PAGER: "sed 's/^/paged: /'", ...more }), 100, 24);
+
+  it('shows what is longer than the terminal, and is not handed the key', async () => {
+    const seen = join(home, 'environment');
+    const screen = paged(['ls', '--all'], { PAGER: `env > ${seen}; sed 's/^/paged: /'` });
+    expect(await screen.ended).toBe(0);
+    expect(screen.lines.filter((line) => line.startsWith('paged: '))).toHaveLength(61);
+    expect(readFileSync(seen, 'utf8')).toContain('LESS=FRX');
+    expect(readFileSync(seen, 'utf8')).not.toContain(sandbox.key);
+  });
+
+  it.each([
+    [['ls', '--limit', '5'], {}],
+    [['ls', '--all', '--no-pager'], {}],
+    [['ls', '--all'], { MEDIACTL_PAGER: 'cat' }],
+    [['ls', '--all'], { CI: 'true' }],
+  ])('not %j %j', async (args, more) => {
+    const screen = paged(args, more);
+    expect(await screen.ended).toBe(0);
+    expect(screen.lines.join('\n')).not.toContain('paged:');
+  });
+
+  it('JSON too; one that is left early ends quietly with 0', async () => {
+    const json = paged(['ls', '--all', '--json']);
+    expect(await json.ended).toBe(0);
+    expect(json.lines.every((line) => line.startsWith('paged: '))).toBe(true);
+    const left = paged(['ls', '--all', '--jsonl'], { PAGER: 'head -1 > /dev/null; exit 0' });
+    expect(await left.ended).toBe(0);
+    expect(left.lines.join('\n')).not.toContain('error');
+  });
+
+  it('one that there is not is named, and the exit code tells', async () => {
+    const screen = paged(['ls', '--all'], { PAGER: 'no-such-pager' });
+    expect(await screen.ended).toBe(2);
+    expect(screen.lines.join('\n')).toMatch(/not found\nerror: the pager cannot be run/);
+  });
+});
+
+it.skipIf(!hasPty)('a total stands under the table', async () => {
+  const screen = new Screen(words('ls'), account(), 100, 40);
+  expect(await screen.ended).toBe(0);
+  expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
+});

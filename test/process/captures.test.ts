@@ -84,7 +84,7 @@ const faulty = async (plan: Parameters<typeof Interposer.before>[1]) => ({
 });
 
 const scenes: Record<string, Scene> = {
-  upload: { run: async () => ({ command: uploading(30), until: /62%[^]*left/ }) },
+  upload: { run: async () => ({ command: uploading(30), until: /62%[\s\S]*left/ }) },
   'rate-limited': {
     run: async () => ({
       command: uploading(40),
@@ -117,13 +117,13 @@ const scenes: Record<string, Scene> = {
   choice: {
     run: async () => ({
       command: typed('get', 'Harbour at dusk'),
-      until: /Which one\?[^]*\d{2}/,
+      until: /Which one\?[\s\S]*\d{2}/,
     }),
   },
   error: {
     run: async () => ({
       command: `${typed('ls', '--format', 'json')}; ${typed('get', 'nosuch.mp4')}`,
-      until: /nosuch[^]*try[^]*\n\$$/,
+      until: /nosuch[\s\S]*try[\s\S]*\n\$$/,
     }),
   },
   help: { run: async () => ({ command: typed('rm', '--help'), until: /\n\$$/ }) },
@@ -150,7 +150,10 @@ describe.skipIf(!hasPty)('captures', () => {
         screen.end();
         if (process.env.MEDIACTL_PICTURES && pictures[name] === columns) {
           mkdirSync('docs/images', { recursive: true });
-          writeFileSync(`docs/images/${name}.svg`, drawing(cells));
+          writeFileSync(
+            `docs/images/${name}.svg`,
+            drawing(`mediactl in a terminal: ${name}`, cells),
+          );
         }
         for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
         const text = lines
@@ -164,11 +167,11 @@ describe.skipIf(!hasPty)('captures', () => {
 describe.skipIf(!hasPty)('a window that is pulled smaller and larger', () => {
   it('leaves nothing behind but what stands there', async () => {
     const screen = new Screen(`${uploading(30)}; sleep 60`, environment(), 110);
-    await screen.shows(/62%[^]*left/);
+    await screen.shows(/62%[\s\S]*left/);
     for (const columns of [70, 44, 90, 41, 120]) {
       screen.resize(columns);
       // The line is as wide as it may be, and there is one of it.
-      await screen.shows(/^.*asset[^]*\n {2}[█▒░]+ +62%.*left$/m);
+      await screen.shows(/^.*asset[\s\S]*\n {2}[█▒░]+ +62%.*left$/m);
       await expect.poll(() => screen.lines.filter((line) => line.includes('█'))).toHaveLength(1);
       expect(Math.max(...screen.lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
     }

@@ -39,7 +39,7 @@ const words = (...args: string[]) => [process.execPath, bin, ...args];
 describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
   it('an id that is left out: the newest assets, by name', async () => {
     const screen = new Screen(words('get'), account(), 100);
-    await screen.shows(/Which asset\?[^]*❯ .*\n/);
+    await screen.shows(/Which asset\?[\s\S]*❯ .*\n/);
     const [, second = ''] = screen.lines.filter((line) => /^[❯ ] \S/.test(line));
     screen.type('\u001b[B\r');
     await screen.shows(/^uid +[0-9a-f-]{36}/m);
@@ -64,7 +64,7 @@ describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
       environment(),
       100,
     );
-    await screen.shows(/Which profile\?[^]*❯ one +.*\n +two .* current/);
+    await screen.shows(/Which profile\?[\s\S]*❯ one +.*\n +two .* current/);
     screen.type('\r');
     expect(await screen.ended).toBe(0);
     const config = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
@@ -83,7 +83,7 @@ describe.skipIf(!hasPty)('login', () => {
     screen.type('wrong-key');
     await screen.shows(/API key: •{9}/);
     screen.type('\r');
-    await screen.shows(/does not accept this API key[^]*API key:/);
+    await screen.shows(/does not accept this API key[\s\S]*API key:/);
     screen.type(`${sandbox.key}\r`);
     expect(await screen.ended).toBe(0);
     const shown = screen.lines.join('\n');

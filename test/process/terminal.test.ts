@@ -53,8 +53,8 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     expect(await pty.ended).toBe(0);
     expect(pty.shown).toContain('rate limit reached: continuing in 2s');
     expect(pty.shown).toContain('rate limit reached: continuing in 1s');
-    expect(pty.shown).toMatch(/▒ {3}99% .*KiB[^]*rate limit reached: continuing in 2s/);
-    expect(pty.shown).not.toMatch(/left[^]*rate limit/);
+    expect(pty.shown).toMatch(/▒ {3}99% .*KiB[\s\S]*rate limit reached: continuing in 2s/);
+    expect(pty.shown).not.toMatch(/left[\s\S]*rate limit/);
   });
 
   it('one without a width gets lines instead of a bar', async () => {
@@ -75,7 +75,7 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     );
     expect(await pty.ended).toBe(0);
     expect(pty.shown).toContain('█');
-    expect(pty.shown).toMatch(/▒[^]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +\ds left/);
+    expect(pty.shown).toMatch(/▒[\s\S]*% +\d+\.\d KiB of 421\.8 KiB +\d+\.\d KiB\/s +\ds left/);
     expect(pty.shown).toMatch(/uploaded, verified \(BLAKE3\)/);
     expect(pty.shown).toMatch(/ready, verified/);
   });

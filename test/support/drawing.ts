@@ -11,7 +11,7 @@ const escaped = (text: string) =>
   text.replace(/[&<>]/g, (each) => `&#${each.charCodeAt(0)};`).replaceAll(' ', '\u00a0');
 
 /** A screen as SVG: a picture that is text, sharp at any size. */
-export function drawing(screen: readonly (readonly Cell[])[]): string {
+export function drawing(title: string, screen: readonly (readonly Cell[])[]): string {
   const columns = Math.max(...screen.map((row) => row.length));
   const [width, height] = [
     Math.ceil(columns * cellWidth + 2 * margin),
@@ -34,6 +34,7 @@ export function drawing(screen: readonly (readonly Cell[])[]): string {
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="100%" height="100%" rx="8" fill="${paper}"/>`,
     ...rows.filter(Boolean),
     '</svg>\n',

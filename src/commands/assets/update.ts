@@ -6,7 +6,6 @@ import { usageError } from '../../errors.ts';
 import { idHelp, newestOption } from '../../library/assets.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { printable } from '../../terminal/printable.ts';
-import { record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { cliWorld } from '../support/cli-world.ts';
+import { answering, Interposer } from '../support/interposer.ts';
 import { fixture, unshown } from '../support/sandbox.ts';
 
 const { world, account } = cliWorld();
@@ -155,4 +156,28 @@ describe('--quiet', () => {
     ]);
     expect(stderr).toContain('"event":"progress"');
   });
+});
+
+it('an upload under way goes by the beginning of its id or its asset too, of six digits', async () => {
+  const { cli } = world;
+  const line = await Interposer.before(world.sandbox.url, ({ method }) =>
+    method === 'PATCH' ? answering(402, { error: {} }) : undefined,
+  );
+  const environment = { MEDIACTL_BASE_URL: line.url };
+  expect((await cli.run(['upload', fixture('still.jpg')], { environment })).code).toBe(7);
+  const [{ id, asset_uid }] = await cli.json(['uploads', 'ls'], { environment });
+  const forget = (which: string) => cli.run(['uploads', 'forget', which, '-n'], { environment });
+  for (const which of [id, id.slice(0, 6), asset_uid.slice(0, 8)])
+    expect((await forget(which)).stderr).toContain('would forget');
+  expect([(await forget(id.slice(0, 5))).code, (await forget('ffffff')).code]).toEqual([3, 3]);
+  expect((await cli.run(['uploads', 'forget'], { environment })).code).toBe(2);
+});
+
+it('a dry run names folders as people do', async () => {
+  const { cli } = world;
+  const path = `/Plan ${Date.now()}`;
+  await cli.json(['folders', 'create', path]);
+  const args = ['upload', fixture('clip.mp4'), '--folder', path, '-n'];
+  expect((await cli.run(args, { tty: true, columns: 160 })).stdout).toContain(path);
+  expect((await cli.json(args))[0].folder).toMatch(/^[0-9a-f-]{36}$/);
 });

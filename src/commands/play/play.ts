@@ -19,6 +19,7 @@ import {
 import { printableJson } from '../../terminal/printable.ts';
 import { nothing, record, text } from '../../terminal/result.ts';
 import { numberIn, toJson } from '../../wire/reading.ts';
+import { isUidPrefix } from '../../wire/uid.ts';
 import { type Define, example } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open.ts';
 import { checkPlayback } from './check.ts';
@@ -119,9 +120,16 @@ async function playbackOf(
   if (asset !== undefined && id !== undefined)
     throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
   if (asset !== undefined && tokenFile !== undefined)
-    return { uid: asset, info: await playWithToken(context, asset, tokenFile) };
+    return tokenPlayback(context, asset, tokenFile);
   const uid = await assetUid(context, 'assets', id, choice);
   return { uid, ...(await resolvePlayback(context, uid)) };
+}
+
+async function tokenPlayback(context: Context, typed: string, tokenFile: string) {
+  const { origin } = (await context.mediaApi()).transport.baseUrl;
+  const shown = isUidPrefix(typed) ? context.shownUidsOf(origin).find('asset', typed) : [];
+  const uid = shown.length === 1 ? (shown[0] as string) : typed;
+  return { uid, info: await playWithToken(context, uid, tokenFile) };
 }
 
 async function checked(context: Context, uid: string, playable: Playable) {

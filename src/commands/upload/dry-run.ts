@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { Places } from '../../library/places.ts';
 import { bytes, counted } from '../../terminal/figures.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
@@ -87,8 +88,11 @@ export async function dryRun(context: Context, request: RunRequest, gone: readon
     `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${gone.length} assets to the trash` : ''}`,
   );
   const isPerson = context.settings.shape.format === 'human' && !request.verbose;
+  const places = new Places(context);
+  const uids = rows.map(({ folder }) => folder ?? undefined);
+  if (context.isForPerson) await places.learn('folders', uids);
   const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
-  return listBy<PlannedFile>(({ path }) => path, shown, fileColumns, 'nothing to upload');
+  return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
 
 type Decision = { outcome: PlannedFile['outcome']; assetUid?: string };
@@ -157,7 +161,7 @@ async function judgeByContent(
   }
 }
 
-const fileColumns: Column<PlannedFile>[] = [
+const fileColumns = (places: Places): Column<PlannedFile>[] => [
   { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
   { header: 'WOULD BE', value: ({ outcome }) => outcome, whole: true },
   {
@@ -166,6 +170,6 @@ const fileColumns: Column<PlannedFile>[] = [
       size === null ? '' : isTerminal ? bytes(size) : String(size),
     least: 9,
   },
-  { header: 'FOLDER', value: ({ folder }) => cell(folder), least: 12 },
+  { header: 'FOLDER', value: ({ folder }) => places.of(folder ?? undefined), least: 12 },
   { header: 'CONTENT TYPE', value: ({ content_type }) => cell(content_type), least: 12 },
 ];

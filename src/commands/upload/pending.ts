@@ -1,7 +1,8 @@
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { bytes } from '../../terminal/figures.ts';
 import { printable, when } from '../../terminal/printable.ts';
+import { choose } from '../../terminal/prompt.ts';
 import type { Column } from '../../terminal/result.ts';
 import {
   acknowledged,
@@ -110,22 +111,52 @@ export const pendingColumns: Column<PendingUpload>[] = [
   },
 ];
 
-/** An upload of this machine by its id, its session's uid or its asset's uid. */
+/**
+ * An upload of this machine by its id, its session's uid or its asset's uid, or the beginning of one of
+ * them.
+ *
+ * @throws MediactlError exit 2 where several begin so, 3 where none does
+ */
 export async function findUpload(
   context: Context,
   id: string,
 ): Promise<JournalEntry | CorruptEntry> {
-  const found = (await keptUploads(context)).find(
-    (entry) =>
-      entry.id === id ||
-      (!isCorrupt(entry) &&
-        'session' in entry &&
-        [entry.session.uid, entry.session.assetUid].some((uid) => isSameUid(uid, id))),
-  );
-  if (found) return found;
+  const all = await keptUploads(context);
+  const names = (entry: JournalEntry | CorruptEntry) =>
+    isCorrupt(entry) || !('session' in entry)
+      ? [entry.id]
+      : [entry.id, entry.session.uid, entry.session.assetUid];
+  const exact = all.find((entry) => names(entry).some((name) => isSameUid(name, id)));
+  if (exact) return exact;
+  const wanted = id.toLowerCase();
+  const begins = (name: string) => name.toLowerCase().startsWith(wanted);
+  const found = id.length < 6 ? [] : all.filter((entry) => names(entry).some(begins));
+  const [only, ...others] = found;
+  if (others.length > 0)
+    throw usageError(`${found.length} uploads begin with ${id}`, 'type more of the id').with({
+      lines: found.map((entry) => entry.id),
+    });
+  if (only) return only;
   throw new MediactlError(`no upload ${id} is kept on this machine`, {
     code: 'not_found',
     exitCode: exitCodes.notFound,
     hint: 'mediactl uploads ls',
   });
+}
+
+/** The id of the upload that was given, or that the person chooses. @throws MediactlError exit 2 where nobody can be asked */
+export async function uploadId(
+  context: Context,
+  id: string | undefined,
+  hint: string,
+): Promise<string> {
+  if (id !== undefined) return id;
+  const entries = context.terminal.isInteractive ? unfinished(await keptUploads(context)) : [];
+  if (entries.length === 0) throw usageError('which upload?', hint);
+  const now = context.clock.now();
+  const rows = entries.map((entry) => {
+    const { path, state, begun_at } = pendingUpload(entry, now);
+    return [printable(path), state, when(begun_at, now), entry.id];
+  });
+  return (await choose(context.terminal, 'Which upload?', entries, rows)).id;
 }

@@ -7,7 +7,7 @@ import { FileSource } from '../../upload/source.ts';
 import type { Wanted } from '../../upload/wanted.ts';
 import { example, type Run } from '../command.ts';
 import { progressFor, uploadOptions, usualParallel, waitOf } from './options.ts';
-import { findUpload, keptUploads, unfinished } from './pending.ts';
+import { findUpload, keptUploads, unfinished, uploadId } from './pending.ts';
 import { openReceipts } from './receipts.ts';
 import { isRemote } from './remote-sources.ts';
 import { runUploads } from './run-uploads.ts';
@@ -32,9 +32,10 @@ export function resume(command: Command, run: Run): void {
         .default('auto' as const),
     )
     .action(
-      run(async (context, id, { all, again, wait, timeout, progress }) => {
-        if (!id === !all)
-          throw usageError('which upload?', 'give its id from mediactl uploads ls, or --all');
+      run(async (context, given, { all, again, wait, timeout, progress }) => {
+        const which = 'give its id from mediactl uploads ls, or --all';
+        if (given && all) throw usageError('which upload?', which);
+        const id = all ? undefined : await uploadId(context, given, which);
         const { baseUrl, profile } = await context.account();
         const entries = id
           ? [await findUpload(context, id)]

@@ -16,6 +16,7 @@ import {
   pendingColumns,
   pendingUpload,
   unfinished,
+  uploadId,
 } from './pending.ts';
 import { resume } from './resume.ts';
 import { wait } from './wait.ts';
@@ -78,12 +79,11 @@ function forget(command: Command, run: Run): void {
     .option('--expired', 'every upload whose session has expired, by the clock of this machine')
     .option('--all', 'every upload')
     .action(
-      run(async (context, id, { expired, all }) => {
-        if ([id, expired, all].filter(Boolean).length !== 1)
-          throw usageError(
-            'which upload?',
-            'give its id from mediactl uploads ls, or --expired, or --all',
-          );
+      run(async (context, given, { expired, all }) => {
+        const which = 'give its id from mediactl uploads ls, or --expired, or --all';
+        if ([given, expired, all].filter(Boolean).length > 1)
+          throw usageError('which upload?', which);
+        const id = expired || all ? undefined : await uploadId(context, given, which);
         const { clock, settings, terminal } = context;
         const journal = await context.journal();
         const entries = id ? [await findUpload(context, id)] : await keptUploads(context);

@@ -35,10 +35,14 @@ export class ShownUids implements ShortUids {
     const own = new Set(uids.map((uid) => uid.toLowerCase()).filter((uid) => isUuid.test(uid)));
     const known = this.#known();
     const digits = digitsOf(own, [...own, ...known.get(kind)]);
-    await this.#keep(
-      [...own].map((uid) => `${kind} ${uid}\n`),
-      known.lines,
-    );
+    try {
+      await this.#keep(
+        [...own].map((uid) => `${kind} ${uid}\n`),
+        known.lines,
+      );
+    } catch {
+      return (uid) => uid; // what cannot be kept could not be typed short
+    }
     return (uid) => (own.has(uid.toLowerCase()) ? uid.slice(0, digits) : uid);
   }
 
@@ -46,8 +50,8 @@ export class ShownUids implements ShortUids {
     let lines: string[] = [];
     try {
       lines = readFileSync(this.#path, 'utf8').split('\n').slice(0, -1);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    } catch {
+      // none, or none that can be read: nothing was shown
     }
     const get = (kind: UidKind) => {
       const begin = `${kind} `;

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeStateFolder } from '../folders.ts';
-import { jsonIn } from '../wire/reading.ts';
+import { fieldsIn, jsonIn } from '../wire/reading.ts';
 
 /** §5.7; which of them a key has, no endpoint tells. */
 export const scopes = ['Read Assets', 'Write Assets', 'Delete Assets'] as const;
@@ -23,10 +23,18 @@ export class ScopesSeen {
     let text = '';
     try {
       text = readFileSync(this.#path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    } catch {
+      return {}; // none, or none that can be read: nothing is known
     }
-    return (jsonIn(text) ?? {}) as Partial<Record<Scope, ScopeSeen>>; // of our own making
+    const kept = fieldsIn(jsonIn(text));
+    return Object.fromEntries(
+      scopes.flatMap((scope) => {
+        const { allowed, at } = fieldsIn(kept[scope]);
+        return typeof allowed === 'boolean' && typeof at === 'string'
+          ? [[scope, { allowed, at }]]
+          : [];
+      }),
+    );
   }
 
   /** Writes where something is new. @param now milliseconds since the epoch */

@@ -3,7 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { makeStateFolder } from '../folders.ts';
-import { jsonIn, textIn } from '../wire/reading.ts';
+import { fieldsIn, jsonIn, textIn } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
 
 /** What people call a thing, and its uid or what else tells which it is. */
@@ -34,12 +34,16 @@ export class KeptNames {
     const kept = await read(path);
     if (kept && kept.at <= now && now - kept.at < ageMs) return kept;
     const fresh = { at: now, names: await this.#ask() };
-    await makeStateFolder(join(this.#context.stateDir, 'names'));
-    // Whole or not at all: several processes may ask at once.
-    const mine = `${path}.${this.#context.host.processes.pid}`;
-    await writeFile(mine, JSON.stringify(fresh), { mode: 0o600 });
-    await rename(mine, path);
+    await this.#keep(path, fresh).catch(() => {}); // they are asked for again next time
     return fresh;
+  }
+
+  /** Whole or not at all: several processes may ask at once. */
+  async #keep(path: string, kept: Kept): Promise<void> {
+    await makeStateFolder(join(this.#context.stateDir, 'names'));
+    const mine = `${path}.${this.#context.host.processes.pid}`;
+    await writeFile(mine, JSON.stringify(kept), { mode: 0o600 });
+    await rename(mine, path);
   }
 
   /** After a change of ours. */
@@ -58,8 +62,12 @@ export class KeptNames {
 
 /** None, or none that can be read: it is made anew. */
 async function read(path: string): Promise<Kept | undefined> {
-  const kept = jsonIn(await readFile(path, 'utf8').catch(() => '')) as Kept | undefined;
-  return typeof kept?.at === 'number' && Array.isArray(kept.names) ? kept : undefined;
+  const { at, names } = fieldsIn(jsonIn(await readFile(path, 'utf8').catch(() => '')));
+  const isName = (each: unknown) =>
+    Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'string');
+  return typeof at === 'number' && Array.isArray(names) && names.every(isName)
+    ? { at, names: names as KeptName[] }
+    : undefined;
 }
 
 export const keptWorkspaces = (context: Context) =>

@@ -133,6 +133,18 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
     schema: { $ref: '#/$defs/command', $defs: { command } },
   },
   written: { summary: 'assets rm; assets update of several', schema: arrayOf(written) },
+  downloads: {
+    summary: 'assets download of many',
+    schema: arrayOf(
+      closed({
+        asset_uid: uid,
+        path: nullable('string'),
+        size_bytes: nullable('integer'),
+        outcome: { enum: ['downloaded', 'there', 'failed'] },
+        error: errorOrNull,
+      }),
+    ),
+  },
   domains: {
     summary: 'embed domains add, rm, sync',
     schema: arrayOf(

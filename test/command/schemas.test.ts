@@ -52,6 +52,11 @@ describe('schema', () => {
     ]);
   });
 
+  it('downloads: what came, and what is not there', async () => {
+    const [{ asset_uid }] = await cli.json(['upload', fixture('tone.mp3'), '--wait']);
+    await fits('downloads', ['download', asset_uid, nobody, '-d', join(cli.home, 'down')]);
+  });
+
   it('error', async () => {
     await fits('error', ['assets', 'get', nobody], 'stderr');
     await fits('error', ['assets', 'ls', '--nonsense'], 'stderr');

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ShownUids } from '../../src/shown-uids.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -50,5 +50,16 @@ describe('uids shown short', () => {
     expect(lines.length).toBeLessThanOrEqual(10_001);
     expect(shown.find('asset', many(200_000).at(-1) as string)).toHaveLength(1);
     expect(shown.find('asset', many(0)[0] as string)).toHaveLength(0);
+  });
+
+  it('stay whole where nothing can be kept, and a file of something else does no harm', async () => {
+    const blocked = new ShownUids(join('/proc', 'nope', 'uids'));
+    expect((await blocked.shorten('asset', [uid('a')]))(uid('a'))).toBe(uid('a'));
+    const path = open();
+    mkdirSync(dirname(path));
+    writeFileSync(path, '\u0000\nasset\nasset \n{"a":1}\n');
+    const odd = new ShownUids(path);
+    expect((await odd.shorten('asset', [uid('a')]))(uid('a'))).toBe('a0000000');
+    expect(odd.find('asset', 'a00000')).toEqual([uid('a')]);
   });
 });

@@ -1,28 +1,25 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { type Expected, isAnyType, isTextType } from '../../api/download.ts';
 import type { Context } from '../../context.ts';
-import { type ErrorRecord, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { makeFolder } from '../../folders.ts';
 import { idHelp, newestOption } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
 import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
 import { parseCount } from '../../settings/units.ts';
-import { bytes, counted } from '../../terminal/figures.ts';
-import { printable } from '../../terminal/printable.ts';
-import { openProgress, type Progress } from '../../terminal/progress.ts';
-import { type ProgressMode, progressModes } from '../../terminal/progress-modes.ts';
-import { type Column, listBy, nothing } from '../../terminal/result.ts';
+import { openProgress } from '../../terminal/progress.ts';
+import { progressModes } from '../../terminal/progress-modes.ts';
+import { nothing } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
-import { numberIn, textIn } from '../../wire/reading.ts';
+import { numberIn, textIn, timeIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
-import { failureOf, writeEach } from './bulk.ts';
-import { fileNameFor, unlikeOthers } from './file-name.ts';
+import { downloadMany } from './download-many.ts';
+import { fileNameFor } from './file-name.ts';
 import { filtersOf, withFilters } from './filters.ts';
-import { type Saved, save, savedRecord } from './save.ts';
-import { type Target, targetsOf } from './targets.ts';
+import { type Media, save, savedRecord } from './save.ts';
+import { targetsOf } from './targets.ts';
 
 /** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */
 function expectedOf(
@@ -84,9 +81,9 @@ export function download(command: Command, run: Run, collection: Collection): vo
         const mode = asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;
         const [only] = targets;
         if (only && targets.length === 1 && !byFilter) {
-          const source = await sourceOf(context, collection, only.uid);
-          const path = output ?? join(directory, fileNameFor(source.asset.name, only.uid, null));
-          const { media } = source;
+          const asset = await (await context.api())[collection].get(only.uid);
+          const media = await mediaOf(context, asset);
+          const path = output ?? join(directory, fileNameFor(asset.name, only.uid, null));
           if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
             return nothing;
           const progress = await openProgress(mode, terminal, clock, () => undefined);
@@ -97,105 +94,22 @@ export function download(command: Command, run: Run, collection: Collection): vo
             progress.close();
           }
         }
-        return downloadMany(context, collection, targets, { directory, lanes, mode });
+        const many = { directory, lanes, mode, mediaOf };
+        return downloadMany(context, collection, targets, many);
       }),
     );
 }
 
 /** What is to be fetched of an asset. @throws MediactlError where nothing can be */
-async function sourceOf(context: Context, collection: Collection, uid: string) {
-  const api = await context.api();
-  const asset = await api[collection].get(uid);
+async function mediaOf(context: Context, asset: Asset): Promise<Media> {
+  const { uid } = asset;
+  const { transport } = await context.api();
   const { info } = await resolvePlayback(context, uid);
   assertNotBlocked(uid, info);
-  const { found, areOrdered, unusable } = playables(info, api.transport.baseUrl);
+  const { found, areOrdered, unusable } = playables(info, transport.baseUrl);
   const [source] = found.filter(({ kind }) => files.includes(kind));
   if (!source) throw nothingToPlay(uid, info, unusable, 'file');
   if (source.kind === 'image' && !areOrdered) throw sizesUnknown(uid);
   const expected = expectedOf(asset, source, info.type);
-  return { asset, media: { assetUid: uid, url: source.url, expected } };
+  return { assetUid: uid, url: source.url, expected, createdAt: timeIn(asset.created_at) };
 }
-
-type Many = { directory: string; lanes: number; mode: ProgressMode };
-
-/** One of many, as it is printed. */
-type DownloadRecord = Saved & {
-  outcome: 'downloaded' | 'there' | 'failed';
-  error: ErrorRecord | null;
-};
-
-async function downloadMany(
-  context: Context,
-  collection: Collection,
-  targets: readonly Target[],
-  { directory, lanes, mode }: Many,
-) {
-  const { terminal, clock, settings } = context;
-  if (context.isDryRun(`download ${counted(targets.length, 'file')} to ${directory || '.'}`))
-    return nothing;
-  const progress = await openProgress(mode, terminal, clock, () => undefined);
-  const sizes = targets.map(({ asset }) => numberIn(asset?.size));
-  const isKnown = sizes.every((size) => size !== undefined);
-  const total = isKnown ? sizes.reduce((sum: number, size) => sum + (size ?? 0), 0) : 0;
-  progress.show({ event: 'planned', files: targets.length, bytes: total, there: 0 });
-  const nameOf = unlikeOthers();
-  const records = new Map<string, DownloadRecord>();
-  const one = async ({ uid }: Target) => {
-    const { asset, media } = await sourceOf(context, collection, uid);
-    const path = join(directory, nameOf(fileNameFor(asset.name, uid, null), uid));
-    const there = await stat(path).catch(() => undefined);
-    const isThere = !settings.yes && there?.isFile() && there.size === numberIn(asset.size);
-    const saved = isThere ? undefined : await save(context, media, path, progress, 'never ask');
-    records.set(uid, {
-      ...(saved ?? { asset_uid: uid, path, size_bytes: there?.size ?? 0, content_type: null }),
-      outcome: isThere ? 'there' : 'downloaded',
-      error: null,
-    });
-    finished(progress, path, uid, isThere ? 'there' : 'downloaded');
-    return asset;
-  };
-  const told = (target: Target) =>
-    one(target).catch((error) => {
-      finished(progress, target.uid, target.uid, 'failed');
-      throw error;
-    });
-  const outcomes = await writeEach(context, targets, told, lanes).finally(() => progress.close());
-  const all = outcomes.map(({ uid, error }): DownloadRecord => {
-    const failed = { asset_uid: uid, path: '', size_bytes: 0, content_type: null };
-    const whole = records.get(uid) ?? { ...failed, outcome: 'failed' };
-    return { ...whole, error: error?.toJSON() ?? null };
-  });
-  const saved = all.filter(({ outcome }) => outcome === 'downloaded');
-  const size = saved.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
-  const there = all.filter(({ outcome }) => outcome === 'there').length;
-  terminal.say(
-    `${counted(saved.length, 'file')} downloaded, ${bytes(size)}${there > 0 ? `; ${there} there already` : ''}`,
-  );
-  const result = listBy(({ path }) => path, all, columns, `no ${collection}`);
-  return { result, failure: failureOf(context, outcomes, collection) };
-}
-
-const finished = (
-  progress: Progress,
-  path: string,
-  uid: string,
-  outcome: DownloadRecord['outcome'],
-) =>
-  progress.show({
-    ...{ path, event: 'finished', asset_uid: uid },
-    outcome,
-  });
-
-const columns: Column<DownloadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => printable(asset_uid), uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
-  {
-    header: 'SIZE',
-    value: ({ size_bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
-    whole: true,
-  },
-  {
-    header: 'RESULT',
-    value: ({ outcome, error }) => (error ? `failed: ${printable(error.message)}` : outcome),
-  },
-];

@@ -1,14 +1,18 @@
 const longestName = 200;
 
-/** Gives a name to each of many that are to lie beside each other: one that is taken gets part of its uid. */
-export function unlikeOthers(): (name: string, uid: string) => string {
-  const taken = new Set<string>();
-  return (name, uid) => {
-    const isTaken = taken.has(name.toLowerCase()); // some file systems do not tell case
-    const shown = isTaken ? name.replace(/(\.[A-Za-z0-9]{1,4})?$/, `-${uid.slice(0, 8)}$1`) : name;
-    taken.add(shown.toLowerCase());
-    return shown;
-  };
+/** Names for files that are to lie beside each other, by uid: where several would have one, all get part of their uids. */
+export function fileNames(assets: readonly { uid: string; name?: unknown }[]): Map<string, string> {
+  const bare = assets.map(({ uid, name }) => fileNameFor(name, uid, null));
+  const count = new Map<string, number>();
+  const key = (name: string) => name.normalize('NFC').toLowerCase(); // some file systems do not tell case
+  for (const name of bare) count.set(key(name), (count.get(key(name)) ?? 0) + 1);
+  return new Map(
+    assets.map(({ uid }, at) => {
+      const name = bare[at] as string;
+      const isShared = (count.get(key(name)) ?? 0) > 1;
+      return [uid, isShared ? name.replace(/(\.[A-Za-z0-9]{1,4})?$/, `-${uid}$1`) : name];
+    }),
+  );
 }
 
 /** A name for a file in this folder, whatever the service calls the asset. */

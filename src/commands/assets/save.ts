@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import {
   type FileHandle,
   link,
@@ -31,7 +32,17 @@ export type Saved = {
 };
 
 /** What is saved: a signed URL, and what the asset's record says of it. */
-export type Media = { assetUid: string; url: URL; expected: Expected };
+export type Media = {
+  assetUid: string;
+  url: URL;
+  expected: Expected;
+  /** Milliseconds since the epoch: the file's time is set to it. */
+  createdAt?: number | undefined;
+};
+
+/** A file that was saved of an asset of that time, and not touched since: its length may be that of a rendition. */
+export const isAsSaved = (file: Stats, createdAt: number | undefined): boolean =>
+  file.isFile() && createdAt !== undefined && Math.abs(file.mtimeMs - createdAt) < 1000;
 
 /**
  * Saves a signed URL as a file: written beside its place and moved there once it is whole and on the
@@ -45,10 +56,9 @@ export async function save(
   media: Media,
   path: string,
   progress: Progress,
-  asking: 'may ask' | 'never ask' = 'may ask',
 ): Promise<Saved | undefined> {
   if (path === '-') return toStdout(context, media, progress);
-  const there = await mayReplace(context, path, asking);
+  const there = await mayReplace(context, path);
   const showing = { context, media, path, progress };
   // A device or a pipe is written to; only a file can be replaced whole.
   const saved =
@@ -93,6 +103,8 @@ async function saveAtomically(saving: Saving, mayReplace: boolean): Promise<Down
         write: writerTo(handle, path),
         restart: () => handle.truncate(0),
       });
+      const { createdAt } = saving.media;
+      if (createdAt !== undefined) await handle.utimes(new Date(), new Date(createdAt));
       await handle.sync().catch((error) => {
         throw cannotWrite(path, error);
       });
@@ -245,15 +257,9 @@ function renditionNote(saved: Downloaded, recorded: Expected): string {
 }
 
 /** What is there, if anything is, once it may be replaced. */
-async function mayReplace(
-  { terminal, settings }: Context,
-  path: string,
-  asking: 'may ask' | 'never ask',
-) {
+async function mayReplace({ terminal, settings }: Context, path: string) {
   const there = await stat(path).catch(() => undefined);
   if (there?.isDirectory()) throw usageError(`${path} is a directory`, 'name a file with -o');
-  if (there?.isFile() && asking === 'never ask' && !settings.yes)
-    throw usageError(`${path} is there already, and is not the same`, '--yes replaces it');
   if (there?.isFile())
     await confirm(terminal, `${path} is there already. Replace it?`, {
       yes: settings.yes,

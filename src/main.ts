@@ -12,16 +12,23 @@ async function main(): Promise<void> {
   const environment = { ...process.env };
   delete process.env.MEDIACTL_API_KEY; // no program that any library starts is handed it
   const interruption = new AbortController();
+  const terminal = new Terminal({ stdin: () => process.stdin, stdout, stderr, environment });
   const stop = (problem: string, code: string, exitCode: 130 | 143) => {
     // The first signal ends in good order; the second one leaves at once.
-    if (interruption.signal.aborted) process.exit(exitCode);
+    if (interruption.signal.aborted) {
+      terminal.leave();
+      process.exit(exitCode);
+    }
     interruption.abort(new MediactlError(problem, { code, exitCode }));
   };
-  process.on('SIGINT', () => stop('interrupted', 'interrupted', exitCodes.interrupted));
+  process.on('SIGINT', () => {
+    // The pager has the keyboard: Ctrl-C is for it.
+    if (!terminal.isPaging) stop('interrupted', 'interrupted', exitCodes.interrupted);
+  });
   process.on('SIGTERM', () => stop('terminated', 'terminated', exitCodes.terminated));
   const paths = envPaths('mediactl', { suffix: '' });
   process.exitCode = await runProgram(process.argv.slice(2), {
-    terminal: new Terminal({ stdin: () => process.stdin, stdout, stderr, environment }),
+    terminal,
     environment,
     cwd: process.cwd(),
     clock: systemClock,

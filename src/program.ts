@@ -50,8 +50,12 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
   }
 }
 
-const formatTyped = (argv: readonly string[], { environment }: Host): string =>
-  argv.find((word) => /^--jsonl?$/.test(word))?.slice(2) ?? environment.MEDIACTL_OUTPUT ?? 'human';
+function formatTyped(argv: readonly string[], { environment }: Host): string {
+  const short = argv.find((word) => /^--jsonl?$/.test(word))?.slice(2);
+  const at = argv.findIndex((word) => /^(?:-o|--output)$/.test(word));
+  const joined = argv.find((word) => /^--output=/.test(word))?.slice('--output='.length);
+  return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_OUTPUT) ?? 'human';
+}
 
 /** What the command that runs was told, once it is known: errors are shown by it. */
 type Invocation = { settings?: Settings };
@@ -231,7 +235,7 @@ async function commanderUsage(error: CommanderError, command: Command): Promise<
   const path: string[] = [];
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
-  const help = `${(path.length > 0 ? path : ['mediactl']).join(' ')} --help`;
+  const help = `${path.join(' ')} --help`;
   if (unknown === undefined)
     return usageError(problem || 'the command line was not understood', help);
   const { suggestion } = await import('./reference/guesses.lazy.ts');

@@ -120,10 +120,19 @@ export class Terminal {
     try {
       await work();
     } finally {
-      this.#paging = undefined;
-      for (const text of paging.held.splice(0)) await this.#writeOut(text);
-      await paging.pager?.close();
+      const { held, pager } = paging;
+      try {
+        await pager?.close();
+      } finally {
+        this.#paging = undefined;
+      }
+      for (const text of held) await this.#writeOut(text);
     }
+  }
+
+  /** The pager is there, and has the keyboard. */
+  get isPaging(): boolean {
+    return this.#paging?.pager !== undefined;
   }
 
   /** The pager's command line, where there is somebody to page for. */
@@ -188,7 +197,14 @@ export class Terminal {
   standsBelow(above: ((line: string) => void) | undefined): void {
     this.#above = above;
   }
+
+  /** At a sudden end: what stood there hid the cursor and let no line wrap. */
+  leave(): void {
+    if (this.#above) this.stderr.write(`${showCursor}${wrapLines}\n`);
+  }
 }
+
+const [showCursor, wrapLines] = ['\u001b[?25h', '\u001b[?7h'];
 
 /** What is held back until it is known to be longer than the terminal; the pager from then on. */
 type Paging = { held: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };

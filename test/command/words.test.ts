@@ -68,6 +68,8 @@ describe('short words do what they say', () => {
     expect((await cli.run(['ls', '-o', 'yaml'])).stderr).toContain(
       "--output does not accept 'yaml'",
     );
+    const wrong = await cli.run(['ls', '-o', 'json', '--nonsense']);
+    expect(JSON.parse(wrong.stderr).error.code).toBe('usage');
     const saved = await cli.run(['-o', 'json', 'download', asset, '-o', `${cli.home}/a.pdf`]);
     expect(JSON.parse(saved.stdout).path).toBe(`${cli.home}/a.pdf`);
     expect((await cli.run(['ls', '-o', 'json', '--csv'])).code).toBe(2);

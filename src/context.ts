@@ -118,8 +118,12 @@ export class Context {
 
   /** Those of the service in use; undefined where no service is. */
   async shownUids(): Promise<ShownUids | undefined> {
-    const account = await this.account().catch(() => undefined);
-    return account && this.shownUidsOf(account.baseUrl.origin);
+    // No key is needed for that, nor asked of a keychain.
+    const baseUrl = await this.profileInUse().then(
+      (inUse) => baseUrlOf(this.settings, inUse),
+      () => undefined,
+    );
+    return baseUrl && this.shownUidsOf(baseUrl.origin);
   }
 
   shownUidsOf(origin: string): ShownUids {

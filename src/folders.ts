@@ -1,4 +1,4 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { exitCodes, MediactlError } from './errors.ts';
 
@@ -27,6 +27,15 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
 
 /** Of what is kept between runs. @throws MediactlError `folder` */
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
+
+/** Writes what is kept between runs, 0600: whole or not at all, whoever else writes it. */
+export async function keepState(path: string, text: string): Promise<void> {
+  await makeStateFolder(dirname(path));
+  const { randomBytes } = await import('node:crypto');
+  const mine = `${path}.${randomBytes(4).toString('hex')}`;
+  await writeFile(mine, text, { mode: 0o600 });
+  await rename(mine, path);
+}
 
 const machineFails = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 

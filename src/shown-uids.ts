@@ -1,6 +1,6 @@
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeStateFolder } from './folders.ts';
+import { keepState, makeStateFolder } from './folders.ts';
 import type { ShortUids, UidKind } from './terminal/result.ts';
 
 const fewestDigits = 8;
@@ -63,16 +63,13 @@ export class ShownUids implements ShortUids {
 
   /** Short lines, added whole: several processes may show something at once. */
   async #keep(added: readonly string[], known: readonly string[]): Promise<void> {
-    await makeStateFolder(dirname(this.#path));
     if (known.length + added.length < 2 * mostKept) {
+      await makeStateFolder(dirname(this.#path));
       appendFileSync(this.#path, added.join(''), { mode: 0o600 });
       return;
     }
     const newest = [...known.map((line) => `${line}\n`), ...added].slice(-mostKept);
-    const { randomBytes } = await import('node:crypto');
-    const mine = `${this.#path}.${randomBytes(4).toString('hex')}`;
-    writeFileSync(mine, newest.join(''), { mode: 0o600 });
-    renameSync(mine, this.#path);
+    await keepState(this.#path, newest.join(''));
   }
 }
 

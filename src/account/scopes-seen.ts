@@ -1,16 +1,14 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { makeStateFolder } from '../folders.ts';
+import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keepState } from '../folders.ts';
 import { fieldsIn, jsonIn } from '../wire/reading.ts';
-
-/** §5.7; which of them a key has, no endpoint tells. */
-export const scopes = ['Read Assets', 'Write Assets', 'Delete Assets'] as const;
-type Scope = (typeof scopes)[number];
+import { type Scope, scopes } from '../wire/scopes.ts';
 
 /** What the service answered where a call needed the scope, and when it did so first. */
 export type ScopeSeen = { allowed: boolean; at: string };
 
-/** What is known of the scopes of a profile's key: by what was done with it, and what was answered 403. */
+/** What is known of the scopes of a profile's key, which no endpoint tells: by what was done with it, and what was answered 403. */
 export class ScopesSeen {
   readonly #path: string;
 
@@ -44,13 +42,11 @@ export class ScopesSeen {
     if (news.length === 0) return;
     const at = new Date(now).toISOString();
     for (const [scope, allowed] of news) known[scope] = { allowed, at };
-    await makeStateFolder(dirname(this.#path));
-    writeFileSync(`${this.#path}.part`, JSON.stringify(known), { mode: 0o600 });
-    renameSync(`${this.#path}.part`, this.#path);
+    await keepState(this.#path, JSON.stringify(known));
   }
 
-  /** The profile has another key. */
-  forget(): void {
-    rmSync(this.#path, { force: true });
+  /** The profile has another key. What cannot be forgotten is put right by what that key is answered. */
+  async forget(): Promise<void> {
+    await rm(this.#path, { force: true }).catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
+import type { Scope } from '../wire/scopes.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { Gate } from './gate.ts';
-import type { Scope } from './messages.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { WaitBudget } from './wait-budget.ts';
 

@@ -1,4 +1,5 @@
 import type { ExitCode } from '../errors.ts';
+import type { Scope } from '../wire/scopes.ts';
 import type { Headers } from './rate-limit.ts';
 
 /** What a status means, in words. */
@@ -9,9 +10,6 @@ export type StatusMeaning = {
   hint?: string;
   retryable?: boolean;
 };
-
-/** §5.7. */
-export type Scope = 'Read Assets' | 'Write Assets' | 'Delete Assets';
 
 /** What a request is for, in the words an error uses, and the scope that it needs (§5.7, A17). */
 export type Purpose = {

@@ -20,7 +20,7 @@ export async function openWithPlayer(
   resumeSeconds: number,
 ): Promise<void> {
   const [program = '', ...given] = command.split(/\s+/).filter(Boolean);
-  if (program === '') throw usageError('--player does not take an empty command', '--player mpv');
+  if (program === '') throw usageError('--player does not accept an empty command', '--player mpv');
   const name = program.replace(/^.*[/\\]/, '');
   const begin = resumeSeconds > 0 ? (startAt[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...given, ...begin, url.href], {

@@ -12,7 +12,7 @@ import type { Collection } from '../wire/paths.ts';
 import { jsonIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Asset } from '../wire/types.ts';
 import { isUid, isUidPrefix } from '../wire/uid.ts';
-import { onlyOne } from './names.ts';
+import { onlyOne, shownUid } from './names.ts';
 import { Places, parentOf } from './places.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
@@ -56,20 +56,11 @@ export async function assetUidIn(
 ): Promise<string> {
   if (id === undefined) return chosen(context, open, collection);
   if (id === '@last') return lastUpload(context, await open());
-  if (isUidPrefix(id)) {
-    const uids = await shownUids(context, await open(), id);
-    if (uids.length > 0) return uids.length === 1 ? (uids[0] as string) : notOne(id, uids);
-  }
+  const shown = isUidPrefix(id)
+    ? shownUid(context, (await open()).api.transport.baseUrl, 'asset', id)
+    : undefined;
+  if (shown) return shown;
   return uidOrNamed(context, open, collection, id, choice);
-}
-
-const shownUids = async (context: Context, { api }: Library, prefix: string) =>
-  context.shownUidsOf(api.transport.baseUrl.origin).find('asset', prefix);
-
-function notOne(prefix: string, uids: readonly string[]): never {
-  throw usageError(`${uids.length} assets begin with ${prefix}`, 'type more of the uid').with({
-    lines: uids.slice(0, 10),
-  });
 }
 
 /** So many are shown to somebody who gave no id. */

@@ -2,15 +2,18 @@ import type { FolderNode, FolderTree } from '../api/folder-tree.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { cell, printable } from '../terminal/printable.ts';
-import { isUid, isUidPrefix } from '../wire/uid.ts';
-import { onlyOne } from './names.ts';
+import { isUid } from '../wire/uid.ts';
+import { onlyOne, shownUid } from './names.ts';
 import { workspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
 
 /** The workspace's folders, and the workspace they are in. */
-export async function readTree(context: Context): Promise<{ workspace: string; tree: FolderTree }> {
-  const workspace = await workspaceUid(context);
+export async function readTree(
+  context: Context,
+  asking = true,
+): Promise<{ workspace: string; tree: FolderTree }> {
+  const workspace = await workspaceUid(context, asking);
   return { workspace, tree: await (await context.api()).folders.tree(workspace) };
 }
 
@@ -27,12 +30,15 @@ export async function folderAt(
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
   if (byUid) return byUid;
   const atPath = tree.at(uidOrPath);
-  const found = atPath.length === 0 ? beginningWith(tree, uidOrPath) : atPath;
-  if (found.length === 0) return missing(tree, uidOrPath);
+  if (atPath.length === 0) {
+    const { baseUrl } = (await context.api()).transport;
+    const shown = shownUid(context, baseUrl, 'folder', uidOrPath);
+    return (shown && tree.find(shown)) || missing(tree, uidOrPath);
+  }
   const { uid } = await onlyOne(context, {
     noun: 'folder',
     what: `are at ${uidOrPath}`,
-    found: found.map(({ folder }) => folder),
+    found: atPath.map(({ folder }) => folder),
     rows: async (folders) =>
       folders.map((folder) => [
         printable(folder.uid),
@@ -42,11 +48,6 @@ export async function folderAt(
   });
   return tree.find(uid) as FolderNode;
 }
-
-const beginningWith = (tree: FolderTree, prefix: string): FolderNode[] =>
-  isUidPrefix(prefix)
-    ? tree.all.filter(({ folder }) => folder.uid.toLowerCase().startsWith(prefix.toLowerCase()))
-    : [];
 
 /** Everything below a folder, each before what is in it. */
 export const below = ({ children }: FolderNode): FolderNode[] =>

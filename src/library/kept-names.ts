@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
-import { makeStateFolder } from '../folders.ts';
+import { keepState } from '../folders.ts';
 import { fieldsIn, jsonIn, textIn } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
 
@@ -34,21 +34,14 @@ export class KeptNames {
     const kept = await read(path);
     if (kept && kept.at <= now && now - kept.at < ageMs) return kept;
     const fresh = { at: now, names: await this.#ask() };
-    await this.#keep(path, fresh).catch(() => {}); // they are asked for again next time
+    // Where they cannot be kept, they are asked for again next time.
+    await keepState(path, JSON.stringify(fresh)).catch(() => {});
     return fresh;
   }
 
-  /** Whole or not at all: several processes may ask at once. */
-  async #keep(path: string, kept: Kept): Promise<void> {
-    await makeStateFolder(join(this.#context.stateDir, 'names'));
-    const mine = `${path}.${this.#context.host.processes.pid}`;
-    await writeFile(mine, JSON.stringify(kept), { mode: 0o600 });
-    await rename(mine, path);
-  }
-
-  /** After a change of ours. */
+  /** After a change of ours: the change counts, whether or not this can be forgotten. */
   async forget(): Promise<void> {
-    await rm(await this.#path(), { force: true });
+    await rm(await this.#path(), { force: true }).catch(() => {});
   }
 
   async #path(): Promise<string> {
@@ -81,6 +74,6 @@ export const keptWorkspaces = (context: Context) =>
 /** Folders of the workspace in use, by path. */
 export const keptFolders = (context: Context) =>
   new KeptNames(context, 'folders', async () => {
-    const { tree } = await readTree(context);
+    const { tree } = await readTree(context, false);
     return tree.all.map(({ path, folder }) => [path, folder.uid]);
   });

@@ -1,7 +1,27 @@
 import type { Context } from '../context.ts';
 import { usageError } from '../errors.ts';
 import { choose } from '../terminal/prompt.ts';
+import type { UidKind } from '../terminal/result.ts';
 import { timeIn } from '../wire/reading.ts';
+import { isUidPrefix } from '../wire/uid.ts';
+
+/**
+ * The uid that begins so and was shown here of late.
+ *
+ * @throws MediactlError exit 2 where several begin so: none of them is meant
+ */
+export function shownUid(
+  context: Context,
+  { origin }: URL,
+  kind: UidKind,
+  typed: string,
+): string | undefined {
+  const uids = isUidPrefix(typed) ? context.shownUidsOf(origin).find(kind, typed) : [];
+  if (uids.length < 2) return uids[0];
+  throw usageError(`${uids.length} ${kind}s begin with ${typed}`, 'type more of the uid').with({
+    lines: uids.slice(0, mostNamed),
+  });
+}
 
 type Found = { uid: string; created_at?: unknown };
 

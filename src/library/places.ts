@@ -13,22 +13,27 @@ export class Places {
   readonly #folders: KeptNames;
   readonly #workspaces: KeptNames;
   readonly #known = new Map<string, string>();
+  /** Those that nobody tells: the key may not read them, or no workspace is chosen. */
+  readonly #silent = new Set<string>();
 
   constructor(context: Context) {
     this.#folders = keptFolders(context);
     this.#workspaces = keptWorkspaces(context);
   }
 
-  /** Learns what those uids are called: a request for all of them, or none. */
+  /** Learns what those uids are called: a request for all of them, or none. What nobody tells is not asked for again. */
   async learn(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
     const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#known.has(uidKey(uid)));
-    if (unknown.length === 0) return;
     const kept = kind === 'folders' ? this.#folders : this.#workspaces;
-    for (const ageMs of [oldMs, newMs]) {
-      const { names } = await kept.within(ageMs).catch(() => ({ names: [] }));
-      for (const [name, uid] of names) this.#known.set(uidKey(uid), name);
-      if (unknown.every((uid) => this.#known.has(uidKey(uid as string)))) return;
+    const isAsked = unknown.length > 0 && !this.#silent.has(kind);
+    for (const ageMs of isAsked ? [oldMs, newMs] : []) {
+      const told = await kept.within(ageMs).catch(() => undefined);
+      if (!told) this.#silent.add(kind);
+      for (const [name, uid] of told?.names ?? []) this.#known.set(uidKey(uid), name);
+      if (!told || unknown.every((uid) => this.#known.has(uidKey(uid as string)))) break;
     }
+    for (const uid of unknown as string[])
+      if (!this.#known.has(uidKey(uid))) this.#known.set(uidKey(uid), uid);
   }
 
   /** The path of a folder or the name of a workspace, safe to show. */

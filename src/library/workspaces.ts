@@ -5,8 +5,8 @@ import { cell, printable } from '../terminal/printable.ts';
 import { choose } from '../terminal/prompt.ts';
 import { textIn } from '../wire/reading.ts';
 import type { Workspace } from '../wire/types.ts';
-import { isSameUid, isUid, isUidPrefix } from '../wire/uid.ts';
-import { onlyOne } from './names.ts';
+import { isSameUid, isUid } from '../wire/uid.ts';
+import { onlyOne, shownUid } from './names.ts';
 
 /**
  * A workspace by uid, the beginning of one or exact name; of several, the one that the person chooses.
@@ -21,8 +21,8 @@ export async function resolveWorkspace(
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
   const named = all.filter(({ name }) => textIn(name) === uidOrName);
-  const begins = ({ uid }: Workspace) => uid.toLowerCase().startsWith(uidOrName.toLowerCase());
-  const found = named.length === 0 && isUidPrefix(uidOrName) ? all.filter(begins) : named;
+  const shown = shownUid(context, api.transport.baseUrl, 'workspace', uidOrName);
+  const found = named.length === 0 ? all.filter(({ uid }) => uid === shown) : named;
   if (found.length === 0)
     throw new MediactlError(`no workspace is called ${uidOrName}`, {
       code: 'not_found',
@@ -30,12 +30,10 @@ export async function resolveWorkspace(
       hint: 'mediactl workspaces ls',
     });
   return onlyOne(context, {
-    ...{
-      noun: 'workspace',
-      what: `are called ${uidOrName}`,
-      found,
-      rows: async () => rowsOf(found),
-    },
+    noun: 'workspace',
+    what: `are called ${uidOrName}`,
+    found,
+    rows: async (some) => rowsOf(some),
   });
 }
 
@@ -71,9 +69,11 @@ export const primaryOf = (workspaces: readonly Workspace[]): Workspace | undefin
 
 /**
  * The uid of the workspace to work in: a uid that was given is taken as it is, without a request; where
- * nothing is given, the primary one.
+ * nothing is given, the primary one, or the one that the person chooses.
+ *
+ * @param asking false where no question may be asked: for what is but dress
  */
-export async function workspaceUid(context: Context): Promise<string> {
+export async function workspaceUid(context: Context, asking = true): Promise<string> {
   const { workspace } = await context.account();
   if (workspace && isUid(workspace)) return workspace;
   const api = await context.api();
@@ -85,5 +85,6 @@ export async function workspaceUid(context: Context): Promise<string> {
     'mediactl workspaces use NAME, or give --workspace',
     'no flag, variable or profile names one, and the service calls none primary',
   );
+  if (!asking) throw none;
   return (await chooseWorkspace(context, none)).uid;
 }

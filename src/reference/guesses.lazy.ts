@@ -108,7 +108,7 @@ const words: Record<string, string> = {
   'workspaces create': 'workspaces ls (the API makes none)',
   'sandbox open': 'sandbox watch ID --open',
   'sandbox run': 'sandbox start --foreground',
-  'sandbox restart': 'sandbox stop, then sandbox start',
+  'sandbox restart': 'sandbox stop; then start it again',
   'uploads status': 'uploads ls',
   'uploads list': 'uploads ls',
   'config list': 'config ls',
@@ -178,7 +178,7 @@ export function suggestion(
   unknown: string,
   known: readonly string[],
 ): string | undefined {
-  const guesses = guessesAt(path, unknown.startsWith('-'));
+  const guesses = guessesAt(path, unknown.startsWith('-') ? known : undefined);
   const guessed = guesses.get(unknown);
   if (guessed !== undefined) return guessed;
   const similar = mistyped(unknown, [...known, ...guesses.keys()]);
@@ -188,9 +188,15 @@ export function suggestion(
   return names.length > 0 ? `did you mean ${names.join(' or ')}?` : guesses.get(first);
 }
 
-/** What may be guessed in a place, and how it is typed here. */
-function guessesAt(path: string, isOption: boolean): Map<string, string> {
-  if (isOption) return new Map(Object.entries(options));
+/** What may be guessed in a place, and how it is typed here. @param has the options of the command, where one was guessed */
+function guessesAt(path: string, has: readonly string[] | undefined): Map<string, string> {
+  if (has) {
+    const isThere = (meant: string) => {
+      const [first] = /--[\w-]+/.exec(meant) ?? [];
+      return first === undefined || has.includes(first);
+    };
+    return new Map(Object.entries(options).filter(([, meant]) => isThere(meant)));
+  }
   const begin = path === '' ? '' : `${path} `;
   return new Map(
     Object.entries(words)
@@ -202,7 +208,7 @@ function guessesAt(path: string, isOption: boolean): Map<string, string> {
 /** Each way to go on is a command of its own. */
 const typed = (meant: string) =>
   meant
-    .split(/, or |, then /)
+    .split(', or ')
     .map((each) => `mediactl ${each}`)
     .join(', or ');
 

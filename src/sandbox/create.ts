@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { type Scope, scopes } from '../wire/scopes.ts';
 import { createApp } from './app.ts';
 import { boundedServer } from './bounds.ts';
 import { Credits } from './credits.ts';
@@ -18,7 +19,7 @@ import { Store } from './store/database.ts';
 import { Embeds } from './store/embed-settings.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { Folders } from './store/folders.ts';
-import { Keys, type Scope, scopes } from './store/keys.ts';
+import { Keys } from './store/keys.ts';
 import { assertOwnFolder } from './store/own-folder.ts';
 import { seed } from './store/seed.ts';
 import { Sessions } from './store/sessions.ts';

@@ -1,8 +1,9 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
+import type { Scope } from '../wire/scopes.ts';
 import { ServiceError } from './service-error.ts';
-import type { ApiKey, Scope } from './store/keys.ts';
+import type { ApiKey } from './store/keys.ts';
 
 /** What a request carries: Node's own objects, and the key that made it. */
 export type Env = { Bindings: HttpBindings; Variables: { key: ApiKey } };

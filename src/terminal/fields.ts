@@ -77,22 +77,18 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
     ...result,
     pages: pickedPages(),
     id: (item) => item[identity],
-    columns: fields.map((field) => columnOf(field, result.columns, terminal)),
+    columns: fields.map((field) => columnOf(field, result.columns)),
   };
 }
 
 /** As tables show the field, on a terminal and in a pipe; in the order that was asked for. */
-function columnOf(
-  field: string,
-  columns: ListResult['columns'],
-  { stdout }: Terminal,
-): Column<Record<string, Json>> {
+function columnOf(field: string, columns: ListResult['columns']): Column<Record<string, Json>> {
   const known = columns.find((column) => column.field === field);
   return {
     header: field,
     value: known?.value ?? ((item) => cell(item[field])),
     whole: known?.whole ?? false,
-    ...(stdout.isTTY && known?.uid && { uid: known.uid }),
+    ...(known?.uid && { uid: known.uid }),
   };
 }
 

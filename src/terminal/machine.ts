@@ -13,7 +13,7 @@ export const json = (value: unknown, render: RenderContext) =>
 export const line = (value: unknown, render: RenderContext) =>
   render.isTerminal ? jsonText(toJson(value), render) : toJson(value);
 
-const jsonToken = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
+const jsonToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
 /** For a person: safe to show, and in the colours of jq. */
 function jsonText(text: string, { colors }: RenderContext): string {

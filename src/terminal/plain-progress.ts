@@ -14,7 +14,7 @@ export function sayDoubt(event: FileEvent, terminal: Terminal): void {
     terminal.warn(`${printable(event.path)}: ${unverified}`);
 }
 
-/** What is said whatever else is not. */
+/** What is said in every form but --quiet. */
 function sayNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(printable(event.message));
 }

@@ -133,8 +133,52 @@ describe('a uid that is typed short', () => {
     expect(code).toBe(3);
   });
 
-  it('is taken for a folder and for a workspace too', async () => {
+  it('is taken for a folder and for a workspace too, once a terminal has shown them', async () => {
+    expect((await cli.run(['folders', 'rm', folder.slice(0, 6), '-n'])).code).toBe(3);
+    expect((await cli.run(['workspaces', 'get', uid(2).slice(0, 8)])).code).toBe(3);
+    await cli.run(['folders', 'ls'], terminal);
+    await cli.run(['workspaces', 'ls'], terminal);
     expect(await cli.json(['folders', 'ls', folder.slice(0, 6)])).toEqual([]);
     expect((await cli.json(['workspaces', 'get', uid(2).slice(0, 8)])).uid).toBe(uid(2));
+  });
+});
+
+describe('names of folders, for people', () => {
+  const wide = { tty: true, columns: 160 };
+  const trees = () => requests.filter(({ path }) => path.endsWith('/folders/')).length;
+
+  it('cost one request, kept for the next tables, and none in a pipe', async () => {
+    await cli.run(['ls']);
+    expect(trees()).toBe(0);
+    for (let n = 0; n < 3; n++) expect((await cli.run(['ls'], wide)).stdout).toContain('/Press');
+    expect(trees()).toBe(1);
+  });
+
+  it('that cannot be had are not asked for again, and the uid stands', async () => {
+    const pages = Array.from({ length: 250 }, (_, n) => ({
+      ...{ uid: `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000`, name: `${n}` },
+      parent: `${String(n).padStart(8, '0')}-1111-4000-8000-000000000000`,
+    }));
+    const poor = await record(({ path, query }) =>
+      path.endsWith('/folders/')
+        ? { status: 403, body: { error: {} } }
+        : {
+            body: {
+              items: pages.slice(Number(query.offset), Number(query.offset) + 100),
+              count: 250,
+            },
+          },
+    );
+    const environment = { MEDIACTL_BASE_URL: poor.url };
+    const { code, stdout } = await cli.run(['ls', '--all', '--no-pager'], { ...wide, environment });
+    expect([code, stdout.split('\n').length]).toEqual([0, 252]);
+    expect(poor.requests.filter(({ path }) => path.endsWith('/folders/'))).toHaveLength(1);
+  });
+
+  it('never ask a question: without a workspace there are none', async () => {
+    const environment = { MEDIACTL_WORKSPACE: undefined };
+    const { code, stdout, stderr } = await cli.run(['ls'], { ...wide, environment });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(folder.slice(0, 8));
   });
 });

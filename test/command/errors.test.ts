@@ -121,7 +121,7 @@ describe('bad input', () => {
 
   it('--workspace where the API cannot tell workspaces apart', () =>
     reads(['assets', 'ls', '-w', 'Main'], 2, [
-      'error: assets ls does not take --workspace',
+      'error: assets ls does not accept --workspace',
       '  cause: the API lists what the key can see, and cannot filter by workspace',
       '  try:   leave it out, or name a folder: mediactl assets ls --folder /PATH',
     ]));

@@ -1,10 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { cliWorld } from '../support/cli-world.ts';
 import { answering, Interposer } from '../support/interposer.ts';
-import { fixture } from '../support/sandbox.ts';
+import { fixture, unshown } from '../support/sandbox.ts';
 
 const { world, account } = cliWorld();
 
@@ -78,8 +86,22 @@ describe('assets download of many', () => {
     expect([code, readFileSync(join(into, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
   });
 
-  it('-o is for one file; -n makes nothing', async () => {
-    expect((await world.cli.run(['download', ...uids.slice(0, 2), '-o', 'x'])).code).toBe(2);
+  it('a file of the same name and time, and of another length, is not taken for it', async () => {
+    const into = join(world.cli.home, 'all');
+    const [saved] = await world.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
+    const { mtime } = statSync(saved.path);
+    writeFileSync(saved.path, 'of another length');
+    utimesSync(saved.path, mtime, mtime);
+    const again = await world.cli.run(['download', ...uids.slice(0, 2), '-d', into, '--json']);
+    expect(JSON.parse(again.stdout)[0].outcome).toBe(unshown('failed', 'there'));
+  });
+
+  it('-o is for one asset that is named; -n makes nothing', async () => {
+    const refused = async (...args: string[]) => (await world.cli.run(['download', ...args])).code;
+    expect(await refused(...uids.slice(0, 2), '-o', 'x')).toBe(2);
+    expect(await refused('--search', 'still', '-o', 'x')).toBe(2);
+    expect(await refused(uids[0] as string, '-o', 'x', '-d', 'y')).toBe(2);
+    expect(existsSync('y')).toBe(false);
     const into = join(world.cli.home, 'none');
     expect((await world.cli.run(['download', ...uids.slice(0, 2), '-d', into, '-n'])).code).toBe(0);
     expect(existsSync(into)).toBe(false);
@@ -128,6 +150,8 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
   expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
   expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe('2\n');
   expect((await cli.run(['ls', '-r'])).code).toBe(2);
+  const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
+  expect(cut.stderr).toBe(''); // as many as were asked for
 });
 
 describe('--quiet', () => {

@@ -123,6 +123,8 @@ const guesses: [typed: string, meant: RegExp][] = [
   ['upolad', /did you mean upload/],
   ['ls --serch', /did you mean --search/],
   ['ls --formt', /--output json/],
+  ['sandbox restart', /^mediactl sandbox stop; then start it again$/],
+  ['download --overwrite', /^mediactl assets download --help$/],
   ['frobnicate', /^mediactl --help$/],
 ];
 

@@ -24,7 +24,7 @@ const directions: Record<string, readonly string[]> = {
     'lock',
     'folders',
     'processes',
-    ...['terminal/printable', 'terminal/figures'],
+    'terminal/printable',
     'library/waiting',
   ],
   settings: ['terminal/format', 'errors'],
@@ -36,7 +36,7 @@ const directions: Record<string, readonly string[]> = {
     ...['lock', 'shown-uids'],
   ],
   // What a person's words mean, for every command and for completion.
-  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders', 'shown-uids'],
+  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders'],
   commands: [
     ...['library', 'context', 'api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors'],
     ...['clock', 'processes', 'lock', 'folders', 'player'],

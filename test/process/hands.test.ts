@@ -109,29 +109,32 @@ describe.skipIf(!hasPty)('login', () => {
   });
 });
 
-it('auth status tells scopes by what was answered: a 403, and what went well', async () => {
-  const key = sandbox.createKey('reader', ['Read Assets']);
-  const config = join(home, 'config');
-  const run = (...args: string[]) => mediactl(args, environment()).finished;
-  const piped = new Promise<void>((resolve) => {
-    const screen = new Screen(
-      `printf %s ${key} | ${quoted(words('login', '--with-key', '--base-url', sandbox.url))}`,
-      environment(),
-      100,
+it.skipIf(!hasPty)(
+  'auth status tells scopes by what was answered: a 403, and what went well',
+  async () => {
+    const key = sandbox.createKey('reader', ['Read Assets']);
+    const config = join(home, 'config');
+    const run = (...args: string[]) => mediactl(args, environment()).finished;
+    const piped = new Promise<void>((resolve) => {
+      const screen = new Screen(
+        `printf %s ${key} | ${quoted(words('login', '--with-key', '--base-url', sandbox.url))}`,
+        environment(),
+        100,
+      );
+      screen.ended.then(() => resolve());
+    });
+    await piped;
+    expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
+    const before = JSON.parse((await run('status', '--json')).stdout).scopes;
+    expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
+    expect((await run('upload', fixture('still.jpg'))).code).toBe(5);
+    const after = JSON.parse((await run('status', '--json')).stdout).scopes;
+    expect(after['Write Assets']).toMatchObject({ allowed: false });
+    expect((await run('status')).stdout).toMatch(
+      /Write Assets: no, refused just now; Delete Assets: not tried yet/,
     );
-    screen.ended.then(() => resolve());
-  });
-  await piped;
-  expect(statSync(join(config, 'config.json')).mode & 0o777).toBe(0o600);
-  const before = JSON.parse((await run('status', '--json')).stdout).scopes;
-  expect(before).toMatchObject({ 'Read Assets': { allowed: true }, 'Write Assets': null });
-  expect((await run('upload', fixture('still.jpg'))).code).toBe(5);
-  const after = JSON.parse((await run('status', '--json')).stdout).scopes;
-  expect(after['Write Assets']).toMatchObject({ allowed: false });
-  expect((await run('status')).stdout).toMatch(
-    /Write Assets: no, refused just now; Delete Assets: not tried yet/,
-  );
-});
+  },
+);
 
 describe.skipIf(!hasPty)('the pager', () => {
   const paged = (args: string[], more = {}) =>

@@ -104,7 +104,7 @@ const headersOf = (headers: readonly string[]) =>
     headers.map((header) => {
       const [name, value] = pair('-H', header, ':');
       if (name.trim().toLowerCase() === 'authorization')
-        throw usageError('-H does not take a key', 'mediactl auth login, or MEDIACTL_API_KEY');
+        throw usageError('-H does not accept a key', 'mediactl auth login, or MEDIACTL_API_KEY');
       return [name.trim().toLowerCase(), value.trim()];
     }),
   );

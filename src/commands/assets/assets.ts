@@ -2,7 +2,6 @@ import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
 import { cell } from '../../terminal/printable.ts';
-import { openProgress } from '../../terminal/progress.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nothing, type Row, record } from '../../terminal/result.ts';
 import { httpUrl } from '../../wire/http-url.ts';
@@ -10,6 +9,7 @@ import type { Collection } from '../../wire/paths.ts';
 import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
 import type { Asset, PlayerData } from '../../wire/types.ts';
 import { type Define, example, type Run } from '../command.ts';
+import { openDownloadProgress } from '../progress.ts';
 import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';
 import { fileNameFor } from './file-name.ts';
@@ -119,12 +119,7 @@ function thumb(command: Command, run: Run, collection: Collection): void {
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
         const path = output ?? fileNameFor(name, uid, extension);
         if (context.isDryRun(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
-        const progress = await openProgress(
-          'auto',
-          context.terminal,
-          context.clock,
-          () => undefined,
-        );
+        const progress = await openDownloadProgress(context);
         const media = { assetUid: uid, url, expected: {} };
         const saved = await save(context, media, path, progress).finally(() => progress.close());
         return saved ? savedRecord(saved) : nothing;

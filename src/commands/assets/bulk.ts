@@ -12,29 +12,29 @@ import { type Column, listBy } from '../../terminal/result.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Target } from './targets.ts';
 
-/** How many writes are on their way at once. */
-const writesInFlight = 4;
+/** How many are under way at once, where nobody says. */
+const usualLanes = 4;
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
-/** Writes to each, a few at once; what fails for one does not stop the others, unless it must. */
-export async function writeEach(
+/** Does something with each, a few at once; what fails for one does not stop the others, unless it must. */
+export async function inLanes(
   { signal }: Context,
   targets: readonly Target[],
-  write: (target: Target) => Promise<{ name?: unknown }>,
-  lanes = writesInFlight,
+  work: (target: Target) => Promise<{ name?: unknown }>,
+  lanes = usualLanes,
 ): Promise<WriteOutcome[]> {
   const of = ({ uid, name }: Target) => ({ uid, name });
   const outcomes: WriteOutcome[] = [];
   let stop: MediactlError | undefined;
   let next = 0;
-  const work = async () => {
+  const lane = async () => {
     for (let at = next++; at < targets.length; at = next++) {
       const target = targets[at] as Target;
       if (signal.aborted) stop ??= asMediactlError(signal.reason);
       outcomes[at] = stop
         ? { ...of(target), error: notTried(stop) }
-        : await write(target).then(
+        : await work(target).then(
             ({ name }) => ({ ...of(target), name: textIn(name) ?? target.name, error: undefined }),
             (thrown) => ({ ...of(target), error: asMediactlError(thrown) }),
           );
@@ -42,7 +42,7 @@ export async function writeEach(
       if (error && endsTheRun(error)) stop ??= error;
     }
   };
-  await Promise.all(Array.from({ length: lanes }, work));
+  await Promise.all(Array.from({ length: lanes }, lane));
   return outcomes;
 }
 

@@ -21,10 +21,8 @@ const status = ({ status: value }: Asset, { colors }: RenderContext) => {
   return color[statusMeans(value)](cell(value));
 };
 
-const time =
-  (field: 'created_at' | 'updated_at') =>
-  ({ [field]: value }: Asset, { isTerminal, now }: RenderContext) =>
-    isTerminal ? when(value, now) : cell(value);
+const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
+  isTerminal ? when(created_at, now) : cell(created_at);
 
 /** Piped, a duration is seconds; on a terminal, minutes and seconds. What is no number stays as it came. */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
@@ -44,7 +42,7 @@ const assetColumns: Column<Asset>[] = [
   { header: 'STATUS', field: 'status', value: status, least: 6 },
   { header: 'LENGTH', field: 'duration', value: length, whole: true, spare: 3 },
   { header: 'SIZE', field: 'size', value: sizeText, whole: true, spare: 4, wide: true },
-  { header: 'CREATED', field: 'created_at', value: time('created_at'), whole: true, spare: 1 },
+  { header: 'CREATED', field: 'created_at', value: created, whole: true, spare: 1 },
   { header: 'TAGS', field: 'tags', value: ({ tags }) => cell(tags), spare: 5, wide: true },
 ];
 
@@ -116,7 +114,7 @@ const assetRows =
       ['status', status(asset, render)],
       ['length', length(asset, render)],
       ['size', sizeText(asset, render)],
-      ['created', time('created_at')(asset, render)],
+      ['created', created(asset, render)],
       ...Object.entries(rest).map(other),
     ];
   };

@@ -1,16 +1,17 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { type ErrorRecord, usageError } from '../../errors.ts';
+import { type ErrorRecord, type MediactlError, usageError } from '../../errors.ts';
 import { bytes, counted } from '../../terminal/figures.ts';
 import { cell, printable } from '../../terminal/printable.ts';
-import { openProgress } from '../../terminal/progress.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import type { ProgressMode } from '../../terminal/progress-modes.ts';
 import { type Column, listBy, nothing } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { numberIn, timeIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
-import { failureOf, writeEach } from './bulk.ts';
+import { openDownloadProgress } from '../progress.ts';
+import { failureOf, inLanes } from './bulk.ts';
 import { fileNames } from './file-name.ts';
 import { isAsSaved, type Media, save } from './save.ts';
 import type { Target } from './targets.ts';
@@ -19,7 +20,7 @@ type Many = {
   directory: string;
   /** Files at once. */
   lanes: number;
-  mode: ProgressMode;
+  progress: ProgressMode;
   mediaOf(context: Context, asset: Asset): Promise<Media>;
 };
 
@@ -38,14 +39,13 @@ export async function downloadMany(
   context: Context,
   collection: Collection,
   targets: readonly Target[],
-  { directory, lanes, mode, mediaOf }: Many,
+  { directory, lanes, progress: asked, mediaOf }: Many,
 ) {
-  const { terminal, clock, settings } = context;
   if (context.isDryRun(`download ${counted(targets.length, 'file')} to ${directory || '.'}`))
     return nothing;
   const { [collection]: assets } = await context.api();
   const known = new Map<string, Asset>();
-  const looked = await writeEach(
+  const looked = await inLanes(
     context,
     targets,
     async ({ uid, asset }) => {
@@ -55,60 +55,92 @@ export async function downloadMany(
     },
     lanes,
   );
-  const found = looked.flatMap(({ uid }) => known.get(uid) ?? []);
-  const names = fileNames(found);
-  const pathOf = (uid: string) => join(directory, names.get(uid) as string);
-  const progress = await openProgress(mode, terminal, clock, () => undefined);
-  const sizes = found.map(({ size }) => numberIn(size));
-  const isMeasured = sizes.every((size) => size !== undefined);
-  const sum = (numbers: readonly (number | null | undefined)[]) =>
-    numbers.reduce((total: number, each) => total + (each ?? 0), 0);
-  const total = isMeasured ? sum(sizes) : 0;
-  progress.show({ event: 'planned', files: found.length, bytes: total, there: 0 });
-  const done = new Map<string, Pick<DownloadRecord, 'outcome' | 'size_bytes'>>();
-  const one = async (asset: Asset): Promise<DownloadRecord['outcome']> => {
-    const path = pathOf(asset.uid);
-    const there = settings.yes ? undefined : await lstat(path).catch(() => undefined);
-    const isSame = there && isAsSaved(there, timeIn(asset.created_at));
-    if (there && !isSame)
-      throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
-    const saved = there
-      ? undefined
-      : await save(context, await mediaOf(context, asset), path, progress);
-    const outcome = saved ? 'downloaded' : 'there';
-    done.set(asset.uid, { outcome, size_bytes: saved?.size_bytes ?? there?.size ?? null });
-    return outcome;
-  };
-  const finished = (uid: string, outcome: DownloadRecord['outcome']) =>
-    progress.show({ path: pathOf(uid), event: 'finished', asset_uid: uid, outcome });
-  const fetched = await writeEach(
+  const files = filesOf([...known.values()], directory);
+  const progress = await openDownloadProgress(context, asked);
+  progress.show({ event: 'planned', files: files.size, bytes: totalOf(known), there: 0 });
+  const done = new Map<string, Fetched>();
+  const fetched = await inLanes(
     context,
-    found.map((asset) => ({ uid: asset.uid, name: null, asset })),
-    async ({ asset }) => {
-      const outcome = await one(asset as Asset).catch((error) => {
-        finished((asset as Asset).uid, 'failed');
+    [...files.keys()].map((uid) => ({ uid, name: null })),
+    async ({ uid }) => {
+      const file = files.get(uid) as File;
+      const tell = (outcome: DownloadRecord['outcome']) =>
+        progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
+      const result = await fetchFile(context, file, progress, mediaOf).catch((error) => {
+        tell('failed');
         throw error;
       });
-      finished((asset as Asset).uid, outcome);
-      return asset as Asset;
+      done.set(uid, result);
+      tell(result.outcome);
+      return file.asset;
     },
     lanes,
   ).finally(() => progress.close());
   const errors = new Map([...looked, ...fetched].map(({ uid, error }) => [uid, error]));
-  const all = targets.map(({ uid }): DownloadRecord => {
-    const { outcome = 'failed', size_bytes = null } = done.get(uid) ?? {};
-    const path = known.has(uid) ? pathOf(uid) : null;
-    return { asset_uid: uid, path, size_bytes, outcome, error: errors.get(uid)?.toJSON() ?? null };
-  });
-  const of = (wanted: DownloadRecord['outcome']) =>
-    all.filter(({ outcome }) => outcome === wanted).map(({ size_bytes }) => size_bytes);
-  const there = of('there').length;
-  terminal.say(
-    `${counted(of('downloaded').length, 'file')} downloaded, ${bytes(sum(of('downloaded')))}${there > 0 ? `; ${there} already there` : ''}`,
+  const records = targets.map(({ uid }) =>
+    recordOf(uid, files.get(uid), done.get(uid), errors.get(uid)),
   );
+  context.terminal.say(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
-  const result = listBy(({ path }) => path ?? '', all, columns, `no ${collection}`);
+  const result = listBy(({ path }) => path ?? '', records, columns, `no ${collection}`);
   return { result, failure: failureOf(context, outcomes, collection) };
+}
+
+type File = { asset: Asset; path: string };
+type Fetched = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
+
+/** By uid: where each is to go. */
+function filesOf(assets: readonly Asset[], directory: string): Map<string, File> {
+  const names = fileNames(assets);
+  return new Map(
+    assets.map((asset) => [
+      asset.uid,
+      { asset, path: join(directory, names.get(asset.uid) as string) },
+    ]),
+  );
+}
+
+/** Bytes in all; 0 where one of them does not tell. */
+function totalOf(assets: ReadonlyMap<string, Asset>): number {
+  const sizes = [...assets.values()].map(({ size }) => numberIn(size) ?? Number.NaN);
+  return sizes.reduce((sum, size) => sum + size, 0) || 0;
+}
+
+async function fetchFile(
+  context: Context,
+  { asset, path }: File,
+  progress: Progress,
+  mediaOf: Many['mediaOf'],
+): Promise<Fetched> {
+  const there = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
+  if (there && isAsSaved(there, timeIn(asset.created_at), numberIn(asset.size)))
+    return { outcome: 'there', size_bytes: there.size };
+  if (there)
+    throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
+  const saved = await save(context, await mediaOf(context, asset), path, progress);
+  return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null };
+}
+
+const recordOf = (
+  uid: string,
+  file: File | undefined,
+  fetched: Fetched | undefined,
+  error: MediactlError | undefined,
+): DownloadRecord => ({
+  asset_uid: uid,
+  path: file?.path ?? null,
+  size_bytes: fetched?.size_bytes ?? null,
+  outcome: fetched?.outcome ?? 'failed',
+  error: error?.toJSON() ?? null,
+});
+
+function summaryOf(records: readonly DownloadRecord[]): string {
+  const of = (wanted: DownloadRecord['outcome']) =>
+    records.filter(({ outcome }) => outcome === wanted);
+  const size = of('downloaded').reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
+  const there = of('there').length;
+  const said = `${counted(of('downloaded').length, 'file')} downloaded, ${bytes(size)}`;
+  return there > 0 ? `${said}; ${there} already there` : said;
 }
 
 const columns: Column<DownloadRecord>[] = [

@@ -8,13 +8,13 @@ import { idHelp, newestOption } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
 import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
 import { parseCount } from '../../settings/units.ts';
-import { openProgress } from '../../terminal/progress.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { nothing } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { numberIn, textIn, timeIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
+import { openDownloadProgress } from '../progress.ts';
 import { downloadMany } from './download-many.ts';
 import { fileNameFor } from './file-name.ts';
 import { filtersOf, withFilters } from './filters.ts';
@@ -70,15 +70,16 @@ export function download(command: Command, run: Run, collection: Collection): vo
         const lanes = parseCount('--parallel', parallel, 1);
         const filters = await filtersOf(context, options);
         const anyCount = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
+        if (output !== undefined && options.directory !== undefined)
+          throw usageError('--output and --directory cannot be used together');
+        const choice = { ...options, verb: 'download' } as const;
         const { targets, byFilter } = await targetsOf(
-          ...[context, collection, ids, filters, anyCount, options],
+          ...[context, collection, ids, filters, anyCount, choice],
         );
-        if (output !== undefined && targets.length > 1)
-          throw usageError('--output is for one file', '-d DIRECTORY, for many');
+        if (output !== undefined && (byFilter || targets.length > 1))
+          throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
         if (directory !== '' && !context.settings.dryRun)
           await makeFolder(directory, '-d DIRECTORY');
-        const { settings, terminal, clock } = context;
-        const mode = asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;
         const [only] = targets;
         if (only && targets.length === 1 && !byFilter) {
           const asset = await (await context.api())[collection].get(only.uid);
@@ -86,7 +87,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
           const path = output ?? join(directory, fileNameFor(asset.name, only.uid, null));
           if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
             return nothing;
-          const progress = await openProgress(mode, terminal, clock, () => undefined);
+          const progress = await openDownloadProgress(context, asked);
           try {
             const saved = await save(context, media, path, progress);
             return saved ? savedRecord(saved) : nothing;
@@ -94,7 +95,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
             progress.close();
           }
         }
-        const many = { directory, lanes, mode, mediaOf };
+        const many = { directory, lanes, progress: asked, mediaOf };
         return downloadMany(context, collection, targets, many);
       }),
     );

@@ -1,6 +1,6 @@
 const longestName = 200;
 
-/** Names for files that are to lie beside each other, by uid: where several would have one, all get part of their uids. */
+/** Names for files that are to lie beside each other, by uid: where several would have one, all get their uids. */
 export function fileNames(assets: readonly { uid: string; name?: unknown }[]): Map<string, string> {
   const bare = assets.map(({ uid, name }) => fileNameFor(name, uid, null));
   const count = new Map<string, number>();

@@ -84,17 +84,18 @@ export async function assertFiltersApplied(
   assets: AssetsApi,
   filters: AssetFilters,
   found: readonly Asset[],
+  verb: string,
 ): Promise<void> {
   for (const [name, { matches, unmatchable }] of Object.entries(checks)) {
     const value = filters[name as keyof typeof checks];
     if (value === undefined || found.length === 0) continue;
     const answers = found.map((asset) => matches(asset, value));
     const other = found[answers.indexOf(false)];
-    if (other) throw ignored(name, `it lists ${other.uid}, which does not match`);
+    if (other) throw ignored(name, verb, `it lists ${other.uid}, which does not match`);
     if (!answers.includes(undefined)) continue;
     const unlikely = unmatchable();
     if (await isListed(assets, { [name]: unlikely }))
-      throw ignored(name, `it lists assets by ${name}=${unlikely} too, which none can match`);
+      throw ignored(name, verb, `it lists assets by ${name}=${unlikely} too, which none can match`);
   }
 }
 
@@ -109,10 +110,10 @@ const isListed = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
     },
   );
 
-const ignored = (filter: string, reason: string) =>
+const ignored = (filter: string, verb: string, reason: string) =>
   new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     exitCode: exitCodes.rejected,
     reason: `${reason}; nothing was changed`,
-    hint: 'give ids instead: mediactl assets ls … -q | mediactl assets rm -',
+    hint: `give ids instead: mediactl assets ls … -q | mediactl assets ${verb} -`,
   });

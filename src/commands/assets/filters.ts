@@ -69,7 +69,7 @@ const filterFlags = (options: FilterOptions): Record<string, string | undefined>
 export function refuseWorkspace({ settings }: Context, command: string): void {
   if (settings.origins.of('workspace').rank === ranks.flag)
     throw usageError(
-      `${command} does not take --workspace`,
+      `${command} does not accept --workspace`,
       'leave it out, or name a folder: mediactl assets ls --folder /PATH',
       'the API lists what the key can see, and cannot filter by workspace',
     );

@@ -64,7 +64,8 @@ export function list(command: Command, run: Run, collection: Collection): void {
         assetList(context, new Places(context), pages, `no ${collection}`);
       if (folders) {
         const most = limit === undefined ? undefined : limit + offset;
-        const found = await listBelow(assets, filters, folders, most);
+        // One more than is shown tells that there are more.
+        const found = await listBelow(assets, filters, folders, most && most + 1);
         const items = found.slice(offset, most);
         const isMore = isUsual && offset + items.length < found.length;
         return {

@@ -4,7 +4,7 @@ import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { bulkResult, writeEach } from './bulk.ts';
+import { bulkResult, inLanes } from './bulk.ts';
 import { filtersOf, withFilters } from './filters.ts';
 import { confirmBulk, targetsOf } from './targets.ts';
 
@@ -29,7 +29,10 @@ export function remove(command: Command, run: Run, collection: Collection): void
       run(async (context, ids, options) => {
         const limit = writeLimit('--max-delete', options.maxDelete);
         const filters = await filtersOf(context, options);
-        const { targets } = await targetsOf(context, collection, ids, filters, limit, options);
+        const { targets } = await targetsOf(context, collection, ids, filters, limit, {
+          ...options,
+          verb: 'rm',
+        });
         const { [collection]: assets } = await context.api();
         if (context.settings.dryRun)
           return dryRunPlan(
@@ -39,7 +42,7 @@ export function remove(command: Command, run: Run, collection: Collection): void
         const action = (what: string) => `move ${what} to the trash`;
         await confirmBulk(context, collection, targets, { action, limit });
         const receipts = await context.receiptsIfAny();
-        const outcomes = await writeEach(context, targets, async ({ uid }) => {
+        const outcomes = await inLanes(context, targets, async ({ uid }) => {
           await assets.delete(uid);
           receipts?.forgetAsset(uid);
           return {};

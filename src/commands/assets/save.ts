@@ -40,9 +40,16 @@ export type Media = {
   createdAt?: number | undefined;
 };
 
-/** A file that was saved of an asset of that time, and not touched since: its length may be that of a rendition. */
-export const isAsSaved = (file: Stats, createdAt: number | undefined): boolean =>
-  file.isFile() && createdAt !== undefined && Math.abs(file.mtimeMs - createdAt) < 1000;
+/** A file that was saved of an asset of that time and, where its record tells one, that length. */
+export const isAsSaved = (
+  file: Stats,
+  createdAt: number | undefined,
+  sizeBytes: number | undefined,
+): boolean =>
+  file.isFile() &&
+  createdAt !== undefined &&
+  Math.abs(file.mtimeMs - createdAt) < 1000 &&
+  (sizeBytes === undefined || file.size === sizeBytes);
 
 /**
  * Saves a signed URL as a file: written beside its place and moved there once it is whole and on the
@@ -104,7 +111,9 @@ async function saveAtomically(saving: Saving, mayReplace: boolean): Promise<Down
         restart: () => handle.truncate(0),
       });
       const { createdAt } = saving.media;
-      if (createdAt !== undefined) await handle.utimes(new Date(), new Date(createdAt));
+      // A file system may keep no times; the file is whole all the same.
+      if (createdAt !== undefined)
+        await handle.utimes(new Date(), new Date(createdAt)).catch(() => {});
       await handle.sync().catch((error) => {
         throw cannotWrite(path, error);
       });

@@ -14,7 +14,7 @@ import { refuseWorkspace } from './filters.ts';
 export type Target = { uid: string; name: string | null; asset?: Asset };
 
 /**
- * What a command is to write to: the ids given, or everything that filters match; without either, the
+ * What a command is for: the ids given, or everything that filters match; without either, the
  * one that the person chooses.
  *
  * @throws MediactlError exit 2 where there are more than may be, and nobody can be asked
@@ -25,7 +25,7 @@ export async function targetsOf(
   ids: readonly string[],
   filters: AssetFilters,
   limit: WriteLimit,
-  choice: IdChoice,
+  { verb, ...choice }: IdChoice & { verb: 'rm' | 'update' | 'download' },
 ): Promise<{ targets: Target[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
   const isNone = !byFilter && ids.length === 0;
@@ -34,11 +34,11 @@ export async function targetsOf(
       byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
       'give ids, or filters such as --tag SLUG --created-before 90d',
     );
-  refuseWorkspace(context, `a change of ${collection}`);
+  if (byFilter || verb !== 'download') refuseWorkspace(context, `${collection} ${verb}`);
   const isLimit = limit.isTyped || !context.terminal.isInteractive;
   const targets = byFilter
     ? // One more than may be is enough to know; a whole library is not read for that.
-      await matching(context, collection, filters, isLimit ? limit.count + 1 : undefined)
+      await matching(context, collection, filters, verb, isLimit ? limit.count + 1 : undefined)
     : (await assetUids(context, collection, ids, choice)).map((uid) => ({ uid, name: null }));
   if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
   return { targets, byFilter };
@@ -48,12 +48,13 @@ async function matching(
   context: Context,
   collection: Collection,
   filters: AssetFilters,
+  verb: string,
   limit: number | undefined,
 ): Promise<Target[]> {
   const { [collection]: assets } = await context.api();
   const found: Asset[] = [];
   for await (const page of assets.list(filters, { limit })) found.push(...page);
-  await assertFiltersApplied(assets, filters, found);
+  await assertFiltersApplied(assets, filters, found, verb);
   return found.map((asset) => ({ uid: asset.uid, name: textIn(asset.name) ?? null, asset }));
 }
 

@@ -11,7 +11,7 @@ import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { bulkResult, writeEach } from './bulk.ts';
+import { bulkResult, inLanes } from './bulk.ts';
 import { assetRecord } from './columns.ts';
 import { filtersOf, withFilters } from './filters.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
@@ -52,7 +52,10 @@ export function update(command: Command, run: Run, collection: Collection): void
           );
         const change = await changesOf(context, options);
         const filters = await filtersOf(context, options);
-        const found = await targetsOf(context, collection, ids, filters, limit, options);
+        const found = await targetsOf(context, collection, ids, filters, limit, {
+          ...options,
+          verb: 'update',
+        });
         const { [collection]: assets } = await context.api();
         const { names } = await context.account();
         const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
@@ -80,7 +83,7 @@ export function update(command: Command, run: Run, collection: Collection): void
           return assetRecord(context, asset);
         }
         const unseen = new Set<string>();
-        const outcomes = await writeEach(context, targets, async (target) => {
+        const outcomes = await inLanes(context, targets, async (target) => {
           const updated = await assets.update(target.uid, bodyFor(target));
           for (const field of updated.unseen) unseen.add(field);
           return updated.asset;

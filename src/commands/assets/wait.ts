@@ -44,7 +44,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
             onStatus: ({ uid, name }, status) => display.status(textIn(name) ?? uid, status),
             onSettled: (_uid, outcome) => display.settled(!(outcome instanceof MediactlError)),
           });
-          const { result, failure } = waitResult(settled);
+          const { result, failure } = waitResult(settled, options.for);
           return { result: await oneOrMany(context, result, settled.size), failure };
         } finally {
           display.close();
@@ -53,7 +53,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
     );
 }
 
-function waitResult(settled: Map<string, Asset | MediactlError>) {
+function waitResult(settled: Map<string, Asset | MediactlError>, status: string) {
   const outcomes = [...settled.values()];
   const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
   const result = outcomes.filter(
@@ -61,7 +61,10 @@ function waitResult(settled: Map<string, Asset | MediactlError>) {
   );
   const failure =
     failures.length > 0 && outcomes.length > 1
-      ? someFailed(`${failures.length} of ${outcomes.length} assets did not become ready`, failures)
+      ? someFailed(
+          `${failures.length} of ${outcomes.length} assets did not become ${status}`,
+          failures,
+        )
       : failures[0];
   return { result, failure };
 }

@@ -29,8 +29,8 @@ export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRec
   }));
 
 /** By its name where that is known, for people. */
-const workspaceText = (
-  { workspace, workspace_name }: ProfileRecord,
+export const workspaceText = (
+  { workspace, workspace_name }: Pick<ProfileRecord, 'workspace' | 'workspace_name'>,
   { isTerminal }: RenderContext,
 ) => printable((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
 

@@ -62,7 +62,7 @@ export function login(command: Command, run: Run): void {
           if (!chosen.workspace)
             terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;
-          context.scopesOf(name, baseUrl).forget();
+          await context.scopesOf(name, baseUrl).forget();
           await context.noteScopes({ profile: name, baseUrl }, api);
           const updated = await keep(context, name, options.store, key, {
             baseUrl: baseUrl.origin,

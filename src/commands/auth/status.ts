@@ -3,7 +3,7 @@ import type { Account } from '../../account/account.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
 import { keyOf } from '../../account/key-stores.ts';
 import type { Profile } from '../../account/profile-file.ts';
-import { type ScopeSeen, scopes } from '../../account/scopes-seen.ts';
+import type { ScopeSeen } from '../../account/scopes-seen.ts';
 import type { RateLimit } from '../../api/rate-limit.ts';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, type MediactlError } from '../../errors.ts';
@@ -17,9 +17,11 @@ import {
   record,
 } from '../../terminal/result.ts';
 import { textIn } from '../../wire/reading.ts';
+import { scopes } from '../../wire/scopes.ts';
 import type { Workspace } from '../../wire/types.ts';
 import { isSameUid } from '../../wire/uid.ts';
 import { example, type Run } from '../command.ts';
+import { workspaceText } from './columns.ts';
 
 type Status = {
   profile: string;
@@ -150,11 +152,6 @@ function scopeText({ scopes: seen }: Pick<Status, 'scopes'>, now: number): strin
     })
     .join('; ');
 }
-
-const workspaceText = (
-  { workspace, workspace_name }: Status,
-  { isTerminal }: Pick<RenderContext, 'isTerminal'>,
-) => printable((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
 
 const rows = (status: Status, render: RenderContext): Row[] => [
   ['profile', printable(status.profile)],

@@ -2,6 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { assetUid, type IdChoice, idHelp, newestOption } from '../../library/assets.ts';
+import { shownUid } from '../../library/names.ts';
 import {
   nearest,
   type Playable,
@@ -19,7 +20,6 @@ import {
 import { printableJson } from '../../terminal/printable.ts';
 import { nothing, record, text } from '../../terminal/result.ts';
 import { numberIn, toJson } from '../../wire/reading.ts';
-import { isUidPrefix } from '../../wire/uid.ts';
 import { type Define, example } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open.ts';
 import { checkPlayback } from './check.ts';
@@ -126,9 +126,8 @@ async function playbackOf(
 }
 
 async function tokenPlayback(context: Context, typed: string, tokenFile: string) {
-  const { origin } = (await context.mediaApi()).transport.baseUrl;
-  const shown = isUidPrefix(typed) ? context.shownUidsOf(origin).find('asset', typed) : [];
-  const uid = shown.length === 1 ? (shown[0] as string) : typed;
+  const { baseUrl } = (await context.mediaApi()).transport;
+  const uid = shownUid(context, baseUrl, 'asset', typed) ?? typed;
   return { uid, info: await playWithToken(context, uid, tokenFile) };
 }
 

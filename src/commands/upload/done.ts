@@ -72,7 +72,7 @@ const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
 });
 
 const doneColumns: Column<DoneUpload>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
   { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
   {
     header: 'SIZE',

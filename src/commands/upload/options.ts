@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
-import type { ProgressMode } from '../../terminal/progress-modes.ts';
 import type { UploadOptions } from '../../upload/job.ts';
 import { maxChunkBytes } from '../../wire/tus.ts';
 
@@ -54,7 +53,3 @@ export const waitOf = (wait: boolean | undefined, timeout: string) => {
   const timeoutMs = parseDuration('--timeout', timeout);
   return wait ? timeoutMs : undefined;
 };
-
-/** --quiet is quiet: its uids, and what went wrong. */
-export const progressFor = ({ settings }: Context, asked: ProgressMode): ProgressMode =>
-  asked === 'auto' && settings.shape.format === 'quiet' ? 'none' : asked;

@@ -6,7 +6,8 @@ import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../upload/jo
 import { FileSource } from '../../upload/source.ts';
 import type { Wanted } from '../../upload/wanted.ts';
 import { example, type Run } from '../command.ts';
-import { progressFor, uploadOptions, usualParallel, waitOf } from './options.ts';
+import { progressFor } from '../progress.ts';
+import { uploadOptions, usualParallel, waitOf } from './options.ts';
 import { findUpload, keptUploads, unfinished, uploadId } from './pending.ts';
 import { openReceipts } from './receipts.ts';
 import { isRemote } from './remote-sources.ts';

@@ -3,16 +3,10 @@ import { workspaceUid } from '../../library/workspaces.ts';
 import { parseCount } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
+import { progressFor } from '../progress.ts';
 import { dryRun, planned } from './dry-run.ts';
 import { foldersFor } from './folders.ts';
-import {
-  progressFor,
-  rateLimitOf,
-  untilOf,
-  uploadOptions,
-  usualParallel,
-  waitOf,
-} from './options.ts';
+import { rateLimitOf, untilOf, uploadOptions, usualParallel, waitOf } from './options.ts';
 import { openReceipts } from './receipts.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';

@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { type Scope, scopes } from '../../wire/scopes.ts';
 import type { Store } from './database.ts';
 
 /** §5.7 Scopes. */
-export const scopes = ['Read Assets', 'Write Assets', 'Delete Assets'] as const;
-export type Scope = (typeof scopes)[number];
 
 export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hasPty, quoted } from '../support/pty.ts';
+import { record } from '../support/recording-server.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { Screen } from '../support/screen.ts';
 import { bin, mediactl } from '../support/spawn.ts';
@@ -180,4 +181,63 @@ it.skipIf(!hasPty)('a total stands under the table', async () => {
   const screen = new Screen(words('ls'), account(), 100, 40);
   expect(await screen.ended).toBe(0);
   expect(screen.lines.at(-1)).toBe('20 of 60; --all for all, --limit for more');
+});
+
+describe.skipIf(!hasPty)('waiting on a terminal', () => {
+  it('shows what is waited for and since when, and leaves no line behind', async () => {
+    const metadata = `filename ${btoa('slow.mov')},workspace_uid ${btoa(sandbox.workspace)}`;
+    const created = await fetch(`${sandbox.url}/api/external/v1/upload/`, {
+      method: 'POST',
+      headers: {
+        ...{ authorization: `Bearer ${sandbox.key}`, 'tus-resumable': '1.0.0' },
+        ...{ 'upload-length': '9', 'upload-metadata': metadata },
+      },
+    });
+    const { asset_uid: uid } = (await created.json()) as { asset_uid: string };
+    const screen = new Screen(words('assets', 'wait', uid, '--timeout', '4s'), account(), 80);
+    await screen.shows(/^\S slow\.mov: uploading {2}[12]s$/m);
+    expect(await screen.ended).toBe(8);
+    expect(screen.lines[0]).toMatch(/^error: asset .* is still uploading/);
+  });
+
+  it('of many: how many are ready', async () => {
+    const uids = (await mediactl(['ls', '--status', 'processing', '-q'], account()).finished)
+      .stdout;
+    const ready = (
+      await mediactl(['ls', '--status', 'ready', '--limit', '2', '-q'], account()).finished
+    ).stdout;
+    const args = [...ready.trim().split('\n'), ...uids.trim().split('\n').slice(0, 1)];
+    const screen = new Screen(words('assets', 'wait', ...args, '--timeout', '3s'), account(), 80);
+    await screen.shows(/^\S 2 of 3 ready/m);
+    expect(await screen.ended).toBe(11);
+  });
+});
+
+it.skipIf(!hasPty)(
+  'a workspace that none is primary of is chosen; in a pipe it must be named',
+  async () => {
+    const uid = (n: number) => `${n}0000000-0000-4000-8000-000000000000`;
+    const service = await record(({ path }) =>
+      path.endsWith('/folders/')
+        ? { body: [] }
+        : { body: { items: [1, 2].map((n) => ({ uid: uid(n), name: `Studio ${n}` })), count: 2 } },
+    );
+    const poor = account({ MEDIACTL_BASE_URL: service.url, MEDIACTL_WORKSPACE: undefined });
+    const screen = new Screen(words('folders', 'ls'), poor, 80);
+    await screen.shows(/Which workspace\?\s+❯ Studio 1/);
+    screen.type('\u001b[B\r');
+    expect(await screen.ended).toBe(0);
+    expect(service.requests.at(-1)?.path).toContain(uid(2));
+    expect((await mediactl(['folders', 'ls'], poor).finished).code).toBe(2);
+  },
+);
+
+it('where nothing opens an address, it is printed', async () => {
+  const bare = account({ PATH: '/nowhere' });
+  const ready = await mediactl(['ls', '--type', 'third_party', '--limit', '1', '-q'], account())
+    .finished;
+  const id = ready.stdout.trim();
+  const { code, stdout, stderr } = await mediactl(['play', id, '--open'], bare).finished;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('no program here opens it')]);
+  expect(stdout).toMatch(/^https?:\/\//);
 });

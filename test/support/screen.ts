@@ -7,7 +7,7 @@ import { Pty, quoted } from './pty.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** On a busy machine too. */
-const patienceMs = 8_000;
+const patienceMs = 25_000;
 
 /** What a cell of the screen holds, for who draws it. */
 export type Cell = {

@@ -203,7 +203,7 @@ _mediactl() {
     'api') words='' flags='-X --method -f --raw-field -F --field -H --header --input --paginate -i --include --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') ;;
     'completion') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('=bash zsh fish powershell') ;;
     'commands') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'schema') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('=upload error commands written domains check plan upload-plan plan-summary finished-upload differences') ;;
+    'schema') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('=upload error commands written downloads domains check plan upload-plan plan-summary finished-upload differences') ;;
   esac
   if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   elif [[ -n $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -3,12 +3,19 @@ import type { Profile } from './profile-file.ts';
 
 /* Why nobody can be called yet. */
 
-export const noProfile = () =>
-  new MediactlError('no profile and no API key', {
+/** @param names of the profiles there are: none of them is current */
+export const noProfile = (names: readonly string[]) =>
+  new MediactlError(names.length > 0 ? 'no profile is current' : 'no profile and no API key', {
     code: 'no_profile',
     exitCode: exitCodes.unauthenticated,
-    reason: 'there is no service to call and no key to call it with',
-    hint: 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
+    reason:
+      names.length > 0
+        ? `there are ${names.join(', ')}`
+        : 'there is no service to call and no key to call it with',
+    hint:
+      names.length > 0
+        ? 'mediactl auth switch NAME, or --profile NAME'
+        : 'mediactl sandbox start for a service on this machine, mediactl auth login for yours, or set MEDIACTL_API_KEY and MEDIACTL_BASE_URL',
   });
 
 export const noBaseUrl = () =>

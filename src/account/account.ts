@@ -17,7 +17,12 @@ export type Account = {
 };
 
 /** The profile that commands go by, if there is one. */
-export type ProfileInUse = { name: string | undefined; profile: Profile | undefined };
+export type ProfileInUse = {
+  name: string | undefined;
+  profile: Profile | undefined;
+  /** Those there are, to choose from. */
+  names: readonly string[];
+};
 
 /** @throws MediactlError `no_such_profile` where one is asked for that is not there */
 export function profileInUse(
@@ -26,12 +31,12 @@ export function profileInUse(
 ): ProfileInUse {
   const profile = name === undefined ? undefined : profiles[name];
   if (asked !== undefined && !profile) throw noSuchProfile(asked, profiles);
-  return { name, profile };
+  return { name, profile, names: Object.keys(profiles) };
 }
 
 /** The service to call, which needs no key. @throws MediactlError `no_base_url`, `no_profile` (4) */
-export function baseUrlOf(settings: Settings, { profile }: ProfileInUse): URL {
-  if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile();
+export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
+  if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
@@ -53,8 +58,8 @@ export async function accountOf(
 }
 
 /** A key goes only to the origin of its own profile. */
-async function profileKey({ name, profile }: ProfileInUse, baseUrl: URL, configDir: string) {
-  if (name === undefined || !profile) throw noProfile();
+async function profileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
+  if (name === undefined || !profile) throw noProfile(names);
   const home = parseBaseUrl(profile.baseUrl);
   if (home.origin !== baseUrl.origin)
     throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {

@@ -55,7 +55,7 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
       'refused',
       code === 'ECONNREFUSED' ? 'nothing listens there' : message,
       ['127.0.0.1', 'localhost'].includes(url.hostname)
-        ? 'mediactl sandbox start, or check the base URL: mediactl auth status'
+        ? 'mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles'
         : 'check the network and the base URL: mediactl auth status',
     );
   if (/TIMEOUT/.test(code))

@@ -18,7 +18,7 @@ import { Places, parentOf } from './places.ts';
 /** The newest asset that this machine uploaded, for `@last`. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
-export const idHelp = 'uid or its beginning, name, or @last (the last upload)';
+export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
 
 /** The service and the profile whose assets an id is looked for among. */
 type Library = { api: Api; profile: string };
@@ -77,12 +77,12 @@ async function chosen(
   if (items.length === 0)
     throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
   const rows = await rowsOf(context, items, true);
-  const names = items.map(({ name, type }) => [cell(name), cell(type)]);
+  const names = items.map(({ uid, name }) => [cell(name), uid.slice(0, 8)]);
   const { uid } = await choose(
     context.terminal,
     'Which asset?',
     items,
-    rows.map((row, at) => [...(names[at] as string[]), ...row]),
+    rows.map((row, at) => [...(names[at] as string[]), ...row.slice(0, -1)]),
   );
   return uid;
 }
@@ -129,7 +129,9 @@ async function uidOrNamed(
       exitCode: exitCodes.notFound,
       reason: isUidPrefix(id)
         ? 'no uid shown here recently begins with that'
-        : 'it is not a uid either (a uid is a UUID)',
+        : /^[0-9a-f]{3,5}$/i.test(id)
+          ? 'for the beginning of a uid, type six digits or more'
+          : 'it is not a uid either (a uid is a UUID)',
       hint: `mediactl ${collection} ls ${shellWord(id)}`,
     });
   const { uid } = await onlyOne(context, {

@@ -36,7 +36,7 @@ export function assertNotBlocked(uid: string, info: PlaybackInfo): void {
     code: 'blocked',
     exitCode: exitCodes.unplayable,
     reason: 'the service says that nothing is to be played',
-    hint: `mediactl assets get ${uid} tells its status, and what failed if anything did`,
+    hint: `mediactl assets wait ${uid}, if it was uploaded just now; mediactl assets get ${uid} tells its status`,
   });
 }
 

@@ -9,7 +9,7 @@ const words: Record<string, string> = {
   count: 'ls --count',
   all: 'ls --all',
   show: 'get ID',
-  view: 'open ID',
+  view: 'get ID, or open ID',
   info: 'get ID',
   inspect: 'get ID',
   cat: 'get ID',
@@ -38,8 +38,8 @@ const words: Record<string, string> = {
   tag: 'assets update ID --add-tag TAG',
   tags: 'ls --tag TAG, or assets update ID --add-tag TAG',
   untag: 'assets update ID --remove-tag TAG',
-  mv: 'folders mv FOLDER PARENT',
-  move: 'folders mv FOLDER PARENT',
+  mv: 'folders mv FOLDER PARENT, or assets update ID --set parent=FOLDER_UID where the service takes it',
+  move: 'folders mv FOLDER PARENT, or assets update ID --set parent=FOLDER_UID where the service takes it',
   mkdir: 'folders create PATH',
   rmdir: 'folders rm FOLDER',
   tree: 'folders tree',
@@ -112,12 +112,23 @@ const words: Record<string, string> = {
   'uploads status': 'uploads ls',
   'uploads list': 'uploads ls',
   'config list': 'config ls',
+  'uploads continue': 'uploads resume',
+  'sandbox rm': 'sandbox reset',
+  'sandbox delete': 'sandbox reset',
+  'sandbox list': 'auth ls',
+  'sandbox ls': 'auth ls',
   'embed on': 'embed enable',
   'embed off': 'embed disable',
   'embed add': 'embed domains add DOMAIN',
 };
 
+/** An option alone, or after the command that it was typed to. */
 const options: Record<string, string> = {
+  'upload --tag': 'mediactl assets update @last --add-tag TAG, or a --manifest with tags',
+  'upload --tags': 'mediactl assets update @last --add-tag TAG, or a --manifest with tags',
+  'upload --add-tag': 'mediactl assets update @last --add-tag TAG, or a --manifest with tags',
+  'sandbox start --name': '--profile NAME, with --data DIR for a second one',
+  'assets update --folder': '--set parent=FOLDER_UID, where the service takes it',
   '--format': '--output json',
   '-f': '--output json, or --yes',
   '--pretty': '--json on a terminal is indented and has colours',
@@ -191,11 +202,17 @@ export function suggestion(
 /** What may be guessed in a place, and how it is typed here. @param has the options of the command, where one was guessed */
 function guessesAt(path: string, has: readonly string[] | undefined): Map<string, string> {
   if (has) {
-    const isThere = (meant: string) => {
-      const [first] = /--[\w-]+/.exec(meant) ?? [];
-      return first === undefined || has.includes(first);
+    const isThere = ([typed, meant]: [string, string]) => {
+      const [first] = /^--[\w-]+/.exec(meant) ?? [];
+      return !typed.includes(' ') && (first === undefined || has.includes(first));
     };
-    return new Map(Object.entries(options).filter(([, meant]) => isThere(meant)));
+    const begin = `${path} -`;
+    return new Map([
+      ...Object.entries(options).filter(isThere),
+      ...Object.entries(options)
+        .filter(([typed]) => typed.startsWith(begin))
+        .map(([typed, meant]): [string, string] => [typed.slice(path.length + 1), meant]),
+    ]);
   }
   const begin = path === '' ? '' : `${path} `;
   return new Map(
@@ -218,6 +235,8 @@ const mistakes = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
 /** Those of the known words that are the fewest letters away. */
 function mistyped(unknown: string, known: readonly string[]): string[] {
   const word = unknown.replace(/^-+/, '');
+  if (word.length === 1)
+    return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
   const apart = known.map((each) => ({ each, by: distance(word, each.replace(/^-+/, '')) }));
   const least = Math.min(...apart.map(({ by }) => by));
   return least <= mistakes(word.length)

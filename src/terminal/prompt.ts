@@ -45,11 +45,12 @@ export const askLine = async (terminal: Terminal, question: string) =>
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   const { stdin: input, stderr: output } = terminal;
-  return password({ message: `${question}:`, mask: '•' }, { input, output }).catch(
-    (error: Error) => {
-      throw error.name === 'ExitPromptError' ? interrupted() : error;
-    },
-  );
+  return password(
+    { message: `${question}:`, mask: '•', theme: { prefix: '' } },
+    { input, output },
+  ).catch((error: Error) => {
+    throw error.name === 'ExitPromptError' ? interrupted() : error;
+  });
 }
 
 /**

@@ -87,6 +87,15 @@ function cutAtStart(text: string, columns: number): string {
     .join('')}`;
 }
 
+/** Names differ at their ends as often as at their beginnings. */
+export function cutInMiddle(text: string, columns: number): string {
+  if (stringWidth(text) <= columns) return text;
+  const [before, after] = [Math.ceil((columns - 1) / 2), Math.floor((columns - 1) / 2)];
+  const parts = partsOf(text);
+  const end = fitting(partsOf(text).reverse(), after).reverse();
+  return `${fitting(parts, before).join('')}…${end.join('')}`;
+}
+
 export function cutAtEnd(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   return `${fitting(partsOf(text), columns - 1).join('')}…`;

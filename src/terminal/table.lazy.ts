@@ -1,6 +1,7 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
 import type { Column, RenderContext } from './result.ts';
+import { cutInMiddle } from './standing-lines.ts';
 
 const gap = 2;
 const least = 6;
@@ -72,7 +73,13 @@ export function table(
     head: shown.map(({ column }) => render.colors.dim(column.header)),
     colWidths: shown.map(({ width }) => width + gap),
   });
-  drawn.push(...rows.map((row) => shown.map(({ at }) => row[at] ?? '')));
+  drawn.push(
+    ...rows.map((row) =>
+      shown.map(({ at, column, width: columns }) =>
+        column.leads ? cutInMiddle(row[at] ?? '', columns) : (row[at] ?? ''),
+      ),
+    ),
+  );
   return `${drawn
     .toString()
     .split('\n')

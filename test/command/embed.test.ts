@@ -55,7 +55,9 @@ describe('embed domains', () => {
     ]);
     const kept = await cli.run(sync);
     expect(kept).toMatchObject({ code: 0, stdout: '+\tnew.example\tadded\n' });
-    expect(kept.stderr).toBe('1 to add, 1 there already, 2 not in the file\n');
+    expect(kept.stderr).toBe(
+      '1 to add, 1 there already, 2 not in the file\nthe restriction is off, and every site may embed: mediactl embed enable\n',
+    );
     expect((await cli.run([...sync, '--prune'])).code).toBe(2); // nobody can be asked
     const pruned = await cli.json([...sync, '--prune', '--yes']);
     expect(pruned.map(({ change }: { change: string }) => change)).toEqual(['removed', 'removed']);

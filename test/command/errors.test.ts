@@ -89,7 +89,7 @@ describe('bad input', () => {
   it('a bad uid', () =>
     reads(['assets', 'get', '1234'], 3, [
       'error: no asset is called 1234',
-      '  cause: it is not a uid either (a uid is a UUID)',
+      '  cause: for the beginning of a uid, type six digits or more',
       '  try:   mediactl assets ls 1234',
     ]));
 
@@ -113,7 +113,7 @@ describe('bad input', () => {
     reads(['assets', 'get'], 2, [
       'error: which asset?',
       '  cause: there is nobody to ask here',
-      '  try:   give an id: uid or its beginning, name, or @last (the last upload)',
+      '  try:   give an id: uid or its first 6 digits, name, or @last (the last upload)',
     ]));
 
   it('nothing to upload', () =>
@@ -231,7 +231,7 @@ describe('a service that cannot be talked to', () => {
       [
         `error: cannot reach http://127.0.0.1:${port}`,
         '  cause: nothing listens there',
-        '  try:   mediactl sandbox start, or check the base URL: mediactl auth status',
+        '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls lists the profiles',
       ],
       at(`http://127.0.0.1:${port}`),
     );

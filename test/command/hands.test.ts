@@ -206,3 +206,38 @@ it('a dry run names folders as people do', async () => {
   expect((await cli.run(args, { tty: true, columns: 160 })).stdout).toContain(path);
   expect((await cli.json(args))[0].folder).toMatch(/^[0-9a-f-]{36}$/);
 });
+
+it('a file whose asset got another name keeps the extension that it had', async () => {
+  const { cli } = world;
+  const [{ asset_uid }] = await cli.json(['upload', fixture('still.jpg'), '--again', '--wait']);
+  await cli.json(['assets', 'update', asset_uid, '--name', 'Harbour morning']);
+  const into = join(cli.home, 'named');
+  await cli.json(['download', asset_uid, '-d', into]);
+  expect(readdirSync(into)).toEqual([unshown('Harbour morning.jpg', 'Harbour morning')]);
+});
+
+it('who deletes a folder is told what is in it', async () => {
+  const { cli } = world;
+  const path = `/Full ${Date.now()}`;
+  await cli.json(['folders', 'create', '-p', `${path}/er`]);
+  await cli.json(['upload', fixture('still.jpg'), '--again', '--folder', path]);
+  const { code, stderr } = await cli.run(['folders', 'rm', path], { tty: true, stdin: 'n\n' });
+  const assets = unshown('1 asset and ', '');
+  expect([code, stderr]).toEqual([130, expect.stringContaining(`has ${assets}1 folder in it?`)]);
+});
+
+it('profiles of which none is current are named', async () => {
+  const { cli } = world;
+  const environment = { MEDIACTL_API_KEY: undefined, MEDIACTL_BASE_URL: undefined };
+  for (const name of ['one', 'two'])
+    await cli.run(['login', '--with-key', '--profile', name, '--base-url', world.sandbox.url], {
+      stdin: world.sandbox.key,
+      environment,
+    });
+  await cli.run(['logout', 'two'], { environment });
+  const { code, stderr } = await cli.run(['ls'], { environment });
+  expect([code, stderr]).toEqual([
+    4,
+    expect.stringMatching(/no profile is current\n.*there are one\n.*auth switch/),
+  ]);
+});

@@ -360,7 +360,7 @@ describe('api', () => {
     [['https://elsewhere.example/x'], 'is not the service of this account'],
     [['/assets/', '-f', 'novalue'], "-f does not accept 'novalue'"],
     [['/assets/', '-F', 'a={'], '-F a: not JSON: {'],
-    [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not take a key'],
+    [['/assets/', '-H', 'Authorization: Bearer x'], '-H does not accept a key'],
     [['/assets/', '--input', '/nowhere'], 'cannot read /nowhere'],
   ])('%j is refused', async (args, problem) => {
     const { code, stderr } = await run(['api', ...args]);

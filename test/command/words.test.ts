@@ -123,10 +123,21 @@ const guesses: [typed: string, meant: RegExp][] = [
   ['upolad', /did you mean upload/],
   ['ls --serch', /did you mean --search/],
   ['ls --formt', /--output json/],
+  ['upload --tag', /mediactl assets update @last --add-tag TAG/],
+  ['ls -R', /did you mean -r/],
+  ['view', /mediactl get ID/],
   ['sandbox restart', /^mediactl sandbox stop; then start it again$/],
   ['download --overwrite', /^mediactl assets download --help$/],
   ['frobnicate', /^mediactl --help$/],
 ];
+
+it('ls of a folder, and of gh’s fields: nothing is called so, and what to type', async () => {
+  const none = await record(() => ({ body: { items: [], count: 0 } }));
+  const said = async (...args: string[]) =>
+    (await cli.run(args, { environment: { MEDIACTL_BASE_URL: none.url } })).stderr;
+  expect(await said('ls', 'projects/2024')).toContain('mediactl ls --folder projects/2024');
+  expect(await said('ls', '--json', 'name,uid')).toContain('--fields name,uid');
+});
 
 describe('what other tools call it is answered with what is meant', () => {
   const known = new Set([...paths, ...Object.keys(shortWords), 'help', '--version', '--help']);

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { asset, library } from '../support/library.ts';
 import { hasPty, quoted } from '../support/pty.ts';
 import { record } from '../support/recording-server.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -79,7 +80,7 @@ describe.skipIf(!hasPty)('login', () => {
 
   it('says where keys come from, shows dots, lets one try again, and says who one is', async () => {
     const screen = login();
-    await screen.shows(/Keys are made at 127\.0\.0\.1:\d+: organization's settings, API keys/);
+    await screen.shows(/Keys are made at 127\.0\.0\.1:\d+: organization’s settings, API keys/);
     await screen.shows(/API key:/);
     screen.type('wrong-key');
     await screen.shows(/API key: •{9}/);
@@ -201,13 +202,12 @@ describe.skipIf(!hasPty)('waiting on a terminal', () => {
   });
 
   it('of many: how many are ready', async () => {
-    const uids = (await mediactl(['ls', '--status', 'processing', '-q'], account()).finished)
-      .stdout;
-    const ready = (
-      await mediactl(['ls', '--status', 'ready', '--limit', '2', '-q'], account()).finished
-    ).stdout;
-    const args = [...ready.trim().split('\n'), ...uids.trim().split('\n').slice(0, 1)];
-    const screen = new Screen(words('assets', 'wait', ...args, '--timeout', '3s'), account(), 80);
+    const list = async (...args: string[]) =>
+      (await mediactl(['ls', ...args, '-q'], account()).finished).stdout.trim().split('\n');
+    const ready = await list('--status', 'ready', '--limit', '2');
+    const [slow = ''] = await list('slow');
+    const args = ['assets', 'wait', ...ready, slow, '--timeout', '3s'];
+    const screen = new Screen(words(...args), account(), 80);
     await screen.shows(/^\S 2 of 3 ready/m);
     expect(await screen.ended).toBe(11);
   });
@@ -233,11 +233,9 @@ it.skipIf(!hasPty)(
 );
 
 it('where nothing opens an address, it is printed', async () => {
-  const bare = account({ PATH: '/nowhere' });
-  const ready = await mediactl(['ls', '--type', 'third_party', '--limit', '1', '-q'], account())
-    .finished;
-  const id = ready.stdout.trim();
-  const { code, stdout, stderr } = await mediactl(['play', id, '--open'], bare).finished;
+  const service = await record(library());
+  const bare = account({ PATH: '/nowhere', MEDIACTL_BASE_URL: service.url });
+  const { code, stdout, stderr } = await mediactl(['play', asset, '--open'], bare).finished;
   expect([code, stderr]).toEqual([0, expect.stringContaining('no program here opens it')]);
-  expect(stdout).toMatch(/^https?:\/\//);
+  expect(stdout).toBe(`${service.url}/media/a.pdf\n`);
 });

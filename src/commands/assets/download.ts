@@ -16,7 +16,7 @@ import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { openDownloadProgress } from '../progress.ts';
 import { downloadMany } from './download-many.ts';
-import { fileNameFor } from './file-name.ts';
+import { nameOf } from './file-name.ts';
 import { filtersOf, withFilters } from './filters.ts';
 import { type Media, save, savedRecord } from './save.ts';
 import { targetsOf } from './targets.ts';
@@ -84,7 +84,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
         if (only && targets.length === 1 && !byFilter) {
           const asset = await (await context.api())[collection].get(only.uid);
           const media = await mediaOf(context, asset);
-          const path = output ?? join(directory, fileNameFor(asset.name, only.uid, null));
+          const path = output ?? join(directory, nameOf(asset));
           if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
             return nothing;
           const progress = await openDownloadProgress(context, asked);

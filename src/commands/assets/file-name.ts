@@ -1,8 +1,11 @@
+import { textIn } from '../../wire/reading.ts';
+import type { Asset } from '../../wire/types.ts';
+
 const longestName = 200;
 
 /** Names for files that are to lie beside each other, by uid: where several would have one, all get their uids. */
-export function fileNames(assets: readonly { uid: string; name?: unknown }[]): Map<string, string> {
-  const bare = assets.map(({ uid, name }) => fileNameFor(name, uid, null));
+export function fileNames(assets: readonly Asset[]): Map<string, string> {
+  const bare = assets.map(nameOf);
   const count = new Map<string, number>();
   const key = (name: string) => name.normalize('NFC').toLowerCase(); // some file systems do not tell case
   for (const name of bare) count.set(key(name), (count.get(key(name)) ?? 0) + 1);
@@ -13,6 +16,14 @@ export function fileNames(assets: readonly { uid: string; name?: unknown }[]): M
       return [uid, isShared ? name.replace(/(\.[A-Za-z0-9]{1,4})?$/, `-${uid}$1`) : name];
     }),
   );
+}
+
+/** The name of an asset's file: that of the asset, with the extension that its file had. */
+export function nameOf({ uid, name, filename }: Asset): string {
+  const own = fileNameFor(name, uid, null);
+  const extension = /\.[A-Za-z0-9]{1,4}$/;
+  const [had = ''] = extension.exec(textIn(filename) ?? '') ?? [];
+  return extension.test(own) ? own : own + had;
 }
 
 /** A name for a file in this folder, whatever the service calls the asset. */

@@ -60,8 +60,9 @@ export function list(command: Command, run: Run, collection: Collection): void {
       const offset = parseCount('--offset', options.offset ?? '0');
       const isUsual = typedLimit === undefined && !all;
       const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
+      const empty = `no ${collection}${insteadOf(words, context.settings.shape.format)}`;
       const show = (pages: AsyncIterable<Asset[]> | Iterable<Asset[]>) =>
-        assetList(context, new Places(context), pages, `no ${collection}`);
+        assetList(context, new Places(context), pages, empty);
       if (folders) {
         const most = limit === undefined ? undefined : limit + offset;
         // One more than is shown tells that there are more.
@@ -75,9 +76,21 @@ export function list(command: Command, run: Run, collection: Collection): void {
       }
       if (!isUsual) return show(assets.list(filters, { limit, offset }));
       const { items, footer } = await firstOf(context, collection, filters, offset);
+      if (items.length === 0 && words.length > 0 && !context.isForPerson)
+        context.terminal.say(empty); // a person is told in place of the table
       return { ...show([items]), footer: () => footer };
     }),
   );
+}
+
+/** What somebody may have meant whose words are in no asset: the folder of `ls`, the fields of gh. */
+function insteadOf(words: readonly string[], format: string): string {
+  const [word = ''] = words;
+  if (words.length !== 1) return '';
+  if (word.includes('/'))
+    return ` with that in their name; in a folder: mediactl ls --folder ${word}`;
+  const areFields = format.startsWith('json') && /^[a-z_]+(,[a-z_]+)*$/.test(word);
+  return areFields ? ` with that in their name; for fields: --fields ${word}` : '';
 }
 
 /**

@@ -50,7 +50,7 @@ export function login(command: Command, run: Run): void {
         const names = home?.names ?? {};
         const asked = workspaceAsked(settings);
         if (terminal.isInteractive && !options.withKey)
-          terminal.say(`Keys are made at ${baseUrl.host}: organization's settings, API keys.`);
+          terminal.say(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
         const { key, api, workspaces } = await triedKey(context, options, { baseUrl, names });
         try {
           const isUnchecked = !options.check && asked !== undefined && isUid(asked);
@@ -120,15 +120,16 @@ async function triedKey(
 ): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
   const { terminal } = context;
   for (let tries = 1; ; tries++) {
-    const key = await readKey(context, withKey);
-    terminal.redactor.add(key);
-    const api = context.apiFor({ baseUrl, apiKey: key, names });
+    let api: Api | undefined;
     try {
+      const key = await readKey(context, withKey);
+      terminal.redactor.add(key);
+      api = context.apiFor({ baseUrl, apiKey: key, names });
       return { key, api, workspaces: isChecked ? await check(api) : [] };
     } catch (error) {
-      await api.transport.close();
-      const isRefused = error instanceof MediactlError && error.explanation.status === 401;
-      if (!isRefused || withKey || !terminal.isInteractive || tries >= mostTries) throw error;
+      await api?.transport.close();
+      const isKey = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
+      if (!isKey || withKey || !terminal.isInteractive || tries >= mostTries) throw error;
       terminal.say(`${error.message}; try again, or leave with Ctrl-C`);
     }
   }

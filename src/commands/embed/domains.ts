@@ -152,6 +152,8 @@ async function changeDomains(
   const unseen = await embeds
     .check(workspace, done('added'), done('removed'))
     .then(() => undefined, asMediactlError);
+  if (done('added').length > 0 && !settings.enabled)
+    context.terminal.say('the restriction is off, and every site may embed: mediactl embed enable');
   const result = domainResult(records, 'nothing to change');
   if (steps.length <= 1) return { result, failure: failures[0] ?? unseen };
   const all = unseen ? [...failures, unseen] : failures;

@@ -1,11 +1,13 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderNode, FolderTree } from '../../api/folder-tree.ts';
 import type { FolderChange } from '../../api/folders.ts';
+import { totalOf } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
 import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { keptFolders } from '../../library/kept-names.ts';
+import { counted } from '../../terminal/figures.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Result, record } from '../../terminal/result.ts';
 import { example, type Run, suggesting } from '../command.ts';
@@ -112,16 +114,18 @@ export function remove(command: Command, run: Run): void {
         const { uid } = placed.folder;
         if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
         const inside = below(placed).length;
-        const holding = inside === 0 ? '' : `, which holds ${inside} more`;
+        const holding = context.terminal.isInteractive
+          ? await contentsOf(context, uid, inside)
+          : '';
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
           yes: context.settings.yes,
           instead: `mediactl folders rm ${folder} --yes`,
         });
         await folders.delete(workspace, uid).catch((error) => {
-          throw inside > 0 &&
-            error instanceof MediactlError &&
-            error.exitCode === exitCodes.rejected
-            ? error.with({ hint: `empty it first: mediactl folders ls -r ${folder}` })
+          throw error instanceof MediactlError && error.exitCode === exitCodes.rejected
+            ? error.with({
+                hint: `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`,
+              })
             : error;
         });
         await keptFolders(context).forget();
@@ -129,6 +133,19 @@ export function remove(command: Command, run: Run): void {
         return record(folderRecord(placed), uid, folderRows);
       }),
     );
+}
+
+/** ", which has 5 assets and 2 folders in it", as far as the service tells: for somebody who is asked. */
+async function contentsOf(context: Context, uid: string, folders: number): Promise<string> {
+  const page = await (await context.api()).assets
+    .page({ parent: uid }, 1, 0)
+    .catch(() => undefined);
+  const total = page && totalOf(page, (await context.account()).names);
+  const has = [
+    ...(total ? [counted(total, 'asset')] : []),
+    ...(folders > 0 ? [counted(folders, 'folder')] : []),
+  ];
+  return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
 
 /** Reads the tree, changes a folder in it, and shows where it is then. */

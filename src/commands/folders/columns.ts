@@ -1,6 +1,6 @@
 import type { FolderNode } from '../../api/folder-tree.ts';
-import { cell, printable } from '../../terminal/printable.ts';
-import type { Column, Row } from '../../terminal/result.ts';
+import { cell, printable, when } from '../../terminal/printable.ts';
+import type { Column, RenderContext, Row } from '../../terminal/result.ts';
 import type { Folder } from '../../wire/types.ts';
 
 /** What the machine formats print: the service's record, and the path to it. */
@@ -20,7 +20,15 @@ export const folderColumns: Column<FolderRecord>[] = [
   { header: 'PATH', value: ({ path }) => printable(path), leads: true },
 ];
 
-export const folderRows = ({ path, ...folder }: FolderRecord): Row[] => [
+export const folderRows = (
+  { path, ...folder }: FolderRecord,
+  { isTerminal, now }: RenderContext,
+): Row[] => [
   ['path', printable(path)],
-  ...Object.entries(folder).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
+  ...Object.entries(folder).map(
+    ([field, value]): Row => [
+      field.replaceAll('_', ' '),
+      isTerminal && field.endsWith('_at') ? when(value, now) : cell(value),
+    ],
+  ),
 ];

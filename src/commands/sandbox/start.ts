@@ -46,8 +46,15 @@ export function start(command: Command, run: Run): void {
       if (already) await assertSame(place, already, { port, given });
       else if (given.some(isSeed) && (await hasBytes(dataDir))) throw notEmpty(place);
       if (already && !foreground) {
+        const { profiles: kept } = await context.profiles.read();
+        const isNew =
+          !kept[profile] && Object.values(kept).some(({ sandbox }) => sandbox === dataDir);
         await keepProfiles(context, place, already, profiles);
         context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
+        if (isNew)
+          context.terminal.say(
+            `profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`,
+          );
         return view(already, place);
       }
       const launched = await launch(context, { dataDir, port, options: given }, foreground);

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { foldersByPath, type MadeFolders } from '../../library/folder-creation.ts';
 import { folderUid, isRoot } from '../../library/folders.ts';
 import type { Receipts } from '../../upload/receipts.ts';
@@ -15,6 +15,14 @@ type FolderChoice = {
   isNamed: boolean;
 };
 
+/** What is not there can be made. */
+function orCreate(error: unknown): never {
+  const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+  throw isMissing
+    ? error.with({ hint: '--create-folders makes it; mediactl folders tree shows those there are' })
+    : error;
+}
+
 /** The folders that files go to. @throws MediactlError `not_found` (3) */
 export async function foldersFor(
   context: Context,
@@ -22,7 +30,7 @@ export async function foldersFor(
   receipts: Receipts | undefined,
 ): Promise<Folders> {
   if (!create && !isNamed) {
-    const uid = isRoot(top) ? undefined : await folderUid(context, top);
+    const uid = isRoot(top) ? undefined : await folderUid(context, top).catch(orCreate);
     return { find: () => uid, make: async () => uid };
   }
   if (create && isUid(top))

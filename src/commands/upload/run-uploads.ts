@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../errors.ts';
 import { keepLastUpload } from '../../library/assets.ts';
+import { counted } from '../../terminal/figures.ts';
 import { openProgress, type Progress } from '../../terminal/progress.ts';
 import type { ProgressMode } from '../../terminal/progress-modes.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -246,7 +247,7 @@ async function sayPlan(
   const { files, bytes } = toSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
-      `${plan.nested} files of directories below go into one folder; --create-folders makes folders like those on disk`,
+      `${counted(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
     );
   const isBig = filesOf(plan) >= manyFiles && files > 0;
   const { limit } = transport.rateLimit ?? {};

@@ -61,20 +61,25 @@ export async function keepProfiles(
 const isOther = (known: Profile, dataDir: string, key: string) =>
   known.sandbox === undefined ? known.key !== key : known.sandbox !== dataDir;
 
-/** Forgets every profile of the sandbox in a folder, which is about to go. @returns their names */
-export async function forgetProfiles(context: Context, dataDir: string): Promise<string[]> {
+/** The profiles of the sandbox in a folder. */
+export async function profilesAt(context: Context, dataDir: string): Promise<string[]> {
   const kept = await readKeys(dataDir).catch(() => undefined); // none, or none that can be read
   const keys: unknown[] = Object.values(kept ?? {});
   const isOurs = ({ sandbox, key }: Profile) =>
     sandbox === dataDir || (sandbox === undefined && keys.includes(key));
   const { profiles } = await context.profiles.read();
-  const names = Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
+  return Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
+}
+
+export async function forgetProfiles(
+  { profiles }: Context,
+  names: readonly string[],
+): Promise<void> {
   if (names.length > 0)
-    await context.profiles.update((current) => {
+    await profiles.update((current) => {
       for (const name of names) delete current.profiles[name];
       if (current.current !== undefined && names.includes(current.current)) delete current.current;
     });
-  return names;
 }
 
 const profileTaken = (name: string, baseUrl: string) =>

@@ -5,7 +5,7 @@ import { confirm } from '../../terminal/prompt.ts';
 import { nothing } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { dataOption, findSandbox } from './location.ts';
-import { forgetProfiles } from './profiles.ts';
+import { forgetProfiles, profilesAt } from './profiles.ts';
 import { assertNoServer, findRunning, shutDown } from './server.ts';
 
 export function reset(command: Command, run: Run): void {
@@ -26,16 +26,18 @@ export function reset(command: Command, run: Run): void {
         }
         if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`))
           return nothing;
-        await confirm(terminal, `Delete everything in ${dataDir}?`, {
+        const profiles = await profilesAt(context, dataDir);
+        const named = profiles.map((name) => `, profile ${name}`).join('');
+        await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
           yes: settings.yes,
           instead: 'mediactl sandbox reset --yes',
         });
         const running = await findRunning(context, dataDir);
         if (running) await shutDown(context, running);
         await assertNoServer(context, dataDir);
-        const forgotten = await forgetProfiles(context, dataDir);
+        await forgetProfiles(context, profiles);
         await deleteSandbox(dataDir);
-        const gone = ['the sandbox', ...forgotten.map((name) => `profile ${name}`)].join(', ');
+        const gone = ['the sandbox', ...profiles.map((name) => `profile ${name}`)].join(', ');
         terminal.say(`gone: ${gone}; mediactl sandbox start begins a new one`);
         return nothing;
       }),

@@ -12,7 +12,10 @@ async function main(): Promise<void> {
   const environment = { ...process.env };
   delete process.env.MEDIACTL_API_KEY; // no program that any library starts is handed it
   const interruption = new AbortController();
-  const terminal = new Terminal({ stdin: () => process.stdin, stdout, stderr, environment });
+  const terminal = new Terminal({
+    ...{ stdin: () => process.stdin, stdout, stderr, environment },
+    interruption: interruption.signal,
+  });
   const stop = (problem: string, code: string, exitCode: 130 | 143) => {
     // The first signal ends in good order; the second one leaves at once.
     if (interruption.signal.aborted) {

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { keepState, makeStateFolder } from './folders.ts';
 import type { ShortUids, UidKind } from './terminal/result.ts';
 
-const fewestDigits = 8;
+/** What is shown has so many; what is typed may have six. */
+export const fewestDigits = 8;
 /** As many as a person may still remember; a file past twice that is cut to the newest. */
 const mostKept = 5_000;
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -38,7 +39,7 @@ export class ShownUids implements ShortUids {
     try {
       await this.#keep(
         [...own].map((uid) => `${kind} ${uid}\n`),
-        known.lines,
+        known,
       );
     } catch {
       return (uid) => uid; // what cannot be kept could not be typed short
@@ -47,28 +48,37 @@ export class ShownUids implements ShortUids {
   }
 
   #known() {
-    let lines: string[] = [];
+    let text = '';
     try {
-      lines = readFileSync(this.#path, 'utf8').split('\n').slice(0, -1);
+      text = readFileSync(this.#path, 'utf8');
     } catch {
       // none, or none that can be read: nothing was shown
     }
+    const lines = text.split('\n').filter((line) => line !== '');
+    const isTorn = text !== '' && !text.endsWith('\n');
     const get = (kind: UidKind) => {
       const begin = `${kind} `;
       const uids = lines.filter((line) => line.startsWith(begin));
-      return [...new Set(uids.map((line) => line.slice(begin.length)))];
+      const read = uids.map((line) => line.slice(begin.length));
+      return [...new Set(read.filter((uid) => isUuid.test(uid)))];
     };
-    return { lines, get };
+    return { lines, isTorn, get };
   }
 
   /** Short lines, added whole: several processes may show something at once. */
-  async #keep(added: readonly string[], known: readonly string[]): Promise<void> {
+  async #keep(
+    added: readonly string[],
+    { lines: known, isTorn }: { lines: readonly string[]; isTorn: boolean },
+  ): Promise<void> {
     if (known.length + added.length < 2 * mostKept) {
       await makeStateFolder(dirname(this.#path));
-      appendFileSync(this.#path, added.join(''), { mode: 0o600 });
+      const begin = isTorn ? '\n' : ''; // a line that lost its end
+      appendFileSync(this.#path, begin + added.join(''), { mode: 0o600 });
       return;
     }
-    const newest = [...known.map((line) => `${line}\n`), ...added].slice(-mostKept);
+    const all = [...new Set([...known.map((line) => `${line}\n`), ...added].reverse())];
+    // A table is kept whole, however long: its first row was shown as late as its last.
+    const newest = all.slice(0, Math.max(mostKept, added.length)).reverse();
     await keepState(this.#path, newest.join(''));
   }
 }

@@ -4,6 +4,7 @@ import type { Api } from '../api/api.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { fewestDigits } from '../shown-uids.ts';
 import { bytes } from '../terminal/figures.ts';
 import { readInputText } from '../terminal/input.ts';
 import { cell, when } from '../terminal/printable.ts';
@@ -59,7 +60,13 @@ export async function assetUidIn(
   const shown = isUidPrefix(id)
     ? shownUid(context, (await open()).api.transport.baseUrl, 'asset', id)
     : undefined;
-  if (shown) return shown;
+  if (shown) {
+    // Shorter than any that is shown: a name may be so too.
+    const isShort = id.length < fewestDigits;
+    if (isShort && (await named((await open()).api[collection], id)).length > 0)
+      throw usageError(`${id} is a name, and the beginning of ${shown}`, 'give the whole uid');
+    return shown;
+  }
   return uidOrNamed(context, open, collection, id, choice);
 }
 
@@ -77,12 +84,11 @@ async function chosen(
   if (items.length === 0)
     throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
   const rows = await rowsOf(context, items, true);
-  const names = items.map(({ uid, name }) => [cell(name), uid.slice(0, 8)]);
   const { uid } = await choose(
     context.terminal,
     'Which asset?',
     items,
-    rows.map((row, at) => [...(names[at] as string[]), ...row.slice(0, -1)]),
+    rows.map((row, at) => [cell(items[at]?.name), ...row]),
   );
   return uid;
 }
@@ -100,15 +106,22 @@ async function rowsOf(
     parents.map((uid) => uid ?? undefined),
   );
   const now = context.clock.now();
+  const book = isTerminal ? await context.shownUids() : undefined;
+  const short = await book?.shorten(
+    'asset',
+    assets.map(({ uid }) => uid),
+  );
   return assets.map(({ uid, created_at, size, status }, at) => {
     const count = numberIn(size);
-    return [
-      isTerminal ? when(created_at, now) : cell(created_at),
+    const about = [
       count === undefined ? cell(size) : bytes(count),
       parents[at] === null ? '/' : places.of(parents[at]),
       cell(status),
-      isTerminal ? uid.slice(0, 8) : uid,
     ];
+    // On a narrow terminal the end is cut, and the uid must not be.
+    return isTerminal
+      ? [when(created_at, now), short?.(uid) ?? uid, ...about]
+      : [cell(created_at), ...about, uid];
   });
 }
 

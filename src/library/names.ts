@@ -66,10 +66,12 @@ export async function onlyOne<T extends Found>(
   });
 }
 
-/** @throws MediactlError exit 2 where they do not tell when they were created */
+/** @throws MediactlError exit 2 where their times do not tell one of them */
 function newestOf<T extends Found>(found: readonly T[]): T {
   const times = found.map(({ created_at }) => timeIn(created_at) ?? Number.NaN);
-  const at = times.indexOf(Math.max(...times));
-  if (at >= 0) return found[at] as T;
-  throw usageError('--newest: the service does not tell when they were created');
+  const last = Math.max(...times);
+  const newest = found.filter((_, at) => times[at] === last);
+  if (newest.length === 1) return newest[0] as T;
+  const why = newest.length === 0 ? 'the service does not tell when' : 'several were created then';
+  throw usageError('--newest does not tell which one', 'give the uid of one of them', why);
 }

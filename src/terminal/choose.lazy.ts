@@ -12,7 +12,7 @@ const pageSize = 12;
  * @returns the index of the one chosen; undefined where the person left
  */
 export async function chooseAt(
-  terminal: Pick<Terminal, 'stdin' | 'stderr' | 'columns'>,
+  terminal: Pick<Terminal, 'stdin' | 'stderr' | 'columns' | 'interruption'>,
   question: string,
   rows: readonly (readonly string[])[],
 ): Promise<number | undefined> {
@@ -29,9 +29,13 @@ export async function chooseAt(
   try {
     return await select(
       { message: question, choices, pageSize, loop: false },
-      { input: terminal.stdin, output: terminal.stderr, clearPromptOnDone: true },
+      {
+        ...{ input: terminal.stdin, output: terminal.stderr, clearPromptOnDone: true },
+        ...(terminal.interruption && { signal: terminal.interruption }),
+      },
     );
   } catch (error) {
+    terminal.interruption?.throwIfAborted();
     if ((error as Error).name === 'ExitPromptError') return undefined;
     throw error;
   }

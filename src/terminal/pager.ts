@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { usageError } from '../errors.ts';
 import { withoutKey } from '../processes.ts';
 
 /** What `less` and `lv` are told where the person has told them nothing: leave short texts, keep colours. */
@@ -13,7 +12,8 @@ const notRun: readonly unknown[] = [126, 127];
 export class Pager {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
-  #hasLeft = false;
+  /** Somebody has seen enough, or there is no such program. */
+  hasLeft = false;
 
   constructor(command: string, environment: Record<string, string | undefined>) {
     this.#child = spawn(command, {
@@ -21,23 +21,22 @@ export class Pager {
       stdio: ['pipe', 'inherit', 'inherit'],
       env: withoutKey({ ...usual, ...environment }),
     });
+    const leaves = () => {
+      this.hasLeft = true;
+    };
+    this.#child.once('exit', leaves);
+    this.#child.stdin?.on('error', leaves);
     this.#ended = once(this.#child, 'exit');
-    this.#child.stdin?.on('error', () => {
-      this.#hasLeft = true; // somebody has seen enough
-    });
   }
 
-  /** False once the person has left it. */
-  async write(text: string | Uint8Array): Promise<boolean> {
+  async write(text: string | Uint8Array): Promise<void> {
     await new Promise<void>((resolve) => this.#child.stdin?.write(text, () => resolve()));
-    return !this.#hasLeft;
   }
 
-  /** Waits until the person has left it. @throws MediactlError exit 2 where there is no such program */
-  async close(): Promise<void> {
+  /** Waits until the person has left it. @returns false where there is no such program */
+  async close(): Promise<boolean> {
     this.#child.stdin?.end();
     const [code] = await this.#ended;
-    if (notRun.includes(code))
-      throw usageError('the pager cannot be run', 'set PAGER to another one, or --no-pager');
+    return !notRun.includes(code);
   }
 }

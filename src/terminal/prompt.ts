@@ -23,6 +23,7 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
     input: terminal.stdin,
     output: terminal.stderr,
     terminal: true,
+    ...(terminal.interruption && { signal: terminal.interruption }),
   });
   return new Promise((resolve, reject) => {
     let answered = false;
@@ -33,7 +34,8 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
     };
     lines.once('line', (line) => end(() => resolve(line)));
     lines.once('SIGINT', () => end(() => reject(interrupted())));
-    lines.once('close', () => !answered && end(() => reject(declined())));
+    const leave = () => reject(terminal.interruption?.reason ?? declined());
+    lines.once('close', () => !answered && end(leave));
   });
 }
 
@@ -44,11 +46,12 @@ export const askLine = async (terminal: Terminal, question: string) =>
 /** Asks for a secret: a dot for each character. Interactive terminals only. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
-  const { stdin: input, stderr: output } = terminal;
+  const { stdin: input, stderr: output, interruption } = terminal;
   return password(
     { message: `${question}:`, mask: '•', theme: { prefix: '' } },
-    { input, output },
+    { input, output, ...(interruption && { signal: interruption }) },
   ).catch((error: Error) => {
+    interruption?.throwIfAborted();
     throw error.name === 'ExitPromptError' ? interrupted() : error;
   });
 }

@@ -18,6 +18,8 @@ type TerminalSettings = {
 };
 
 export type TerminalOptions = {
+  /** Aborts where the program is to end: questions end with it. */
+  interruption?: AbortSignal;
   /** Opened by who reads it: that alone costs a command 3 ms. */
   stdin: () => InputStream;
   stdout: OutputStream;
@@ -33,6 +35,7 @@ export class Terminal {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly redactor = new Redactor();
+  readonly interruption: AbortSignal | undefined;
   readonly #environment: TerminalOptions['environment'];
   readonly #openStdin: () => InputStream;
   #color: 'auto' | 'always' | 'never' = 'auto';
@@ -43,7 +46,8 @@ export class Terminal {
   #above: ((line: string) => void) | undefined;
   #stdoutError: NodeJS.ErrnoException | undefined;
 
-  constructor({ stdin, stdout, stderr, environment }: TerminalOptions) {
+  constructor({ stdin, stdout, stderr, environment, interruption }: TerminalOptions) {
+    this.interruption = interruption;
     this.#openStdin = stdin;
     this.stdout = stdout;
     this.stderr = stderr;
@@ -105,8 +109,8 @@ export class Terminal {
 
   /** The one place that writes results. Waits while the pipe is full; throws once it is closed. */
   async write(text: string | Uint8Array): Promise<void> {
-    if (this.#paging && !(await this.#writePaged(this.#paging, text))) throw new OutputClosed();
-    if (!this.#paging) await this.#writeOut(text);
+    if (this.#paging) await this.#writePaged(this.#paging, text);
+    else await this.#writeOut(text);
   }
 
   /**
@@ -117,22 +121,21 @@ export class Terminal {
     if (!this.#pagedBy) return work();
     const paging: Paging = { held: [], lines: 0, pager: undefined };
     this.#paging = paging;
+    let isRun = true;
     try {
       await work();
     } finally {
-      const { held, pager } = paging;
-      try {
-        await pager?.close();
-      } finally {
-        this.#paging = undefined;
-      }
-      for (const text of held) await this.#writeOut(text);
+      const { pager } = paging;
+      if (pager) isRun = await pager.close();
+      this.#paging = undefined;
+      if (!isRun) this.warn(`the pager cannot be run: ${this.#pagedBy}`);
+      if (!pager || !isRun) for (const text of paging.held) await this.#writeOut(text);
     }
   }
 
   /** The pager is there, and has the keyboard. */
   get isPaging(): boolean {
-    return this.#paging?.pager !== undefined;
+    return this.#paging?.pager?.hasLeft === false;
   }
 
   /** The pager's command line, where there is somebody to page for. */
@@ -143,16 +146,21 @@ export class Terminal {
     return isFor && command !== '' && command !== 'cat' ? command : undefined;
   }
 
-  /** False once the person has left the pager. */
-  async #writePaged(paging: Paging, text: string | Uint8Array): Promise<boolean> {
-    if (paging.pager) return paging.pager.write(text);
+  /** Holds what is written back until it is longer than the terminal; a pager that is not there gets none of it. */
+  async #writePaged(paging: Paging, text: string | Uint8Array): Promise<void> {
     paging.held.push(text);
     if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
-    if (paging.lines < (this.stdout.rows || 24)) return true;
+    if (paging.pager) return this.#writeOn(paging.pager, text);
+    if (paging.lines < (this.stdout.rows || 24)) return;
     const { Pager: Opened } = await import('./pager.ts');
-    const pager = new Opened(this.#pagedBy as string, this.#environment);
-    paging.pager = pager;
-    return pager.write(paging.held.splice(0).join(''));
+    paging.pager = new Opened(this.#pagedBy as string, this.#environment);
+    await this.#writeOn(paging.pager, paging.held.join(''));
+  }
+
+  /** @throws OutputClosed once the person has left it */
+  async #writeOn(pager: Pager, text: string | Uint8Array): Promise<void> {
+    await pager.write(text);
+    if (pager.hasLeft && (await pager.close())) throw new OutputClosed();
   }
 
   async #writeOut(text: string | Uint8Array): Promise<void> {
@@ -206,5 +214,5 @@ export class Terminal {
 
 const [showCursor, wrapLines] = ['\u001b[?25h', '\u001b[?7h'];
 
-/** What is held back until it is known to be longer than the terminal; the pager from then on. */
+/** What was written, until it is known that a pager shows it; the pager, once there is more than the terminal shows. */
 type Paging = { held: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };

@@ -66,6 +66,15 @@ describe('a name that is not unique', () => {
     expect((await cli.json(['get', 'clip.mp4', '--newest'])).uid).toBe(uid(2));
   });
 
+  it('--newest of several of one moment is none of them', async () => {
+    const same = twins.map((asset) => ({ ...asset, created_at: '2026-01-01T12:00:00Z' }));
+    const other = await record(() => ({ body: { items: same, count: 3 } }));
+    const { code } = await cli.run(['rm', 'clip.mp4', '--newest', '--yes'], {
+      environment: { MEDIACTL_BASE_URL: other.url },
+    });
+    expect([code, other.requests.length]).toEqual([2, 1]);
+  });
+
   it('a workspace: its candidates', async () => {
     const { code, stderr } = await cli.run(['workspaces', 'get', 'Twin']);
     expect([code, stderr]).toEqual([
@@ -95,7 +104,7 @@ describe('a uid that is typed short', () => {
   it('is one that a terminal has shown; asking for it costs no request more', async () => {
     await cli.run(['ls'], terminal);
     requests.length = 0;
-    expect((await cli.json(['get', '222222'])).uid).toBe(uid(2));
+    expect((await cli.json(['get', '22222222'])).uid).toBe(uid(2));
     expect(requests.map(({ path }) => path)).toEqual([`/api/external/v1/assets/${uid(2)}/`]);
   });
 
@@ -106,6 +115,23 @@ describe('a uid that is typed short', () => {
       3,
       expect.stringContaining('no uid shown here recently begins with that'),
     ]);
+  });
+
+  it('of six digits may be a name too: then neither is taken', async () => {
+    const named = { ...twins[0], uid: uid(4), name: '222222' };
+    const other = await record(({ path }) =>
+      path.endsWith('/assets/')
+        ? { body: { items: [...twins, named], count: 4 } }
+        : { status: 204, body: {} },
+    );
+    const environment = { MEDIACTL_BASE_URL: other.url };
+    await cli.run(['ls'], { ...terminal, environment });
+    const { code, stderr } = await cli.run(['rm', '222222', '--yes'], { environment });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('222222 is a name, and the beginning of'),
+    ]);
+    expect(other.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   it('of five digits is a name', async () => {

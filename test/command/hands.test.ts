@@ -1,17 +1,10 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { cliWorld } from '../support/cli-world.ts';
 import { answering, Interposer } from '../support/interposer.ts';
+import { record } from '../support/recording-server.ts';
 import { fixture, unshown } from '../support/sandbox.ts';
 
 const { world, account } = cliWorld();
@@ -86,14 +79,46 @@ describe('assets download of many', () => {
     expect([code, readFileSync(join(into, 'tone.mp3'), 'utf8')]).toEqual([11, 'mine']);
   });
 
-  it('a file of the same name and time, and of another length, is not taken for it', async () => {
-    const into = join(world.cli.home, 'all');
-    const [saved] = await world.cli.json(['download', ...uids.slice(0, 2), '-d', into]);
-    const { mtime } = statSync(saved.path);
-    writeFileSync(saved.path, 'of another length');
-    utimesSync(saved.path, mtime, mtime);
-    const again = await world.cli.run(['download', ...uids.slice(0, 2), '-d', into, '--json']);
-    expect(JSON.parse(again.stdout)[0].outcome).toBe(unshown('failed', 'there'));
+  it('another asset of the same name and second is not taken for what is there', async () => {
+    const twin = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
+    const idIn = (text: string) => /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0] ?? '';
+    const service = await record(({ path, headers, body }) => {
+      if (path.startsWith('/media/'))
+        return { body: path.slice(7), headers: { 'content-type': 'application/pdf' } };
+      if (path.endsWith('/playback/info/')) {
+        const { asset_id: id } = body as { asset_id: string };
+        return {
+          body: { type: 'document', blocked: false, url: `http://${headers.host}/media/${id}` },
+        };
+      }
+      const uid = idIn(path).toUpperCase(); // as some services write them
+      if (path.endsWith('/player/')) return { body: { uid, playback_token: `token-of-${uid}` } };
+      return { body: { uid, name: '0001.pdf', created_at: '2026-03-01T12:00:00Z', size: 36 } };
+    });
+    const into = join(world.cli.home, 'twins');
+    const fetched = async (...ids: string[]) => {
+      const args = ['download', ...ids, '-d', into, '--json'];
+      const options = { environment: { MEDIACTL_BASE_URL: service.url } };
+      return JSON.parse((await world.cli.run(args, options)).stdout) as { outcome: string }[];
+    };
+    const outcomes = (all: { outcome: string }[]) => all.map(({ outcome }) => outcome);
+    const lone = async (id: string) => {
+      await world.cli.run(['download', id, '-d', into], {
+        environment: { MEDIACTL_BASE_URL: service.url },
+      });
+    };
+    await lone(twin('a'));
+    const [name = ''] = readdirSync(into);
+    expect(readFileSync(join(into, name), 'utf8')).toContain('AAAAAAAA');
+    expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['downloaded', 'downloaded']);
+    expect(outcomes(await fetched(twin('b'), twin('c')))).toEqual(['there', 'there']);
+    expect(
+      (
+        await world.cli.run(['download', twin('b'), '-d', into], {
+          environment: { MEDIACTL_BASE_URL: service.url },
+        })
+      ).code,
+    ).toBe(2);
   });
 
   it('-o is for one asset that is named; -n makes nothing', async () => {

@@ -36,7 +36,7 @@ const directions: Record<string, readonly string[]> = {
     ...['lock', 'shown-uids'],
   ],
   // What a person's words mean, for every command and for completion.
-  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders'],
+  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders', 'shown-uids'],
   commands: [
     ...['library', 'context', 'api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors'],
     ...['clock', 'processes', 'lock', 'folders', 'player'],

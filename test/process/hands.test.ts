@@ -74,6 +74,18 @@ describe.skipIf(!hasPty)('a choice in place of a refusal', () => {
   });
 });
 
+it.skipIf(!hasPty)(
+  'a question ends with the program: exit 143, and the cursor is there',
+  async () => {
+    const pid = join(home, 'pid');
+    const screen = new Screen(`echo $$ > ${pid}; exec ${quoted(words('get'))}`, account(), 100);
+    await screen.shows(/Which asset\?/);
+    process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM');
+    expect(await screen.ended).toBe(143);
+    expect(screen.lines.join('\n')).toContain('terminated');
+  },
+);
+
 describe.skipIf(!hasPty)('login', () => {
   const login = (...args: string[]) =>
     new Screen(words('login', '--base-url', sandbox.url, ...args), environment(), 100);
@@ -171,10 +183,32 @@ describe.skipIf(!hasPty)('the pager', () => {
     expect(left.lines.join('\n')).not.toContain('error');
   });
 
-  it('one that there is not is named, and the exit code tells', async () => {
+  it('one that there is not is named; the result is shown, and its exit code stays', async () => {
     const screen = paged(['ls', '--all'], { PAGER: 'no-such-pager' });
-    expect(await screen.ended).toBe(2);
-    expect(screen.lines.join('\n')).toMatch(/not found\nerror: the pager cannot be run/);
+    expect(await screen.ended).toBe(0);
+    const shown = screen.lines.join('\n');
+    expect(shown).toContain('warning: the pager cannot be run: no-such-pager');
+    expect(screen.lines.filter((line) => /ago|\d{4}-\d\d-\d\d/.test(line)).length).toBe(60);
+  });
+
+  it('that was left early leaves Ctrl-C to the program', async () => {
+    const service = await record(({ query }) =>
+      query.offset === '0'
+        ? {
+            body: {
+              items: Array.from({ length: 100 }, (_, n) => ({ uid: `u${n}`, name: 'x' })),
+              count: 300,
+            },
+          }
+        : { status: 429, body: { error: {} }, headers: { 'retry-after': '300' } },
+    );
+    const screen = paged(['ls', '--all', '--jsonl'], {
+      PAGER: 'head -3; echo left',
+      MEDIACTL_BASE_URL: service.url,
+    });
+    await screen.shows(/^left$/m);
+    screen.type('\u0003');
+    expect(await screen.ended).toBe(130);
   });
 });
 

@@ -35,6 +35,14 @@ describe('uids shown short', () => {
     expect(shown.find('folder', 'abcdef')).toEqual([]);
   });
 
+  it('a table is kept whole, however long', async () => {
+    const shown = new ShownUids(open());
+    const many = Array.from({ length: 12_000 }, (_, n) => uid(n.toString(16).padStart(8, '0')));
+    await shown.shorten('asset', many);
+    for (const each of [many[0], many.at(-1)] as string[])
+      expect(shown.find('asset', each.slice(0, 8))).toEqual([each]);
+  });
+
   it('what is no UUID stays whole', async () => {
     expect((await new ShownUids(open()).shorten('asset', ['asset-7']))('asset-7')).toBe('asset-7');
   });
@@ -57,7 +65,7 @@ describe('uids shown short', () => {
     expect((await blocked.shorten('asset', [uid('a')]))(uid('a'))).toBe(uid('a'));
     const path = open();
     mkdirSync(dirname(path));
-    writeFileSync(path, '\u0000\nasset\nasset \n{"a":1}\n');
+    writeFileSync(path, '\u0000\nasset\nasset \n{"a":1}\nasset a0000000\nasset a00');
     const odd = new ShownUids(path);
     expect((await odd.shorten('asset', [uid('a')]))(uid('a'))).toBe('a0000000');
     expect(odd.find('asset', 'a00000')).toEqual([uid('a')]);

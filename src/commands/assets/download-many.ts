@@ -55,7 +55,7 @@ export async function downloadMany(
     },
     lanes,
   );
-  const files = filesOf([...known.values()], directory);
+  const files = filesOf(known, directory);
   const progress = await openDownloadProgress(context, asked);
   progress.show({ event: 'planned', files: files.size, bytes: totalOf(known), there: 0 });
   const done = new Map<string, Fetched>();
@@ -90,12 +90,12 @@ type File = { asset: Asset; path: string };
 type Fetched = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
 
 /** By uid: where each is to go. */
-function filesOf(assets: readonly Asset[], directory: string): Map<string, File> {
-  const names = fileNames(assets);
+function filesOf(assets: ReadonlyMap<string, Asset>, directory: string): Map<string, File> {
+  const names = fileNames([...assets.values()]);
   return new Map(
-    assets.map((asset) => [
-      asset.uid,
-      { asset, path: join(directory, names.get(asset.uid) as string) },
+    [...assets].map(([uid, asset], at) => [
+      uid,
+      { asset, path: join(directory, names[at] ?? uid) },
     ]),
   );
 }
@@ -113,7 +113,8 @@ async function fetchFile(
   mediaOf: Many['mediaOf'],
 ): Promise<Fetched> {
   const there = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
-  if (there && isAsSaved(there, timeIn(asset.created_at), numberIn(asset.size)))
+  const createdAt = timeIn(asset.created_at);
+  if (there && isAsSaved(there, { assetUid: asset.uid, createdAt }))
     return { outcome: 'there', size_bytes: there.size };
   if (there)
     throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');

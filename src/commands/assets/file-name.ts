@@ -3,19 +3,27 @@ import type { Asset } from '../../wire/types.ts';
 
 const longestName = 200;
 
-/** Names for files that are to lie beside each other, by uid: where several would have one, all get their uids. */
-export function fileNames(assets: readonly Asset[]): Map<string, string> {
-  const bare = assets.map(nameOf);
-  const count = new Map<string, number>();
-  const key = (name: string) => name.normalize('NFC').toLowerCase(); // some file systems do not tell case
-  for (const name of bare) count.set(key(name), (count.get(key(name)) ?? 0) + 1);
-  return new Map(
-    assets.map(({ uid }, at) => {
-      const name = bare[at] as string;
-      const isShared = (count.get(key(name)) ?? 0) > 1;
-      return [uid, isShared ? name.replace(/(\.[A-Za-z0-9]{1,4})?$/, `-${uid}$1`) : name];
-    }),
-  );
+/** Names for files that are to lie beside each other: where several would have one, all of them get their uids. */
+export function fileNames(assets: readonly Asset[]): string[] {
+  const names = assets.map(nameOf);
+  // A name with a uid may be another one's own: then that one gets its uid too.
+  for (let rounds = 0; rounds < 3; rounds++) {
+    const count = new Map<string, number>();
+    for (const name of names) count.set(key(name), (count.get(key(name)) ?? 0) + 1);
+    for (const [at, asset] of assets.entries())
+      if ((count.get(key(names[at] as string)) ?? 0) > 1)
+        names[at] = withUid(nameOf(asset), asset.uid);
+  }
+  return names;
+}
+
+/** Some file systems do not tell case, or compose accents. */
+const key = (name: string) => name.normalize('NFC').toLowerCase();
+
+function withUid(name: string, uid: string): string {
+  const [extension = ''] = /\.[A-Za-z0-9]{1,4}$/.exec(name) ?? [];
+  const stem = name.slice(0, name.length - extension.length);
+  return `${cutToBytes(stem, longestName - uid.length - 1)}-${uid}${extension}`;
 }
 
 /** The name of an asset's file: that of the asset, with the extension that its file had. */
@@ -32,14 +40,18 @@ export function fileNameFor(name: unknown, fallback: string, extension: string |
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu, '_')
     .replace(/^-+/, '_') // an option, or stdout, to others
     .replace(/^[.\s]+|[.\s]+$/g, '');
-  // File systems count bytes; a character is cut whole.
-  let base = '';
-  for (const character of bare) {
-    if (Buffer.byteLength(base + character) > longestName) break;
-    base += character;
-  }
-  base ||= fallback;
+  const base = cutToBytes(bare, longestName) || fallback;
   return extension && !new RegExp(`\\.${extension}$`, 'i').test(base)
     ? `${base.replace(/\.[A-Za-z0-9]{1,4}$/, '')}.${extension}`
     : base;
+}
+
+/** File systems count bytes; a character is cut whole. */
+function cutToBytes(text: string, most: number): string {
+  let cut = '';
+  for (const character of text) {
+    if (Buffer.byteLength(cut + character) > most) break;
+    cut += character;
+  }
+  return cut;
 }

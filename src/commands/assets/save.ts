@@ -23,6 +23,7 @@ import type { Progress } from '../../terminal/progress.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type RenderContext, type Result, type Row, record } from '../../terminal/result.ts';
 import { waitingEvent } from '../../upload/events.ts';
+import { uidKey } from '../../wire/uid.ts';
 
 export type Saved = {
   asset_uid: string;
@@ -40,16 +41,21 @@ export type Media = {
   createdAt?: number | undefined;
 };
 
-/** A file that was saved of an asset of that time and, where its record tells one, that length. */
-export const isAsSaved = (
-  file: Stats,
-  createdAt: number | undefined,
-  sizeBytes: number | undefined,
-): boolean =>
-  file.isFile() &&
-  createdAt !== undefined &&
-  Math.abs(file.mtimeMs - createdAt) < 1000 &&
-  (sizeBytes === undefined || file.size === sizeBytes);
+/**
+ * The time of a saved file, in seconds: the second in which its asset was created, and in the place of
+ * microseconds what tells it from another asset of that second.
+ */
+function timeFor({ assetUid, createdAt }: Pick<Media, 'assetUid' | 'createdAt'>) {
+  if (createdAt === undefined) return undefined;
+  const mark = createHash('sha256').update(uidKey(assetUid)).digest().readUInt32BE() % 1_000_000;
+  return Math.floor(createdAt / 1000) + mark / 1_000_000;
+}
+
+/** A file that was saved of that asset, and not touched since. */
+export function isAsSaved(file: Stats, media: Pick<Media, 'assetUid' | 'createdAt'>): boolean {
+  const seconds = timeFor(media);
+  return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
+}
 
 /**
  * Saves a signed URL as a file: written beside its place and moved there once it is whole and on the
@@ -110,10 +116,9 @@ async function saveAtomically(saving: Saving, mayReplace: boolean): Promise<Down
         write: writerTo(handle, path),
         restart: () => handle.truncate(0),
       });
-      const { createdAt } = saving.media;
+      const seconds = timeFor(saving.media);
       // A file system may keep no times; the file is whole all the same.
-      if (createdAt !== undefined)
-        await handle.utimes(new Date(), new Date(createdAt)).catch(() => {});
+      if (seconds !== undefined) await handle.utimes(seconds, seconds).catch(() => {});
       await handle.sync().catch((error) => {
         throw cannotWrite(path, error);
       });

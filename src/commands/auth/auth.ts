@@ -1,7 +1,8 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { noSuchProfile } from '../../account/account-errors.ts';
+import { parseBaseUrl } from '../../account/base-url.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
-import { assertProfileName, type ProfileConfig } from '../../account/profile-file.ts';
+import { assertProfileName, type Profile, type ProfileConfig } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
@@ -103,10 +104,15 @@ function rename(command: Command, run: Run): void {
           if (current.current === from) current.current = to;
         });
         if (inKeychain) await forgetInKeychain({ configDir: profiles.directory, profile: from });
+        for (const each of [from, to]) await forgetScopes(context, each, profile);
         return profileResult(config, to);
       }),
     );
 }
+
+/** What a key was seen to allow goes with it. */
+const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
+  context.scopesOf(name, parseBaseUrl(baseUrl)).forget();
 
 function logout(command: Command, run: Run): void {
   example(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
@@ -142,6 +148,8 @@ function logout(command: Command, run: Run): void {
         for (const each of leaving)
           if (before.profiles[each]?.keyStore === 'keychain')
             await forgetInKeychain({ configDir: profiles.directory, profile: each });
+        for (const each of leaving)
+          await forgetScopes(context, each, before.profiles[each] as Profile);
         const config = await profiles.update((current) => {
           for (const each of leaving) delete current.profiles[each];
           if (current.current && !current.profiles[current.current]) delete current.current;

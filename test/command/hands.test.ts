@@ -173,7 +173,9 @@ it('assets ls -r lists a folder and all below it, the newest first; --limit and 
   expect(await list('-r')).toEqual(sent);
   expect(await list('-r', '--sort', 'created_at')).toEqual([...sent].reverse());
   expect(await list('-r', '--limit', '1')).toEqual([sent[0]]);
-  expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe('2\n');
+  expect((await cli.run(['ls', '--folder', top, '-r', '--count'])).stdout).toBe(
+    unshown('2\n', ''), // a service that tells no total counts none
+  );
   expect((await cli.run(['ls', '-r'])).code).toBe(2);
   const cut = await cli.run(['ls', '--folder', '/', '-r', '--limit', '1']);
   expect(cut.stderr).toBe(''); // as many as were asked for

@@ -312,7 +312,7 @@ describe('workspaces', () => {
       new RegExp(
         unshown(
           `^NAME .*\nMain     ${sandbox.workspace.slice(0, 8)}  yes\nArchive  [0-9a-f]{8} *\n$`,
-          `^NAME .*\n *${sandbox.workspace.slice(0, 8)} *\n`,
+          `^UID\n${sandbox.workspace.slice(0, 8)}\n[0-9a-f]{8}\n$`,
         ),
       ),
     );

@@ -31,7 +31,7 @@ export class Pty {
       this.shown += text;
       onText?.(text);
     });
-    this.end = () => void child.kill('SIGHUP');
+    this.end = () => void child.kill('SIGKILL'); // its terminal goes, and what runs on it
     this.type = (text) => void child.stdin.write(text);
     this.ended = new Promise((resolve, reject) => {
       child.on('error', reject);

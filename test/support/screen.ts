@@ -42,7 +42,10 @@ export class Screen {
     this.#pty = new Pty(['bash', script], environment, columns, (text) =>
       this.#terminal.write(text),
     );
-    this.ended = this.#pty.ended;
+    // The emulator reads in its own time: what was written last is shown once that is read too.
+    this.ended = this.#pty.ended.then(
+      (code) => new Promise((resolve) => this.#terminal.write('', () => resolve(code))),
+    );
   }
 
   /** The lines that stand there now, without empty ones at the end. */

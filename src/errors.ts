@@ -140,6 +140,15 @@ export function someFailed(
   });
 }
 
+/** Of `count` that were tried: undefined where all went well, the only one's own error, or that which names them. */
+export function failureAmong(
+  count: number,
+  problem: string,
+  failures: readonly MediactlError[],
+): MediactlError | undefined {
+  return count > 1 && failures.length > 0 ? someFailed(problem, failures) : failures[0];
+}
+
 /** Nobody reads more in one line; machines have all of them. */
 const mostNamed = 20;
 

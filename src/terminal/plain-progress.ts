@@ -52,7 +52,7 @@ export class PlainProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #statuses = new Map<string, string>();
-  #rate = new Rate();
+  readonly #rate = new Rate();
   #saidAt: number;
 
   constructor(terminal: Terminal, clock: Clock) {
@@ -66,7 +66,7 @@ export class PlainProgress implements FileProgress {
     sayNotice(event, this.#terminal);
     const happened = lineOf(event);
     if (happened) this.#terminal.tell(happened);
-    if (event.event === 'started') this.#rate = new Rate();
+    if (event.event === 'started') this.#rate.restart();
     if (event.event === 'status') this.#status(event);
     if (event.event === 'waiting') {
       this.#rate.restart();

@@ -1,5 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { MediactlError, someFailed } from '../../errors.ts';
+import { failureAmong, MediactlError } from '../../errors.ts';
 import { assetUids, idHelp, newestOption } from '../../library/assets.ts';
 import { waitForAssets } from '../../library/waiting.ts';
 import { parseDuration } from '../../settings/units.ts';
@@ -59,12 +59,6 @@ function waitResult(settled: Map<string, Asset | MediactlError>, status: string)
   const result = outcomes.filter(
     (outcome): outcome is Asset => !(outcome instanceof MediactlError),
   );
-  const failure =
-    failures.length > 0 && outcomes.length > 1
-      ? someFailed(
-          `${failures.length} of ${outcomes.length} assets did not become ${status}`,
-          failures,
-        )
-      : failures[0];
-  return { result, failure };
+  const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
+  return { result, failure: failureAmong(outcomes.length, problem, failures) };
 }

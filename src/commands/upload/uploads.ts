@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { asMediactlError, MediactlError, someFailed, usageError } from '../../errors.ts';
+import { asMediactlError, failureAmong, MediactlError, usageError } from '../../errors.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { listBy, nothing } from '../../terminal/result.ts';
 import type { UploadJournal } from '../../upload/journal.ts';
@@ -123,11 +123,7 @@ function forget(command: Command, run: Run): void {
           'nothing to forget',
         );
         const problem = `${failures.length} of ${leaving.length} uploads are not forgotten`;
-        const [failure] = failures;
-        return {
-          result,
-          failure: leaving.length > 1 && failure ? someFailed(problem, failures) : failure,
-        };
+        return { result, failure: failureAmong(leaving.length, problem, failures) };
       }),
     );
 }

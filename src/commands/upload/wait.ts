@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { MediactlError, someFailed } from '../../errors.ts';
+import { failureAmong, MediactlError } from '../../errors.ts';
 import { waitForAssets } from '../../library/waiting.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
 import { parseDuration } from '../../settings/units.ts';
@@ -56,13 +56,9 @@ export function wait(command: Command, run: Run): void {
         } finally {
           display.close();
         }
-        const [failure] = failures;
         const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
         const problem = `${failures.length} of ${waited.length} assets are not ready`;
-        return {
-          result,
-          failure: waited.length > 1 && failure ? someFailed(problem, failures) : failure,
-        };
+        return { result, failure: failureAmong(waited.length, problem, failures) };
       }),
     );
 }

@@ -77,6 +77,16 @@ const withoutHttp2 = {
   },
 };
 
+/** A part of `sixel` assigns to a name that it does not declare; in a bundle, which is strict, that is an error. */
+const withUpng = {
+  name: 'with-upng',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]sixel[\\/]upng\.js$/ }, ({ path }) => ({
+      contents: `var UPNG;${readFileSync(path, 'utf8')}`,
+    }));
+  },
+};
+
 const isWatching = process.argv.includes('--watch');
 /** A build takes its place when it is whole: what runs meanwhile finds its files. */
 const outdir = isWatching ? 'dist' : 'dist.new';
@@ -108,12 +118,14 @@ const node = {
   inject: ['scripts/bundle-url.mjs'],
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
   external,
-  plugins: [lazyParts, withoutHttp2],
+  plugins: [lazyParts, withoutHttp2, withUpng],
 };
 
 const browser = {
   ...common,
-  entryPoints: { player: 'src/player/browser/main.ts' },
+  entryPoints: { player: 'src/player/browser/main.ts', browse: 'src/browse/browser/main.tsx' },
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
   platform: 'browser',
   target: ['chrome123', 'firefox120', 'safari17.5'], // those that know light-dark()
   format: 'iife',
@@ -126,7 +138,7 @@ function licences(inputs) {
   );
   return [...folders]
     .sort()
-    .map(licence)
+    .map((folder) => `${licence(folder)}${foreignNotices(folder, inputs)}`)
     .join(`\n${'-'.repeat(78)}\n\n`);
 }
 
@@ -143,6 +155,20 @@ function licence(folder) {
   if (!text) throw new Error(`${name} does not say under which licence it is`);
   const source = `https://www.npmjs.com/package/${name}/v/${version}`;
   return `${name} ${version}\nSource: ${source}\n\n${text.trim()}\n`;
+}
+
+/** What a package took from others stands with their notice, at the top of the file that has it. */
+function foreignNotices(folder, inputs) {
+  const own = licence(folder);
+  const notices = inputs
+    .filter((path) => path.startsWith(`${folder}/`) && existsSync(path))
+    .flatMap((path) => /^(?:\s*\/\*[\s\S]*?\*\/)+/.exec(readFileSync(path, 'utf8')) ?? [])
+    .map((comments) => comments.trim())
+    .filter((comments) => {
+      const holders = [...comments.matchAll(/copyright \(?c?\)?[\s\d,-]*([\p{L} .]{4,30})/giu)];
+      return holders.some(([, holder]) => !own.toLowerCase().includes(holder.trim().toLowerCase()));
+    });
+  return [...new Set(notices)].map((notice) => `\n${notice}\n`).join('');
 }
 
 const bundles = [node, browser];

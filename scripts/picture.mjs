@@ -1,12 +1,12 @@
-// Draws docs/images/watch-page.png: the watch page in Debian's chromium, playing a clip that ffmpeg
-// makes for it. `npm run picture`. Sandbox and clip are gone afterwards.
+// Draws docs/images/watch-page.png, browse.png and sound.png: the pages in Debian's chromium, of media
+// that ffmpeg makes for them. `npm run picture`. Sandbox and media are gone afterwards.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
-const picture = 'docs/images/watch-page.png';
+const images = 'docs/images';
 const folder = mkdtempSync(join(tmpdir(), 'mediactl-picture-'));
 
 const title = 'Tide at the old harbour';
@@ -100,34 +100,100 @@ const mediactl = (...args) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-async function draw(watchUrl) {
+/** Other days at that harbour: the clip's hue turned, in degrees. */
+const stills = [
+  ['Harbour before dawn', 220],
+  ['Harbour in the fog', 150],
+  ['Quay at night', 265],
+  ['Red sky in the morning', 335],
+  ['Regatta, first day', 25],
+  ['Regatta, second day', 60],
+  ['Boats under a green sky', 100],
+];
+
+function makeStills(clip) {
+  return stills.map(([name, degrees], at) => {
+    const path = join(folder, `${name}.jpg`);
+    const filters = `hue=h=${degrees}:s=${at % 2 ? 1.1 : 0.7}`;
+    execFileSync('ffmpeg', [
+      ...['-v', 'error', '-ss', String(at / 3), '-i', clip],
+      ...['-vf', filters, '-frames:v', '1', '-q:v', '3', path],
+    ]);
+    return path;
+  });
+}
+
+/** Loudness of a sound of 90 seconds at the second `t`, each a name. */
+const sounds = [
+  ['Surf, twenty minutes of it', 'abs(sin(2*PI*t/9))*0.6+0.1*sin(2*PI*t/2.3)'],
+  ['Interview with the harbour master', '(0.35+0.3*sin(2*PI*t/7))*gt(sin(2*PI*t/17)+0.6,0)'],
+  ['Bells', 'exp(-mod(t,6)/1.5)*0.9'],
+];
+
+const makeSounds = () =>
+  sounds.map(([name, loudness]) => {
+    const path = join(folder, `${name}.mp3`);
+    const noise = `(random(0)*2-1)*(${loudness})`;
+    execFileSync('ffmpeg', [
+      ...['-v', 'error', '-f', 'lavfi', '-i', `aevalsrc='${noise}':d=90:s=22050`, path],
+    ]);
+    return path;
+  });
+
+async function draw(page, watchUrl) {
+  await page.setViewportSize({ width: 1200, height: 640 });
+  await page.goto(watchUrl);
+  await page.getByRole('button', { name: 'Flood' }).click();
+  await page.waitForFunction(() => document.querySelector('video').currentTime > 23);
+  await page.locator('#timeline').hover({ position: { x: 620, y: 18 } }); // shows the frame there
+  await page.locator('.sprite').waitFor();
+  await page.screenshot({ path: `${images}/watch-page.png` });
+}
+
+async function drawGallery(page, address) {
+  await page.setViewportSize({ width: 1200, height: 640 });
+  await page.goto(address);
+  await page.locator('.card img').nth(10).waitFor();
+  await page.locator('a.thing', { hasText: title }).hover();
+  await page.locator('svg.frame').waitFor();
+  await page.screenshot({ path: `${images}/browse.png` });
+  await page.locator('a.thing', { hasText: 'Interview' }).click();
+  const player = page.frameLocator('dialog iframe');
+  const timeline = player.getByRole('slider', { name: 'Seek' });
+  await timeline.locator('canvas').waitFor();
+  const { width, height } = await timeline.boundingBox();
+  await timeline.click({ position: { x: width * 0.4, y: height / 2 } });
+  await page.mouse.move(5, 5);
+  await page.waitForTimeout(300);
+  await page.screenshot({ path: `${images}/sound.png` });
+}
+
+try {
+  const started = JSON.parse(mediactl('sandbox', 'start', '--port', '0', '--json'));
+  const { url } = started;
+  for (const path of ['/Regatta 2026', '/Regatta 2026/Day 1', '/Sounds', '/Press'])
+    mediactl('folders', 'create', path);
+  const clip = makeClip();
+  mediactl('upload', ...makeStills(clip), '--wait', '--folder', '/Regatta 2026', '--json');
+  mediactl('upload', ...makeSounds(), '--wait', '--json');
+  const [{ asset_uid }] = JSON.parse(mediactl('upload', clip, '--name', title, '--wait', '--json'));
+  mediactl('assets', 'update', asset_uid, '--set-tags', 'harbour,dusk');
+  const { playback_token } = JSON.parse(
+    mediactl('assets', 'player', asset_uid, '--reveal', '--json'),
+  );
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox'],
   });
   try {
-    const page = await browser.newPage({ viewport: { width: 1200, height: 600 } });
-    await page.goto(watchUrl);
-    await page.getByRole('button', { name: 'Flood' }).click();
-    await page.waitForFunction(() => document.querySelector('video').currentTime > 23);
-    await page.locator('video').hover({ position: { x: 300, y: 300 } }); // shows its controls
-    await page.waitForTimeout(700); // they fade in
-    await page.screenshot({ path: picture });
+    const page = await browser.newPage();
+    await draw(page, `${url}/watch/${asset_uid}?token=${playback_token}`);
+    await drawGallery(page, started.page);
   } finally {
     await browser.close();
   }
-}
-
-try {
-  const { url } = JSON.parse(mediactl('sandbox', 'start', '--port', '0', '--json'));
-  const [{ asset_uid }] = JSON.parse(
-    mediactl('upload', makeClip(), '--name', title, '--wait', '--json'),
-  );
-  const { playback_token } = JSON.parse(
-    mediactl('assets', 'player', asset_uid, '--reveal', '--json'),
-  );
-  await draw(`${url}/watch/${asset_uid}?token=${playback_token}`);
-  process.stdout.write(`${picture}, ${statSync(picture).size} bytes\n`);
+  for (const name of ['watch-page', 'browse', 'sound'])
+    process.stdout.write(`${name}.png, ${statSync(`${images}/${name}.png`).size} bytes\n`);
 } finally {
   mediactl('sandbox', 'stop');
   rmSync(folder, { recursive: true, force: true });

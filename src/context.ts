@@ -39,8 +39,9 @@ export type Host = {
   version: string;
   /** The built sandbox server. */
   sandboxProgram: string;
-  /** The built script of a page that plays. */
+  /** The built scripts of a page that plays, and of the page of a library. */
   playerScript: string;
+  browseScript: string;
 };
 
 const callTimeoutMs = 30_000;

@@ -45,6 +45,7 @@ async function main(): Promise<void> {
     version: packageJson.version,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     playerScript: join(__dirname, 'player.js'),
+    browseScript: join(__dirname, 'browse.js'),
   });
 }
 

@@ -47,6 +47,12 @@ export const nouns: Noun[] = [
     load: async () => (await import('./commands/play/play.ts')).play,
   },
   {
+    name: 'browse',
+    group: 'Media',
+    summary: 'look at the library in a browser, edit it, drop files into it',
+    load: async () => (await import('./commands/browse/browse.ts')).browse,
+  },
+  {
     name: 'folders',
     group: 'Organise',
     summary: 'see, make, rename, move and delete folders by path',

@@ -170,9 +170,14 @@ const runner =
     const context = new Context(host, settings, profiles, config, () => wholeTree(version));
     try {
       const outcome = await perform(context, ...input);
-      const { result, failure: ending } = 'result' in outcome ? outcome : { result: outcome };
+      const {
+        result,
+        failure: ending,
+        picture = undefined,
+      } = 'result' in outcome ? outcome : { result: outcome };
       let left: unknown;
       try {
+        if (picture) await host.terminal.write(picture); // no pager hands it on
         await present(host.terminal, settings.shape, result, host.clock.now(), () =>
           context.shownUids(),
         );

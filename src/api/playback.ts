@@ -3,6 +3,7 @@ import { isFields } from '../wire/reading.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
 import { type Downloaded, download, type Expected, type Sink } from './download.ts';
 import type { ApiResponse, Purpose } from './messages.ts';
+import { type Bounds, small } from './small-media.ts';
 import type { Transport } from './transport.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
@@ -48,6 +49,11 @@ export class PlaybackApi {
   /** Fetches a signed URL whole, into a sink. */
   download(url: URL, sink: Sink, expected: Expected): Promise<Downloaded> {
     return download(this.#transport, url, sink, expected);
+  }
+
+  /** Fetches a signed URL whole, if it is small. @throws MediactlError by status; `too_large`, `timeout` */
+  small(url: URL, bounds: Bounds): Promise<Buffer> {
+    return small(this.#transport, url, bounds);
   }
 
   /** Fetches from a signed URL, wherever it points: whole, or its first bytes. */

@@ -10,6 +10,8 @@ type Outcome =
   | Result
   | {
       result: Result;
+      /** What a terminal is told to show above it: escape codes of our own. */
+      picture?: string | undefined;
       /** The error to end with; where it is a function, it is asked once the result is written. */
       failure?: MediactlError | (() => MediactlError | undefined) | undefined;
     };

@@ -9,12 +9,13 @@ import { bytes } from '../terminal/figures.ts';
 import { readInputText } from '../terminal/input.ts';
 import { cell, when } from '../terminal/printable.ts';
 import { choose } from '../terminal/prompt.ts';
+import { parentOf } from '../wire/asset.ts';
 import type { Collection } from '../wire/paths.ts';
 import { jsonIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Asset } from '../wire/types.ts';
 import { isUid, isUidPrefix } from '../wire/uid.ts';
 import { onlyOne, shownUid } from './names.ts';
-import { Places, parentOf } from './places.ts';
+import { Places } from './places.ts';
 
 /** The newest asset that this machine uploaded, for `@last`. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');

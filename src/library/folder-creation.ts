@@ -96,6 +96,8 @@ export type FoldersByPath = {
   find(path: string): string | undefined | null;
   /** The same, made where it is missing. */
   make(path: string): Promise<string | undefined>;
+  /** Where a folder is; undefined where it is not there. */
+  pathOf(uid: string): string | undefined;
 };
 
 const triesPerFolder = 3;
@@ -186,5 +188,6 @@ export async function foldersByPath(
       const names = namesIn(path);
       return names.length === 0 ? undefined : there(names);
     },
+    pathOf: (uid) => shown.find(uid)?.path,
   };
 }

@@ -43,18 +43,6 @@ export class Places {
   }
 }
 
-/** The folder that a record says it is in (A09): its uid, null for the top level, undefined where it does not say. */
-export function parentOf(asset: Asset): string | null | undefined {
-  const field = parentFields.find((each) => each in asset);
-  if (field === undefined) return undefined;
-  const shown = asset[field];
-  return shown === null ? null : (textIn(shown) ?? textIn(fieldsIn(shown).uid));
-}
-
-export const parentFields = [
-  ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
-];
-
 /** The workspace that a record says it is in. */
 export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
   return textIn(workspace_uid) ?? textIn(workspace) ?? textIn(fieldsIn(workspace).uid);

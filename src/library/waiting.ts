@@ -280,7 +280,7 @@ const reasonFields = [
   ...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'],
 ];
 
-const failureReason = (asset: Asset) =>
+export const failureReason = (asset: Asset) =>
   reasonFields
     .map((field) => textIn(asset[field]) ?? textIn(fieldsIn(asset[field]).message))
     .find((reason) => reason !== undefined && reason !== '');

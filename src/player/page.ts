@@ -1,5 +1,7 @@
 import { fieldsIn, textIn } from '../wire/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../wire/types.ts';
+import { aboutAsset } from './about.ts';
+import { head } from './head.ts';
 import { type Html, html, inline, json } from './html.ts';
 import { mediaUrl } from './media-url.ts';
 import { policyOf } from './policy.ts';
@@ -15,6 +17,15 @@ export type WatchPageInput = {
   config?: PlayerData['player_config'];
   /** URL of a thumbnail. */
   poster?: unknown;
+  /** Of the asset's record, where it is known: a text, a list of texts or of `{slug}` or `{name}`. */
+  description?: unknown;
+  tags?: unknown;
+  /** Of the record, too: what the page says where there is nothing to play (A11). */
+  status?: unknown;
+  /** Why processing failed: a text, or a record with a `message`. */
+  reason?: unknown;
+  /** Somebody else's page frames this one, and shows title, description, tags and the source itself. */
+  isFramed?: boolean;
   /** What relative URLs are resolved against. */
   baseUrl?: URL | undefined;
   /** Of the asset, where it is known: which documents a browser can show. */
@@ -38,6 +49,8 @@ export function watchPage(input: WatchPageInput): Page {
     baseUrl,
     poster: mediaUrl(input.poster, baseUrl),
     contentType: input.contentType ?? undefined,
+    status: input.status,
+    reason: input.reason,
   });
   const setup: Setup = {
     autoPlay: config.auto_play === true,
@@ -45,7 +58,11 @@ export function watchPage(input: WatchPageInput): Page {
     position,
     ...view.setup,
   };
-  return documentOf(title, textIn(config.theme), view, { setup, script: inline(input.script) });
+  const { isFramed = false } = input;
+  return documentOf(title, textIn(config.theme), view, {
+    ...{ setup, script: inline(input.script), isFramed },
+    about: isFramed ? undefined : aboutAsset({ ...input, source: view.source }),
+  });
 }
 
 /** A page of words alone: why there is nothing to watch. */
@@ -55,7 +72,7 @@ export const noticePage = (title: string, text: string, theme?: string): Page =>
 /** Any other theme leaves it to the reader's own settings. */
 const themes = ['light', 'dark'];
 
-type Live = { setup: Setup; script: Html };
+type Live = { setup: Setup; script: Html; isFramed: boolean; about: Html | undefined };
 
 function documentOf(title: string, theme: string | undefined, view: View, live?: Live): Page {
   const contentSecurityPolicy = policyOf({
@@ -66,21 +83,14 @@ function documentOf(title: string, theme: string | undefined, view: View, live?:
   });
   const { markup } = html`<!doctype html>
 <html lang="en"${themes.includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="strict-origin">
-<link rel="icon" href="data:,">
-<title>${title}</title>
-<style>${style}</style>
-</head>
+${head({ title, contentSecurityPolicy, style, referrer: 'strict-origin' })}
 <body>
 <main>
-<h1>${title}</h1>
+${live?.isFramed ? undefined : html`<h1>${title}</h1>`}
 <p id="problem" role="alert" hidden></p>
 ${view.body}
 <p id="note" role="status"></p>
+${live?.about}
 </main>
 ${
   live &&

@@ -6,7 +6,7 @@ import type { MediaUrl } from './media-url.ts';
 export type Loads = {
   script?: Html | undefined;
   style: Html;
-  /** Images: posters, variants, thumbnails, a waveform. */
+  /** Images: posters, variants, thumbnails. */
   images?: readonly MediaUrl[];
   /** What `<video>` or `<audio>` plays by itself. */
   media?: readonly MediaUrl[];
@@ -14,6 +14,10 @@ export type Loads = {
   streams?: readonly MediaUrl[];
   /** Subtitles: fetched, then given to the element from a blob. */
   texts?: readonly MediaUrl[];
+  /** Fetched, and drawn, or shown from a blob; a picture may be kept from scripts. */
+  waveforms?: readonly MediaUrl[];
+  /** Cues, which are fetched, and name sheets of frames beside them. */
+  sprites?: readonly MediaUrl[];
   frames?: readonly MediaUrl[];
   /** Where the page tells its position: its own origin. */
   tellsItself?: boolean;
@@ -25,14 +29,23 @@ export type Loads = {
  */
 export function policyOf(loads: Loads): string {
   const { images = [], media = [], streams = [], texts = [], frames = [] } = loads;
+  const { waveforms = [], sprites = [] } = loads;
+  const fetched = [...streams, ...texts, ...waveforms, ...sprites];
   const hasBlobs = streams.length + texts.length > 0;
   const directives: [string, readonly string[]][] = [
     ['default-src', []],
     ['script-src', loads.script ? [hashOf(loads.script)] : []],
     ['style-src', [hashOf(loads.style)]],
-    ['img-src', ['data:', ...sources(images)]],
+    [
+      'img-src',
+      [
+        'data:',
+        ...sources([...images, ...waveforms, ...sprites]),
+        ...(waveforms.length > 0 ? ['blob:'] : []),
+      ],
+    ],
     ['media-src', [...sources([...media, ...streams]), ...(hasBlobs ? ['blob:'] : [])]],
-    ['connect-src', [...sources([...streams, ...texts]), ...(loads.tellsItself ? ["'self'"] : [])]],
+    ['connect-src', [...sources(fetched), ...(loads.tellsItself ? ["'self'"] : [])]],
     ['frame-src', sources(frames)],
     ['base-uri', []],
     ['form-action', []],
@@ -55,5 +68,6 @@ const sources = (urls: readonly MediaUrl[]) => [
   ),
 ];
 
-const hashOf = ({ markup }: Html) =>
+/** By which a policy lets in one script or style and no other. */
+export const hashOf = ({ markup }: Html) =>
   `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;

@@ -1,7 +1,7 @@
 import { inline } from './html.ts';
 
-/** The looks of every page. The theme is the page's `color-scheme`; without one, the reader's. */
-export const style = inline(`
+/** Of every page, for readers who like it light, and dark. */
+export const colours = `
 :root {
   color-scheme: light dark;
   --ground: light-dark(#f6f6f4, #131417);
@@ -13,6 +13,10 @@ export const style = inline(`
   --chosen: light-dark(#e4eefa, #22334a);
   --alarm: light-dark(#a1180d, #ffb0a6);
 }
+`;
+
+/** The looks of a page that plays. The theme is the page's `color-scheme`; without one, the reader's. */
+export const style = inline(`${colours}
 :root[data-theme='light'] { color-scheme: light; }
 :root[data-theme='dark'] { color-scheme: dark; }
 * { box-sizing: border-box; }
@@ -37,8 +41,82 @@ video, .frame {
 video { max-height: 80vh; }
 audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
-.picture { max-height: 80vh; width: auto; }
-.waveform { width: 100%; margin-bottom: 0.5rem; }
+.picture { max-height: 80vh; width: auto; margin-inline: auto; }
+div > .picture:has(~ #timeline) { max-height: 12rem; }
+#timeline {
+  position: relative;
+  height: 2.25rem;
+  margin: 0.25rem 0;
+  border-radius: 0.35rem;
+  background: center / 100% 100% no-repeat;
+  color: var(--quiet);
+  cursor: pointer;
+  touch-action: pan-y;
+  user-select: none;
+}
+#timeline.tall { height: 5rem; margin-top: 2.2rem; }
+#timeline canvas { position: absolute; width: 100%; height: 100%; }
+.bar, .played {
+  position: absolute;
+  top: calc(50% - 0.15rem);
+  height: 0.3rem;
+  width: 100%;
+  border-radius: 0.15rem;
+  background: var(--line);
+}
+.played { width: 0; background: var(--accent); color: var(--accent); }
+.played::after {
+  content: '';
+  position: absolute;
+  right: -0.4rem;
+  top: -0.25rem;
+  width: 0.8rem;
+  height: 0.8rem;
+  border-radius: 50%;
+  background: var(--accent);
+}
+#timeline:is(.drawn, .pictured) :is(.bar, .played::after) { display: none; }
+#timeline.drawn .played { visibility: hidden; }
+#timeline.pictured .played { top: 0; height: 100%; opacity: 0.35; }
+.ticks i {
+  position: absolute;
+  top: calc(50% - 0.4rem);
+  width: 2px;
+  height: 0.8rem;
+  background: var(--text);
+  opacity: 0.55;
+}
+.bubble {
+  position: absolute;
+  bottom: 100%;
+  z-index: 1;
+  max-width: 100%;
+  padding: 0.3rem 0.5rem;
+  border: 1px solid var(--line);
+  border-radius: 0.35rem;
+  background: var(--panel);
+  color: var(--text);
+  font-size: 0.8rem;
+  text-align: center;
+  overflow-wrap: anywhere;
+  pointer-events: none;
+}
+.bubble time { font-variant-numeric: tabular-nums; }
+.sprite { margin: 0 auto 0.2rem; border-radius: 0.2rem; background-repeat: no-repeat; }
+@media (prefers-reduced-motion: no-preference) {
+  .played::after { transition: scale 0.15s; }
+  #timeline:hover .played::after { scale: 1.25; }
+}
+.description { white-space: pre-line; overflow-wrap: anywhere; }
+.tags { display: flex; flex-wrap: wrap; gap: 0.4rem; margin: 1rem 0; padding: 0; list-style: none; }
+.tags li {
+  padding: 0.1rem 0.6rem;
+  border: 1px solid var(--line);
+  border-radius: 1rem;
+  background: var(--panel);
+  font-size: 0.875rem;
+  overflow-wrap: anywhere;
+}
 #captions { min-height: 3em; margin: 0.75rem 0; text-align: center; white-space: pre-line; }
 .page { height: 80vh; aspect-ratio: auto; background: #fff; color-scheme: light; border: 1px solid var(--line); }
 .thumbnails { display: flex; flex-wrap: wrap; gap: 0.75rem; padding: 0; margin: 1rem 0; list-style: none; }

@@ -1,14 +1,23 @@
 import { fieldsIn, isFields, listIn, numberIn, textIn } from '../wire/reading.ts';
 import type { PlaybackInfo } from '../wire/types.ts';
+import { chapterList, chaptersOf } from './chapters.ts';
 import { type Html, html } from './html.ts';
 import { type MediaUrl, mediaUrl } from './media-url.ts';
 import type { Loads } from './policy.ts';
+import { type Progress, whyNotPlayed } from './refusal.ts';
 import type { Setup } from './setup.ts';
+import { timeline } from './timeline.ts';
 
 /** What a type of asset makes of the page: its markup, what that loads, what the script is told. */
-export type View = { body: Html; loads?: Partial<Loads>; setup?: Partial<Setup> };
+export type View = {
+  body: Html;
+  loads?: Partial<Loads>;
+  setup?: Partial<Setup>;
+  /** What can be had of the asset as a file. */
+  source?: MediaUrl | undefined;
+};
 
-export type Shown = {
+export type Shown = Progress & {
   title: string;
   info: PlaybackInfo;
   baseUrl: URL | undefined;
@@ -20,11 +29,22 @@ export type Shown = {
 /** "The response is polymorphic; branch on `type`" (§2 Playback info). */
 export function viewOf(shown: Shown): View {
   const type = textIn(shown.info.type) ?? '';
-  if (shown.info.blocked)
-    return message('This is not to be played. It may not be ready yet, or not be allowed here.');
   const view = Object.hasOwn(views, type) ? views[type as keyof typeof views] : undefined;
-  return view?.(shown) ?? message(`The service names nothing to play for this asset (${type}).`);
+  // Some block in words.
+  if (!shown.info.blocked || shown.info.blocked === 'false')
+    return (
+      view?.(shown) ??
+      message(whyNotPlayed(shown) ?? `The service names nothing to play for this asset (${type}).`)
+    );
+  return message(
+    whyNotPlayed(shown) ??
+      'This is not to be played. It may not be ready yet, or not be allowed here.',
+  );
 }
+
+/** The file that can be had of an asset, where the service names one. */
+export const sourceOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
+  viewOf({ title: '', info, baseUrl, poster: undefined, contentType: undefined }).source?.url;
 
 const message = (text: string): View => ({ body: html`<p class="message">${text}</p>` });
 
@@ -35,11 +55,17 @@ views.third_party = thirdParty;
 function video({ info, title, poster, baseUrl }: Shown): View | undefined {
   const [hls, file] = [mediaUrl(info.hls_url, baseUrl), mediaUrl(info.source_url, baseUrl)];
   if (!hls && !file) return undefined;
+  const sprites = mediaUrl(info.preview_sprites_url, baseUrl);
   const subtitles = subtitlesOf(info, baseUrl);
+  const chapters = chaptersOf(info);
   return {
+    source: file,
     body: html`<div class="stage">
+<div>
 <video controls playsinline preload="metadata" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
-${chapterList(info)}
+${timeline()}
+</div>
+${chapterList(chapters)}
 </div>
 <noscript><p class="message">The player needs JavaScript.${file && html` <a href="${file.url}">Open the file itself</a>`}</p></noscript>`,
     loads: {
@@ -47,8 +73,9 @@ ${chapterList(info)}
       streams: present(hls),
       media: present(file),
       texts: subtitles,
+      sprites: present(sprites),
     },
-    setup: { hls, file, subtitles, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
+    setup: { ...{ hls, file, subtitles, chapters, sprites }, resumeAt: resumeAt(info) },
   };
 }
 
@@ -57,20 +84,29 @@ function audio({ info, title, poster, baseUrl }: Shown): View | undefined {
   if (!file) return undefined;
   const waveform = mediaUrl(info.waveform_url, baseUrl);
   const subtitles = subtitlesOf(info, baseUrl);
+  const chapters = chaptersOf(info);
   return {
+    source: file,
     body: html`<div class="stage">
 <div>
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
-${waveform && html`<img class="waveform" src="${waveform.url}" alt="">`}
+${timeline(waveform)}
 <audio controls preload="metadata" aria-label="${title}"></audio>
 ${subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
-${chapterList(info)}
+${chapterList(chapters)}
 </div>`,
-    loads: { images: present(poster, waveform), media: [file], texts: subtitles },
-    setup: { file, subtitles, resumeAt: numberIn(info.resume_position_seconds) ?? 0 },
+    loads: {
+      images: present(poster),
+      media: [file],
+      texts: subtitles,
+      waveforms: present(waveform),
+    },
+    setup: { ...{ file, subtitles, chapters, waveform }, resumeAt: resumeAt(info) },
   };
 }
+
+const resumeAt = (info: PlaybackInfo) => numberIn(info.resume_position_seconds) ?? 0;
 
 /** A16: an entry is a URL, or a record with one and what tells it from others. */
 function subtitlesOf(
@@ -86,32 +122,6 @@ function subtitlesOf(
   });
 }
 
-/** Chapters that can be gone to: those that tell where they start. */
-function chapterList(info: PlaybackInfo): Html | undefined {
-  const chapters = listIn(info.chapters).flatMap((each) => {
-    const { title, start_time } = fieldsIn(each);
-    const start = numberIn(start_time);
-    return start === undefined ? [] : [{ title: textIn(title) ?? '', start_time: start }];
-  });
-  if (chapters.length === 0) return undefined;
-  const entries = chapters.map(
-    ({ title, start_time }) =>
-      html`<li><button type="button" data-seconds="${start_time}"><time>${clockTime(start_time)}</time> <span>${title}</span></button></li>`,
-  );
-  return html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
-<ol>
-${entries}
-</ol></nav>`;
-}
-
-/** Seconds as a player shows them: 1:02:03, 2:03. */
-function clockTime(seconds: number): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
-  const two = (count: number) => String(count).padStart(2, '0');
-  return `${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(whole % 60)}`;
-}
-
 /** "variants … chosen by size" (§2): the browser chooses, where their widths are told (A15). */
 function image({ info, title, baseUrl }: Shown): View | undefined {
   const variants = listIn(info.variants).flatMap((each) => {
@@ -125,6 +135,7 @@ function image({ info, title, baseUrl }: Shown): View | undefined {
   const srcset = measured.map(({ url, width }) => `${url} ${width}w`).join(', ');
   const size = best.width && best.height;
   return {
+    source: best,
     body: html`<img class="picture" src="${best.url}" alt="${title}"${
       measured.length > 1 ? html` srcset="${srcset}" sizes="min(100vw, 72rem)"` : undefined
     }${size ? html` width="${best.width}" height="${best.height}"` : undefined}>`,
@@ -141,6 +152,7 @@ function document({ info, title, contentType, baseUrl }: Shown): View | undefine
     ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
   );
   return {
+    source: at,
     body: html`<p><a href="${at.url}" target="_blank" rel="noreferrer">Open the document</a></p>
 ${pages.length > 0 ? html`<ul class="thumbnails">${pages}</ul>` : undefined}
 <div id="document"></div>`,

@@ -145,6 +145,15 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
       }),
     ),
   },
+  sheet: {
+    summary: 'assets ls --html',
+    schema: closed({
+      path: { type: 'string' },
+      assets: { type: 'integer' },
+      missing_thumbnails: { type: 'integer' },
+      size_bytes: { type: 'integer' },
+    }),
+  },
   domains: {
     summary: 'embed domains add, rm, sync',
     schema: arrayOf(

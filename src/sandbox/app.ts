@@ -55,6 +55,10 @@ export function createApp(service: Service): App {
     watchRoutes,
   ])
     routes(app, service);
+  const page = async (c: Context, next: () => Promise<void>) =>
+    (await service.page(c.req.raw)) ?? next();
+  app.get('/', page);
+  app.all('/b/*', page);
   app.get('/health', (c) => {
     const { pid, tools, leftOut, faults } = service;
     return c.json({ status: 'ok', pid, tools, left_out: leftOut, faults: faults.active() });

@@ -6,7 +6,7 @@ import { defaults, type SandboxOptions, type Theme, themes } from './options.ts'
 /** What the program is told; sizes in bytes, lifetimes in seconds. */
 export type Arguments = Omit<
   SandboxOptions,
-  'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'killGroup' | 'log'
+  'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'browseScript' | 'killGroup' | 'log'
 > & { logPath?: string };
 
 /**

@@ -38,7 +38,7 @@ export function boundedServer(listener: RequestListener, overrides: Partial<Boun
       connectionsCheckingInterval: Math.min(headersMs, 5_000),
     },
     (incoming, outgoing) => {
-      if (!isChunk(incoming)) boundBody(incoming, bodyMs);
+      if (!isLong(incoming)) boundBody(incoming, bodyMs);
       listener(incoming, outgoing);
     },
   );
@@ -47,8 +47,11 @@ export function boundedServer(listener: RequestListener, overrides: Partial<Boun
   return server;
 }
 
-const isChunk = ({ method, url = '' }: IncomingMessage) =>
-  method === 'PATCH' && url.startsWith(uploadPath);
+/** A chunk of an upload, or a file that comes from the page. */
+const isLong = ({ method, url = '' }: IncomingMessage) =>
+  method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && isPageUpload.test(url);
+
+const isPageUpload = /^\/b\/[\w-]+\/uploads\?/;
 
 /** Also where nobody reads it: a refused request must not dribble on. */
 function boundBody(incoming: IncomingMessage, bodyMs: number): void {

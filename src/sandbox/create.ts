@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import type { Browse } from '../browse/browse.ts';
 import { type Scope, scopes } from '../wire/scopes.ts';
 import { createApp } from './app.ts';
 import { boundedServer } from './bounds.ts';
@@ -10,6 +11,7 @@ import { Files } from './files.ts';
 import { Processor } from './media/processor.ts';
 import { leftOutWithout, toolsInWords } from './media/tools.ts';
 import { defaults, type SandboxOptions } from './options.ts';
+import { sandboxPage } from './page/page.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { answersFor } from './routes/answers.ts';
 import type { Service } from './service.ts';
@@ -40,6 +42,8 @@ export type Sandbox = {
   hasKey(key: string): boolean;
   /** Whether any key was ever made. */
   hasKeys(): boolean;
+  /** An address of the page of its library, for one browser to open once. */
+  pageAddress(): string;
   /** Stops answering, ends processing and leaves everything on disk. */
   close(): Promise<void>;
 };
@@ -120,7 +124,9 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     isStrict: options.strict ?? false,
     answers: answersFor(options.strict ?? false),
     transaction: (work) => store.transaction(work),
+    page: async (request) => page?.answer(request),
   };
+  let page: Browse | undefined; // it asks at the address that is known once it listens
   const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
   const end = async () => {
     await sessionClock.close();
@@ -138,6 +144,11 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     await receiver.completeWhole();
     sessionClock.look();
     origin = await listen(server, options.port ?? defaults.port);
+    page = sandboxPage(
+      service,
+      { browse: options.browseScript, player: options.playerScript },
+      () => options.onPageEntered?.(),
+    );
   } catch (error) {
     await end();
     throw error;
@@ -150,6 +161,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     createKey: (name, granted = scopes) => keys.create(name, granted),
     hasKey: (key) => keys.find(key) !== undefined,
     hasKeys: () => keys.count() > 0,
+    pageAddress: () => page?.address() ?? origin,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -12,7 +12,7 @@ import { writeWhole } from './whole-file.ts';
 
 /**
  * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
- * it runs in DIR/server.json and its keys in DIR/credentials.json (both 0600). It logs to the file
+ * it runs in DIR/server.json, with an address of its page that nobody has used, and its keys in DIR/credentials.json (both 0600). It logs to the file
  * that --log names, else to stdout; why it did not start it says on stderr, in one line. ffmpeg is the
  * one that MEDIACTL_FFMPEG names (`none` for none), else the one on PATH; pdftoppm is the one on PATH.
  */
@@ -49,21 +49,32 @@ async function serve(given: string[], options: Options, log: (line: string) => v
     pdftoppm: await findPdftoppm(process.env.PATH),
     killGroup,
     playerScript: readFileSync(join(__dirname, 'player.js'), 'utf8'),
+    browseScript: readFileSync(join(__dirname, 'browse.js'), 'utf8'),
+    onPageEntered: () => {
+      try {
+        tell();
+      } catch (error) {
+        log(`no new address of the page is told: ${(error as Error).message}`);
+      }
+    },
     log,
   });
   const notes = [...sandbox.notes, keepCredentials(dataDir, sandbox) ?? []].flat();
   for (const note of notes) log(note);
   const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
-  writeWhole(serverFile, {
-    pid: process.pid,
-    url,
-    workspace,
-    workspace_name: workspaceName,
-    started_at,
-    options: startOptions(given),
-    notes,
-  });
+  const tell = () =>
+    writeWhole(serverFile, {
+      pid: process.pid,
+      url,
+      page: sandbox.pageAddress(),
+      workspace,
+      workspace_name: workspaceName,
+      started_at,
+      options: startOptions(given),
+      notes,
+    });
+  tell();
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });

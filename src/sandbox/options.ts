@@ -46,8 +46,11 @@ export type SandboxOptions = {
   toolSeconds?: number | undefined;
   /** Ends a process and every one it started, by the id of the first; it may be gone. */
   killGroup(leader: number): void;
-  /** The built script of the watch page: its text. */
+  /** The built scripts of the watch page, and of the page of the library: their text. */
   playerScript: string;
+  browseScript: string;
+  /** Called when somebody used a `pageAddress`. */
+  onPageEntered?: () => void;
   player?: PlayerOptions;
   /** One line an event. */
   log?: (line: string) => void;

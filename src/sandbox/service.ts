@@ -36,6 +36,8 @@ export type Service = {
   credits: Credits;
   player: PlayerOptions;
   playerScript: string;
+  /** What the page of the library answers; undefined for what is nothing of it. */
+  page(request: Request): Promise<Response | undefined>;
   /** What is asked to go wrong. */
   faults: Faults;
   /** Whether answers keep to what the specification shows. */

@@ -152,6 +152,13 @@ export const table = {
     profile: true,
     what: 'program that shows long results on a terminal; PAGER where it is not set, cat for none',
   },
+  pictures: {
+    kind: oneOf(['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'never']),
+    variable: 'MEDIACTL_PICTURES',
+    profile: true,
+    fallback: 'auto',
+    what: 'pictures in the terminal: auto, kitty, iterm, sixel, blocks or never',
+  },
   request_timeout: {
     kind: duration,
     flags: [

@@ -91,6 +91,10 @@ export class Terminal {
     return this.stdout.columns || 80;
   }
 
+  get rows(): number {
+    return this.stdout.rows || 24;
+  }
+
   get #isDumb(): boolean {
     return this.#environment.TERM === 'dumb';
   }
@@ -151,7 +155,7 @@ export class Terminal {
     paging.held.push(text);
     if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
     if (paging.pager) return this.#writeOn(paging.pager, text);
-    if (paging.lines < (this.stdout.rows || 24)) return;
+    if (paging.lines < this.rows) return;
     const { Pager: Opened } = await import('./pager.ts');
     paging.pager = new Opened(this.#pagedBy as string, this.#environment);
     await this.#writeOn(paging.pager, paging.held.join(''));

@@ -1,3 +1,4 @@
+import type { Lane } from '../api/gate.ts';
 import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
 import { Channel } from './channel.ts';
 import { waitingEvent } from './events.ts';
@@ -18,6 +19,8 @@ export type RunOptions = UploadOptions & {
   workspace: string;
   /** Files sent at once. */
   parallel: number;
+  /** Whom its requests are for; of one file a person, else they give way to people. */
+  lane?: Lane | undefined;
   /** Milliseconds to wait until the assets are ready; undefined does not wait. */
   timeoutMs?: number | undefined;
   /** Of what people say of all files alike. */
@@ -234,7 +237,7 @@ export class UploadMany {
     outcome.job = job;
     const earlier = this.#isMany ? undefined : this.#earlier(file);
     const api = this.#tools.api.observed({
-      lane: this.#isMany ? 'bulk' : 'person',
+      lane: this.#options.lane ?? (this.#isMany ? 'bulk' : 'person'),
       onNotice: (notice) => onEvent({ path: labelOf(job), ...waitingEvent(notice) }),
       onRequest: () => {
         outcome.requests++;
@@ -274,6 +277,7 @@ export class UploadMany {
     return {
       path: file.path,
       ...(file.filename !== undefined && { filename: file.filename }),
+      ...(file.label !== undefined && { label: file.label }),
       knownAs: file.knownAs,
       isOnce: file.isOnce,
       workspace,

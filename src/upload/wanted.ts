@@ -15,6 +15,8 @@ export type Wanted = {
   below: string;
   /** As the service is to see it, where its path does not tell. */
   filename?: string | undefined;
+  /** What to call it where its path says nothing to people. */
+  label?: string | undefined;
   /** It can be read once: nothing can be compared before it is sent. */
   isOnce?: boolean;
   /** What a manifest says of it. */

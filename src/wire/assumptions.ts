@@ -124,8 +124,9 @@ export const assumptions = [
     id: 'A14',
     section: '§2 Playback info',
     topic: 'audio `source` and `waveform_url`',
-    assumed: '`{url, expires_at}`',
-    tolerated: 'a string',
+    assumed: '`{url, expires_at}`; the waveform is JSON, `{duration, peaks}`, each peak 0 to 1',
+    tolerated:
+      'a string; a list of numbers, `{bits, data}` of audiowaveform, an image; any other waveform is left out',
   },
   {
     id: 'A15',
@@ -161,6 +162,13 @@ export const assumptions = [
     topic: 'errors of POST /playback/info/',
     assumed: '401, 403, 404, 422, 429',
     tolerated: 'JSON or text',
+  },
+  {
+    id: 'A20',
+    section: '§4 Assets',
+    topic: 'moving an asset to another folder',
+    assumed: 'PATCH takes `parent`, a folder’s uid or null, as the record shows it',
+    tolerated: 'the name under which the record shows its folder',
   },
 ] as const satisfies readonly Assumption[];
 
@@ -201,16 +209,3 @@ const unfinishedStatuses: readonly unknown[] = [
 
 /** A11: whether a processing status says that bytes are missing. */
 export const isUnfinished = (status: unknown): boolean => unfinishedStatuses.includes(status);
-
-/** A12: suggested in help and completions; any other value is passed through. */
-export const assetTypes = [
-  'video',
-  'audio',
-  'image',
-  'document',
-  'third_party',
-  'generic',
-] as const;
-
-/** A11: suggested in help and completions; any other value is passed through. */
-export const assetStatuses = ['queued', 'processing', 'ready', 'failed'] as const;

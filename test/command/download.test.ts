@@ -77,7 +77,7 @@ describe('from the sandbox', () => {
     const other = await download();
     expect([other.code, other.stderr]).toEqual([
       6,
-      expect.stringContaining('is being downloaded already'),
+      expect.stringContaining('is being written already'),
     ]);
     send(waiting[0] as ServerResponse, whole);
     expect((await slow).code).toBe(0);

@@ -39,6 +39,7 @@ const calls: Record<string, string[]> = {
   'workspaces ls': ['workspaces', 'ls'],
   'workspaces get': ['workspaces', 'get', 'Main'],
   'workspaces use': ['workspaces', 'use', 'Main'],
+  browse: ['browse'],
   play: ['play', uid, '--open'],
   api: ['api', '/assets/x/', '-X', 'DELETE'],
   'assets update': ['assets', 'update', uid, '--name', 'x'],

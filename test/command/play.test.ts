@@ -25,7 +25,14 @@ async function playing(info: object, media: (path: string) => Answer = () => ({ 
       return { body: { uid, playback_token: token, player_config: { theme: 'light' }, items: [] } };
     if (path.endsWith('/playback/info/')) return { body: said(info) };
     if (path.startsWith('/media/')) return media(path);
-    return { body: { uid, name: 'A </script> name' } };
+    return {
+      body: {
+        uid,
+        name: 'A </script> name',
+        description: 'Of </p> words',
+        tags: [{ slug: 'sea' }],
+      },
+    };
   });
   const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
   const run = (...args: string[]) => cli.run(['play', uid, ...args], { environment });
@@ -282,6 +289,8 @@ describe('players', () => {
     const page = readFileSync(path, 'utf8');
     expect(page).toContain(`${url}/media/f`);
     expect(page).toContain('data-theme="light"');
+    expect(page).toContain('Of &lt;/p&gt; words');
+    expect(page).toContain('<li>sea</li>');
     expect(page).not.toMatch(new RegExp(`${key}|${token}`));
     expect(page).not.toContain('A </script> name');
   });

@@ -124,7 +124,7 @@ describe('a second sandbox', () => {
     const { code, stderr } = await cli.run([...args, ...second]);
     expect(code).toBe(0);
     const steps = stderr.split('\n').filter((line) => line.startsWith('  mediactl'));
-    expect(steps).toHaveLength(4);
+    expect(steps).toHaveLength(5);
     for (const step of steps) expect(step).toMatch(/ --profile seeded$/);
 
     const status = await cli.json(['sandbox', 'status', ...second]);

@@ -75,6 +75,10 @@ describe('schema', () => {
     await fits('written', ['assets', 'rm', asset_uid, nobody, '--yes']);
   });
 
+  it('sheet', async () => {
+    await fits('sheet', ['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
+  });
+
   it('domains', () => fits('domains', ['embed', 'domains', 'add', 'a.example', 'b.example']));
 
   it('check', async () => {

@@ -35,6 +35,18 @@ describe('what is told', () => {
     expect(ran.stderr).toContain('other.bin');
   });
 
+  it('a failure is named, though it is the first that is told', async () => {
+    const other = join(world.cli.home, 'other.bin');
+    writeSome(other, 900, 'other');
+    world.fault = ({ method, nth }) =>
+      method === 'POST' && nth === 1 ? answering(413, 'too large') : undefined;
+    const ran = await world.run(['upload', other, world.path, '--json', '--parallel', '1']);
+    expect(ran.code).toBe(11);
+    expect(JSON.parse(ran.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
+      /other\.bin: the upload exceeds/,
+    );
+  });
+
   it('a checksum that HEAD tells and that differs is no success', async () => {
     const wrong = { 'x-checksum-blake3': '0'.repeat(64) };
     world.fault = ({ method }) => ({

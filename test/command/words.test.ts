@@ -88,6 +88,7 @@ const guesses: [typed: string, meant: RegExp][] = [
   ['info', /mediactl get ID/],
   ['show', /mediactl get ID/],
   ['find', /mediactl search WORDS/],
+  ['gallery', /mediactl browse/],
   ['mkdir', /mediactl folders create PATH/],
   ['mv', /mediactl folders mv/],
   ['version', /mediactl --version/],

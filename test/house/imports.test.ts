@@ -39,7 +39,7 @@ const directions: Record<string, readonly string[]> = {
   library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders', 'shown-uids'],
   commands: [
     ...['library', 'context', 'api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors'],
-    ...['clock', 'processes', 'lock', 'folders', 'player'],
+    ...['clock', 'processes', 'lock', 'folders', 'player', 'browse'],
   ],
   reference: [
     'short-words',
@@ -62,16 +62,17 @@ const directions: Record<string, readonly string[]> = {
   ],
   generated: ['program', 'reference'],
   main: ['program', 'terminal', 'clock', 'errors'],
-  sandbox: ['wire', 'player'],
+  sandbox: ['wire', 'player', 'browse'],
   player: ['wire'],
+  browse: ['wire', 'player', 'terminal/figures'],
 };
 
 const files = readdirSync(src, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map(({ parentPath, name }) => join(parentPath, name));
 
 const source = (file: string) => readFileSync(file, 'utf8');
-const place = (file: string) => relative(src, file).replace(/(\.d)?\.ts$/, '');
+const place = (file: string) => relative(src, file).replace(/(\.d)?\.tsx?$/, '');
 const room = (where: string) => where.split('/')[0] as string;
 
 const importsOf = (file: string) =>
@@ -137,13 +138,14 @@ it('only the transport talks to the network, on the client’s side', () => {
   const guilty = files.filter(
     (file) =>
       room(place(file)) !== 'sandbox' &&
-      !place(file).startsWith('player/browser/') && // a page's own, in a browser
+      !/^(player|browse)\/browser\//.test(place(file)) && // a page's own, in a browser
       /\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
   );
   expect(guilty.map(place).sort()).toEqual([
     'api/dispatcher.lazy',
     'api/transport',
     'api/undici-core',
+    'commands/browse/serve', // which listens
   ]);
 });
 

@@ -148,7 +148,7 @@ describe.skipIf(!hasPty)('captures', () => {
         await screen.shows(until);
         const { lines, cells } = screen;
         screen.end();
-        if (process.env.MEDIACTL_PICTURES && pictures[name] === columns) {
+        if (process.env.MEDIACTL_TEST_PICTURES && pictures[name] === columns) {
           mkdirSync('docs/images', { recursive: true });
           writeFileSync(
             `docs/images/${name}.svg`,

@@ -36,6 +36,8 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl videos rm @last': { code: 2, why: 'asks, and nobody sits there' },
   'mediactl assets thumb @last -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
   'mediactl videos thumb @last -o poster.jpg': { code: 3, why: 'this sandbox has no ffmpeg' },
+  'mediactl assets thumb @last --show': { code: 2, why: 'no terminal is there' },
+  'mediactl videos thumb @last --show': { code: 2, why: 'no terminal is there' },
   'mediactl sandbox watch @last': { code: 3, why: 'no sandbox of this user runs' },
   'mediactl sandbox watch @last --open': { code: 3, why: 'no sandbox of this user runs' },
   'mediactl sandbox logs': { code: 3, why: 'no sandbox of this user ran' },
@@ -152,7 +154,13 @@ describe('examples', () => {
       .replace(/\bTOKEN\b/, token)
       // the ports that people choose may be taken here
       .replace('sandbox start', 'sandbox start --port 0')
-      .replace('--port 0 --port 4600', '--port 0');
+      .replace('--port 0 --port 4600', '--port 0')
+      .replace('--port 8123', '--port 0')
+      // it runs until somebody ends it
+      .replace(
+        /^mediactl browse/,
+        'timeout --foreground -s INT --preserve-status 1.5 mediactl browse',
+      );
     const run = promisify(execFile)('bash', ['-c', `set -o pipefail; ${typed}`], {
       ...{ cwd: home, env, timeout: 25_000 },
     });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -18,7 +18,7 @@ import { rawHttp } from '../support/raw-http.ts';
 import { fixture, playerScript, startSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const { clip, create, open, playbackInfo, upload, watchUrl, world } = browserWorld();
+const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = browserWorld();
 
 const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
   watchPage({ ...input, script: playerScript }).html;
@@ -137,6 +137,53 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toMatch('Only the sound plays');
   });
+
+  it.each<[number | undefined, string]>([
+    [8, '/good.m3u8'],
+    [1, '/poor.m3u8'],
+    [undefined, '/poor.m3u8'], // to measure the line by
+  ])(
+    'on a line of %s Mbit/s it begins with %s, and asks for no more than it shows',
+    async (...each) => {
+      const [downlink, first] = each;
+      const { hls_url } = await playbackInfo(await clip());
+      const served = async (url: string) => (await fetch(url)).arrayBuffer();
+      const textAt = async (url: string) => Buffer.from(await served(url)).toString();
+      const [variant] = /^(?!#)\S.*$/m.exec(await textAt(hls_url.url)) ?? [];
+      const playlistUrl = new URL(variant as string, hls_url.url).href;
+      const qualities = ['poor 200000 320x180', 'good 2000000 1280x720', 'best 3000000 3840x2160'];
+      const master = qualities.map((each) => {
+        const [name, bandwidth, size] = each.split(' ');
+        return `#EXT-X-STREAM-INF:BANDWIDTH=${bandwidth},RESOLUTION=${size}\n${name}.m3u8\n`;
+      });
+      const asked: string[] = [];
+      const site = await listen(async ({ url = '' }, response) => {
+        const isPlaylist = url.endsWith('.m3u8');
+        if (isPlaylist) asked.push(url);
+        const [type, from] = isPlaylist
+          ? ['application/vnd.apple.mpegurl', playlistUrl]
+          : ['video/mp4', new URL(url.slice(1), playlistUrl).href];
+        response.writeHead(200, { 'content-type': type, 'access-control-allow-origin': '*' });
+        response.end(
+          url === '/master.m3u8'
+            ? `#EXTM3U\n${master.join('')}`
+            : Buffer.from(await served(from as string)),
+        );
+      });
+      const info = { type: 'video', hls_url: `${site}/master.m3u8` };
+      const { page, complaints } = await open('about:blank');
+      await page.addInitScript(
+        `Object.defineProperty(Navigator.prototype, 'connection', { value: { downlink: ${downlink} } })`,
+      );
+      await page.goto(await siteOf(pageOf({ title: 'x', info })));
+      await page.locator('video').focus();
+      await page.keyboard.press('Space');
+      await until(() => currentTime(page)).toBeGreaterThan(1);
+      expect(asked.slice(0, 2)).toEqual(['/master.m3u8', first]);
+      expect(asked).not.toContain('/best.m3u8');
+      expect(complaints).toEqual([]);
+    },
+  );
 
   it('offers subtitles, and says which it cannot have', async () => {
     const texts = await listen((request, response) =>
@@ -319,12 +366,46 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     }
   });
 
-  it('what is blocked is not played, and said', async () => {
+  it('what is not ready is not played, and why is said', async () => {
     const { asset_uid } = await (await create(10)).json();
     const { page, complaints } = await open(await watchUrl(asset_uid));
-    expect(await page.getByText('This is not to be played.').isVisible()).toBe(true);
+    expect(await page.locator('.message').innerText()).toBe('Its upload is not finished yet.');
     expect(await page.locator('video, audio').count()).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  it('what could not be processed says why', async () => {
+    const path = join(temporaryFolder(), 'torn.mp4');
+    writeFileSync(path, readFileSync(fixture('clip.mp4')).subarray(0, 900));
+    const { uid, status } = await upload(path, { description: 'Of the torn reel' });
+    expect(status).toBe('failed');
+    const { page, complaints } = await open(await watchUrl(uid));
+    expect(await page.locator('.message').innerText()).toMatch(/^Processing failed: \w+/);
+    expect(await page.locator('.description').innerText()).toBe('Of the torn reel');
+    expect(complaints).toEqual([]);
+  });
+
+  it('description, tags and the source stand below, as text', async () => {
+    const markup = `<img src=x onerror="document.title = 'owned'">\n& <b>two</b>`;
+    const uid = (await upload(fixture('tone.mp3'), { description: markup })).uid;
+    const tags = ['night', '<i>sea</i>'];
+    await send('PATCH', `/assets/${uid}/`, { tags: ['night'] });
+    const { page, complaints } = await open(await watchUrl(uid));
+    expect(await page.locator('.description').innerText()).toBe(markup);
+    expect(await page.getByRole('list', { name: 'Tags' }).innerText()).toBe('night');
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download the source' }).click();
+    expect((await download).suggestedFilename()).toBe('tone.mp3');
+    expect(complaints).toEqual([]);
+
+    const input = { title: 'x', info: await playbackInfo(uid), description: markup, tags };
+    const listed = await open(await siteOf(pageOf(input)));
+    expect(await listed.page.locator('.tags li').allInnerTexts()).toEqual(tags);
+    const framed = await open(await siteOf(pageOf({ ...input, isFramed: true })));
+    await framed.page.locator('audio').waitFor();
+    expect((await framed.page.locator('main').innerText()).trim()).toBe('');
+    expect(await framed.page.title()).toBe('x');
+    expect([...listed.complaints, ...framed.complaints]).toEqual([]);
   });
 
   it('a wrong token is told in words', async () => {

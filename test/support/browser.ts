@@ -10,8 +10,10 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { rawHttp } from './raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from './sandbox.ts';
 
-/** Debian's chromium; undefined where it is not installed. */
-export const chromiumPath = ['/usr/bin/chromium'].find((path) => existsSync(path));
+/** Debian's chromium, without its windows where that is there; undefined where neither is installed. */
+export const chromiumPath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) =>
+  existsSync(path),
+);
 
 /** Names that only this browser resolves, all to the loopback. */
 export const siteNames = ['news.example', 'other.example'] as const;

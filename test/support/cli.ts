@@ -84,6 +84,7 @@ export class Cli {
       version: '0.0.0-test',
       sandboxProgram: fileURLToPath(new URL('../../dist/sandbox.cjs', import.meta.url)),
       playerScript: fileURLToPath(new URL('../../dist/player.js', import.meta.url)),
+      browseScript: fileURLToPath(new URL('../../dist/browse.js', import.meta.url)),
     });
     return { code, stdout: stdout.text, stderr: stderr.text };
   }

@@ -7,6 +7,7 @@ import { temporaryFolder } from './temporary.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export const playerScript = readFileSync(`${root}dist/player.js`, 'utf8');
+const browseScript = readFileSync(`${root}dist/browse.js`, 'utf8');
 const mediaWorker = `${root}dist/media-worker.cjs`;
 export const fixture = (name: string) => `${root}test/fixtures/${name}`;
 
@@ -42,6 +43,7 @@ export async function startSandbox(options: Partial<SandboxOptions> = {}): Promi
     mediaWorker,
     killGroup,
     playerScript,
+    browseScript,
     strict: isStrict,
     ...options,
     dataDir,

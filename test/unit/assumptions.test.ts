@@ -4,9 +4,9 @@ import { readRateLimit, retryAfterMs } from '../../src/api/rate-limit.ts';
 import { assumptions, namesFor, statusMeans } from '../../src/wire/assumptions.ts';
 import { encodeMetadata } from '../../src/wire/tus.ts';
 
-it('assumptions are numbered A01 to A19', () => {
+it('assumptions are numbered A01 to A20', () => {
   expect(assumptions.map(({ id }) => id)).toEqual(
-    Array.from({ length: 19 }, (_, n) => `A${String(n + 1).padStart(2, '0')}`),
+    Array.from({ length: 20 }, (_, n) => `A${String(n + 1).padStart(2, '0')}`),
   );
 });
 

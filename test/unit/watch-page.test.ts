@@ -96,6 +96,24 @@ describe('the Content-Security-Policy', () => {
     });
   });
 
+  it('lets in a waveform, which is drawn or shown, and sprites, whose cues name sheets', () => {
+    const sound = pageOf({
+      ...{ type: 'audio', source: 'https://a.example/a.mp3', waveform_url: { url: http('w') } },
+    });
+    expect(directives(sound.contentSecurityPolicy)).toMatchObject({
+      'img-src': 'data: http://127.0.0.1:4520 blob:',
+      'connect-src': 'http://127.0.0.1:4520',
+      'media-src': 'https:',
+    });
+    const film = pageOf({
+      ...{ type: 'video', source_url: 'https://a.example/a.mp4', preview_sprites_url: http('s') },
+    });
+    expect(directives(film.contentSecurityPolicy)).toMatchObject({
+      'img-src': 'data: http://127.0.0.1:4520',
+      'connect-src': 'http://127.0.0.1:4520',
+    });
+  });
+
   it('lets in nothing where nothing is loaded', () => {
     const { contentSecurityPolicy } = pageOf({ type: 'video', blocked: true });
     expect(directives(contentSecurityPolicy)).toMatchObject({
@@ -110,6 +128,83 @@ it('what is blocked names no URL, whatever came with it', () => {
   const { html } = pageOf({ type: 'video', blocked: true, hls_url: { url: http('a.m3u8') } });
   expect(html).toContain('This is not to be played.');
   expect(html).not.toContain('a.m3u8');
+});
+
+describe('below the player', () => {
+  const hostile = '</p><script>alert(1)</script>';
+  const escaped = '&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
+  const film = { type: 'video', source_url: { url: http('a?b="&c') } };
+
+  it('stand description, tags and a link to the source, as text', () => {
+    const { html } = pageOf(film, {
+      ...{ title: hostile, description: ` ${hostile}\nLine two ` },
+      tags: ['sea', { slug: 'night' }, { slug: 'x', name: hostile }, null, '', { slug: {} }, [1]],
+    });
+    expect(html).toContain(`<p class="description">${escaped}\nLine two</p>`);
+    const tags = ['sea', 'night', escaped].map((tag) => `<li>${tag}</li>`);
+    expect(html).toContain(`<ul class="tags" aria-label="Tags">${tags.join('\n')}</ul>`);
+    expect(html).toContain(
+      `href="${http('a?b=%22&amp;c')}" download="${escaped}" target="_blank" rel="noreferrer">Download the source`,
+    );
+    expect(html.match(/<script/g)).toHaveLength(2);
+  });
+
+  it.each<[string, PlaybackInfo, string | undefined]>([
+    ['audio', { type: 'audio', source: http('s') }, http('s')],
+    [
+      'image',
+      { type: 'image', variants: [{ url: http('s') }, { url: http('l'), width: 9 }] },
+      http('l'),
+    ],
+    ['document', { type: 'document', url: http('d') }, http('d')],
+    ['HLS alone', { type: 'video', hls_url: http('h') }, undefined],
+    ['third party', { type: 'third_party', embed_url: http('e') }, undefined],
+  ])('the source: %s', (_, info, url) => {
+    const [, linked] = /<a href="([^"]*)" download=/.exec(pageOf(info).html) ?? [];
+    expect(linked).toBe(url);
+  });
+
+  it.each([null, undefined, 7n, {}, [], { description: 'x' }, ' \n'])(
+    'nothing where there is nothing: %s',
+    (description) => {
+      const { html } = pageOf(
+        { type: 'video', hls_url: http('h') },
+        { description, tags: description },
+      );
+      expect(html).not.toMatch(/class="(description|tags)"|download/);
+    },
+  );
+
+  it('and nothing of it in a page that another one frames', () => {
+    const { html } = pageOf(film, {
+      ...{ title: 'Framed', description: 'Words', tags: ['sea'], isFramed: true },
+    });
+    expect(html).not.toMatch(/<h1|Words|sea|Download/);
+    expect(html).toContain('<title>Framed</title>');
+    expect(html).toContain('aria-label="Framed"');
+  });
+});
+
+it.each<[unknown, unknown, string]>([
+  ['failed', 'the file is <b>cut</b>', 'Processing failed: the file is &lt;b&gt;cut&lt;/b&gt;<'],
+  ['errored', { message: 'no codec' }, 'Processing failed: no codec<'],
+  ['rejected', { why: 'x' }, 'Processing failed.<'],
+  ['processing', 'x', 'It is being processed; reload in a moment.<'],
+  ['uploading', null, 'Its upload is not finished yet.<'],
+  ['ready', 'x', 'The service lets nobody play this here.'],
+  [undefined, 'x', 'This is not to be played.'],
+  [{ status: 'failed' }, 'x', 'This is not to be played.'],
+])('why there is nothing to play, of the status %j', (status, reason, words) => {
+  const { html } = pageOf({ type: 'video', blocked: true }, { status, reason });
+  expect(html).toContain(`<p class="message">${words}`);
+});
+
+it('what plays is played, whatever its status is; what names no URL is told by it', () => {
+  const progress = { status: 'failed', reason: 'no codec' };
+  expect(pageOf({ type: 'video', blocked: 'false', hls_url: http('h') }, progress).html).toContain(
+    '<video',
+  );
+  expect(pageOf({ type: 'video' }, progress).html).toContain('Processing failed: no codec');
 });
 
 it.each([

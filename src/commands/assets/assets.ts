@@ -3,19 +3,17 @@ import { exitCodes, MediactlError, someFailed } from '../../errors.ts';
 import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
 import { cell } from '../../terminal/printable.ts';
 import { masked } from '../../terminal/redaction.ts';
-import { nothing, type Row, record } from '../../terminal/result.ts';
-import { httpUrl } from '../../wire/http-url.ts';
+import { type Row, record } from '../../terminal/result.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
 import type { Asset, PlayerData } from '../../wire/types.ts';
 import { type Define, example, type Run } from '../command.ts';
-import { openDownloadProgress } from '../progress.ts';
 import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';
-import { fileNameFor } from './file-name.ts';
 import { list } from './list.ts';
+import { pictureBeside } from './picture.ts';
 import { remove } from './remove.ts';
-import { save, savedRecord } from './save.ts';
+import { thumb } from './thumb.ts';
 import { update } from './update.ts';
 import { wait } from './wait.ts';
 
@@ -57,9 +55,11 @@ function get(command: Command, run: Run, collection: Collection): void {
             if (uids.length === 1 || !isOfOne(error)) throw error;
             failures.push(error.of(uid));
           }
+        const [only] = found;
         const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
         return {
           result: await oneOrMany(context, found, uids.length),
+          picture: only && uids.length === 1 ? await pictureBeside(context, only) : undefined,
           failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
         };
       }),
@@ -100,37 +100,3 @@ const playerRows = ({ player_config, items, ...rest }: PlayerData): Row[] => [
   ['theme', cell(fieldsIn(player_config).theme)],
   ['items', cell(listIn(items).map((item) => textIn(fieldsIn(fieldsIn(item).asset).uid) ?? '?'))],
 ];
-
-function thumb(command: Command, run: Run, collection: Collection): void {
-  example(command, `mediactl ${collection} thumb @last -o poster.jpg`);
-  command
-    .summary('save the thumbnail of an asset')
-    .description('Saves the thumbnail of an asset as a file. Exit code 3 where it has none.')
-    .argument('[id]', idHelp)
-    .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
-    .option(...newestOption)
-    .action(
-      run(async (context, id, { output, ...choice }) => {
-        const api = await context.api();
-        const uid = await assetUid(context, collection, id, choice);
-        const { name, thumbnail_url } = await api[collection].get(uid);
-        const url = httpUrl(thumbnail_url);
-        if (!url) throw noThumbnail(uid);
-        const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
-        const path = output ?? fileNameFor(name, uid, extension);
-        if (context.isDryRun(`save ${url.origin}${url.pathname} as ${path}`)) return nothing;
-        const progress = await openDownloadProgress(context);
-        const media = { assetUid: uid, url, expected: {} };
-        const saved = await save(context, media, path, progress).finally(() => progress.close());
-        return saved ? savedRecord(saved) : nothing;
-      }),
-    );
-}
-
-const noThumbnail = (uid: string) =>
-  new MediactlError(`asset ${uid} has no thumbnail`, {
-    code: 'no_thumbnail',
-    exitCode: exitCodes.notFound,
-    reason: 'its record has no thumbnail_url that can be fetched',
-    hint: `mediactl assets get ${uid}`,
-  });

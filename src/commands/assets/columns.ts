@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { Places, parentFields, parentOf, workspaceOf } from '../../library/places.ts';
+import { Places, workspaceOf } from '../../library/places.ts';
 import { bytes, duration } from '../../terminal/figures.ts';
 import { cell, printable, shortUrl, when } from '../../terminal/printable.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type Row,
   record,
 } from '../../terminal/result.ts';
+import { parentFields, parentOf } from '../../wire/asset.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
 import { numberIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';

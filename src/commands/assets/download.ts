@@ -14,10 +14,10 @@ import type { Collection } from '../../wire/paths.ts';
 import { numberIn, textIn, timeIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
+import { filtersOf, withFilters } from '../filters.ts';
 import { openDownloadProgress } from '../progress.ts';
 import { downloadMany } from './download-many.ts';
 import { nameOf } from './file-name.ts';
-import { filtersOf, withFilters } from './filters.ts';
 import { type Media, save, savedRecord } from './save.ts';
 import { targetsOf } from './targets.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AssetFilters, AssetsApi } from '../../api/assets.ts';
 import { itemsOf } from '../../api/pages.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import { parentOf } from '../../library/places.ts';
+import { parentOf } from '../../wire/asset.ts';
 import { fieldsIn, listIn, textIn, timeIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { isSameUid } from '../../wire/uid.ts';

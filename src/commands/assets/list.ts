@@ -9,9 +9,10 @@ import { grouped } from '../../terminal/figures.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
+import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from '../filters.ts';
 import { assetList } from './columns.ts';
-import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from './filters.ts';
 import { foldersOf, listBelow } from './recursive.ts';
+import type { Found } from './sheet.ts';
 
 export function list(command: Command, run: Run, collection: Collection): void {
   example(
@@ -19,6 +20,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
     `mediactl ${collection} ls harbour --status ready --created-after 7d`,
     `mediactl ${collection} ls --sort name --limit 5`,
     `mediactl ${collection} ls --all --jsonl`,
+    `mediactl ${collection} ls --status ready --html sheet.html`,
   );
   const described = command
     .alias('list')
@@ -30,7 +32,8 @@ export function list(command: Command, run: Run, collection: Collection): void {
     .option('--limit <number>', 'how many at most (20)')
     .option('--all', 'every one, however many pages that takes')
     .option('--offset <number>', 'how many to leave out at the beginning')
-    .option('--count', 'print how many there are');
+    .option('--count', 'print how many there are')
+    .option('--html <file>', 'write a page with their thumbnails, to send to somebody');
   const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
   const whole =
     collection === 'assets'
@@ -39,11 +42,13 @@ export function list(command: Command, run: Run, collection: Collection): void {
   whole.action(
     run(async (context, words, options) => {
       refuseWorkspace(context, `${collection} ls`);
-      const { all, limit: typedLimit, count, search, recursive = false } = options;
+      const { all, limit: typedLimit, count, html, search, recursive = false } = options;
       if (words.length > 0 && search !== undefined)
         throw usageError('words and --search cannot be used together', 'give one of them');
       if (all && typedLimit !== undefined)
         throw usageError('--all and --limit cannot be used together', 'give one of them');
+      if (count && html !== undefined)
+        throw usageError('--count and --html cannot be used together', 'give one of them');
       const filters = await filtersOf(context, {
         ...options,
         ...(words.length > 0 && { search: words.join(' ') }),
@@ -61,24 +66,35 @@ export function list(command: Command, run: Run, collection: Collection): void {
       const isUsual = typedLimit === undefined && !all;
       const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
       const empty = `no ${collection}${insteadOf(words, context.settings.shape.format)}`;
-      const show = (pages: AsyncIterable<Asset[]> | Iterable<Asset[]>) =>
-        assetList(context, new Places(context), pages, empty);
-      if (folders) {
-        const most = limit === undefined ? undefined : limit + offset;
-        // One more than is shown tells that there are more.
-        const found = await listBelow(assets, filters, folders, most && most + 1);
-        const items = found.slice(offset, most);
-        const isMore = isUsual && offset + items.length < found.length;
-        return {
-          ...show([items]),
-          footer: () => (isMore ? `${items.length} shown; --all for all` : undefined),
-        };
+      const find = async (): Promise<Found> => {
+        if (folders) {
+          const most = limit === undefined ? undefined : limit + offset;
+          // One more than is shown tells that there are more.
+          const found = await listBelow(assets, filters, folders, most && most + 1);
+          const items = found.slice(offset, most);
+          const isMore = isUsual && offset + items.length < found.length;
+          const footer = isMore ? `${items.length} shown; --all for all` : undefined;
+          return { pages: [items], footer };
+        }
+        if (!isUsual) return { pages: assets.list(filters, { limit, offset }), footer: undefined };
+        const { items, footer } = await firstOf(context, collection, filters, offset);
+        return { pages: [items], footer, isEmpty: items.length === 0 };
+      };
+      if (html !== undefined) {
+        const { titleOf, writeSheet } = await import('./sheet.ts');
+        const title = titleOf(
+          filters,
+          options.folder,
+          collection === 'assets' ? 'Assets' : 'Videos',
+        );
+        return writeSheet(context, { path: html, title, find });
       }
-      if (!isUsual) return show(assets.list(filters, { limit, offset }));
-      const { items, footer } = await firstOf(context, collection, filters, offset);
-      if (items.length === 0 && words.length > 0 && !context.isForPerson)
-        context.terminal.say(empty); // a person is told in place of the table
-      return { ...show([items]), footer: () => footer };
+      const { pages, footer, isEmpty } = await find();
+      if (isEmpty && words.length > 0 && !context.isForPerson) context.terminal.say(empty); // a person is told in place of the table
+      return {
+        ...assetList(context, new Places(context), pages, empty),
+        footer: () => footer,
+      };
     }),
   );
 }

@@ -4,8 +4,8 @@ import type { Collection } from '../../wire/paths.ts';
 import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
+import { filtersOf, withFilters } from '../filters.ts';
 import { bulkResult, inLanes } from './bulk.ts';
-import { filtersOf, withFilters } from './filters.ts';
 import { confirmBulk, targetsOf } from './targets.ts';
 
 export function remove(command: Command, run: Run, collection: Collection): void {

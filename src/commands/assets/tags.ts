@@ -1,9 +1,8 @@
 import type { AssetsApi } from '../../api/assets.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
+import { slugsOf } from '../../wire/asset.ts';
 import { type NameOverrides, namesFor } from '../../wire/assumptions.ts';
-import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
-import type { Asset } from '../../wire/types.ts';
 import type { Target } from './targets.ts';
 
 /** Tags to have in place of those there are, or some more and some less. */
@@ -46,16 +45,6 @@ export async function withTags(assets: AssetsApi, targets: readonly Target[]): P
   for (const target of targets)
     known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
   return known;
-}
-
-/** The slugs of a record; undefined where it shows no tags. */
-function slugsOf({ tags }: Asset): string[] | undefined {
-  if (tags === null) return [];
-  if (!Array.isArray(tags)) return undefined;
-  return listIn(tags).flatMap((tag) => {
-    const { slug, name } = fieldsIn(tag);
-    return textIn(tag) ?? textIn(slug) ?? textIn(name) ?? [];
-  });
 }
 
 /** The field of a PATCH that makes the change. @throws MediactlError where it depends on tags not shown */

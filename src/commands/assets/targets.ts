@@ -7,8 +7,8 @@ import type { Collection } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
 import { confirmMany, firstFew, tooMany, type WriteLimit } from '../confirm-many.ts';
+import { refuseWorkspace } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
-import { refuseWorkspace } from './filters.ts';
 
 /** An asset to write to; `asset` is its record, where that was read. */
 export type Target = { uid: string; name: string | null; asset?: Asset };

@@ -11,9 +11,9 @@ import { isFields } from '../../wire/reading.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
+import { filtersOf, withFilters } from '../filters.ts';
 import { bulkResult, inLanes } from './bulk.ts';
 import { assetRecord } from './columns.ts';
-import { filtersOf, withFilters } from './filters.ts';
 import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
 import { confirmBulk, type Target, targetsOf } from './targets.ts';
 

@@ -5,7 +5,7 @@ import { waitForAssets } from '../../library/waiting.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { WaitDisplay } from '../../terminal/wait-display.ts';
 import { waitingEvent } from '../../upload/events.ts';
-import { assetStatuses } from '../../wire/assumptions.ts';
+import { assetStatuses } from '../../wire/asset-values.ts';
 import type { Collection } from '../../wire/paths.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Context } from '../../context.ts';
 import { makeStateFolder } from '../../folders.ts';
 import type { Playback } from '../../library/playback.ts';
+import { failureReason } from '../../library/waiting.ts';
 import { watchPage } from '../../player/page.ts';
 import { textIn } from '../../wire/reading.ts';
 import type { Asset } from '../../wire/types.ts';
@@ -28,6 +29,10 @@ export async function openAsPage(
     config: player?.player_config,
     poster: asset.thumbnail_url,
     contentType: textIn(asset.content_type),
+    description: asset.description,
+    tags: asset.tags,
+    status: asset.status,
+    reason: failureReason(asset),
     baseUrl: (await context.mediaApi()).transport.baseUrl,
     script: await readFile(context.host.playerScript, 'utf8'),
   });

@@ -43,6 +43,8 @@ function stop(command: Command, run: Run): void {
 type Status = {
   running: boolean;
   url: string | null;
+  /** An address of its page, for one browser to open once. */
+  page: string | null;
   pid: number | null;
   started_at: string | null;
   data: string;
@@ -69,6 +71,7 @@ function status(command: Command, run: Run): void {
         const found: Status = {
           running: running !== undefined,
           url: running?.url ?? null,
+          page: running?.page ?? null,
           pid: running?.pid ?? null,
           started_at: running?.started_at ?? null,
           data: dataDir,
@@ -88,6 +91,7 @@ const shownFault = ({ fault, times_left: left }: NonNullable<Health['faults']>[n
 const statusRows = (shown: Status): Row[] => [
   ['running', shown.running ? 'yes' : 'no'],
   ['url', shown.url ?? ''],
+  ['page', shown.page ?? ''],
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],

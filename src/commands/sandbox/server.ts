@@ -8,6 +8,8 @@ import { isRunning } from '../../processes.ts';
 export type Running = {
   pid: number;
   url: string;
+  /** An address of its page, for one browser to open once. Not told by older sandboxes. */
+  page?: string;
   workspace: string;
   /** Not told by older sandboxes. */
   workspace_name?: string;

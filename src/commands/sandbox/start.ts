@@ -75,6 +75,7 @@ export function start(command: Command, run: Run): void {
           `  mediactl assets ls${use}`,
           `  mediactl play @last --check${use}`,
           `  mediactl sandbox watch @last --open${use}`,
+          `  mediactl browse${use}`,
         ].join('\n'),
       );
       if (!foreground || running.pid !== child.pid) return view(running, place);
@@ -135,14 +136,15 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
 }
 
 const view = (
-  { pid, url, workspace, workspace_name, started_at }: Running,
+  { pid, url, page, workspace, workspace_name, started_at }: Running,
   { dataDir, profile }: SandboxLocation,
 ) =>
   record(
-    { pid, url, workspace, started_at, data: dataDir, profile },
+    { pid, url, page: page ?? null, workspace, started_at, data: dataDir, profile },
     url,
     (shown, render): Row[] => [
       ['url', shown.url],
+      ['page', shown.page ?? ''],
       ['pid', String(shown.pid)],
       ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace],
       ['profile', shown.profile],

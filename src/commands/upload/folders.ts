@@ -1,10 +1,11 @@
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { foldersByPath, type MadeFolders } from '../../library/folder-creation.ts';
+import { foldersByPath } from '../../library/folder-creation.ts';
 import { folderUid, isRoot } from '../../library/folders.ts';
 import type { Receipts } from '../../upload/receipts.ts';
 import type { Folders, Wanted } from '../../upload/wanted.ts';
 import { isUid } from '../../wire/uid.ts';
+import { madeFolders } from '../receipts.ts';
 
 type FolderChoice = {
   /** Uid or path. */
@@ -62,13 +63,5 @@ export async function foldersFor(
       const first = path.split('/')[0] ?? '';
       return isUid(first) ? first.toLowerCase() : byPath.make(path);
     },
-  };
-}
-
-function madeFolders(receipts: Receipts, service: string, workspace: string): MadeFolders {
-  const mark = receipts.folderMark();
-  return {
-    find: (path) => receipts.madeFolder(service, workspace, path, mark),
-    keep: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
   };
 }

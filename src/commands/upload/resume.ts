@@ -7,9 +7,9 @@ import { FileSource } from '../../upload/source.ts';
 import type { Wanted } from '../../upload/wanted.ts';
 import { example, type Run } from '../command.ts';
 import { progressFor } from '../progress.ts';
-import { uploadOptions, usualParallel, waitOf } from './options.ts';
+import { openReceipts } from '../receipts.ts';
+import { uploadOptions, usualParallel, waitOf } from '../upload-options.ts';
 import { findUpload, keptUploads, unfinished, uploadId } from './pending.ts';
-import { openReceipts } from './receipts.ts';
 import { isRemote } from './remote-sources.ts';
 import { runUploads } from './run-uploads.ts';
 

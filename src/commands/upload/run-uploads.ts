@@ -25,7 +25,8 @@ import { Summary, timeIsUp } from './summary.ts';
 
 /** What a run is of, and how it is shown. */
 export type RunRequest = {
-  sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'>;
+  sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'> &
+    Partial<Pick<Sources, 'elsewhere'>>;
   folders: Folders;
   options: RunOptions;
   receipts: Receipts | undefined;
@@ -243,6 +244,7 @@ async function sayPlan(
   const { terminal } = context;
   assertSomething(plan, sources, isForOne);
   for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
+  if (sources.elsewhere) terminal.say(`${counted(sources.elsewhere, 'file')} left to other shards`);
   const { transport } = await context.api();
   const { files, bytes } = toSend(plan);
   if (plan.nested > 0 && isFlat)
@@ -267,13 +269,13 @@ async function sayPlan(
 /** @throws MediactlError exit 2 */
 export function assertSomething(
   plan: Plan,
-  { failures, passedOver }: Pick<Sources, 'failures' | 'passedOver'>,
+  { failures, passedOver, elsewhere = 0 }: RunRequest['sources'],
   isForOne: string | undefined,
 ): void {
   const total = filesOf(plan);
   if (isForOne && total > 1)
     throw usageError(`${isForOne} is for one file, and there are ${total}`);
-  if (total === 0 && failures.length === 0)
+  if (total === 0 && failures.length === 0 && elsewhere === 0)
     throw usageError('no files found', 'check the paths', passedOver().join(', ') || undefined);
 }
 

@@ -3,6 +3,7 @@ import { usageError } from '../../errors.ts';
 import { parseSize } from '../../settings/units.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { entriesIn } from '../../upload/manifest.ts';
+import { isInShard, type Shard } from '../../upload/shard.ts';
 import { FileSource, placeOf, type Source } from '../../upload/source.ts';
 import { Walk, type WalkOptions } from '../../upload/walk.ts';
 import type { About, Wanted } from '../../upload/wanted.ts';
@@ -16,6 +17,8 @@ type SourceFlags = WalkOptions & {
   size?: string | undefined;
   name?: string | undefined;
   chunkBytes: number;
+  /** Files of other shards are left to them. */
+  shard?: Shard | undefined;
 };
 
 /** Where the files of a run come from. */
@@ -25,6 +28,8 @@ export type Sources = {
   /** Whether a manifest names folders. */
   namesFolders: boolean;
   files(): AsyncIterable<Wanted>;
+  /** Files that other shards have seen to, once all files have come. */
+  readonly elsewhere: number;
   /** What was left out on the way, in words. */
   passedOver(): readonly string[];
   failures: Walk['failures'];
@@ -49,7 +54,15 @@ export async function openSources(
       '--size is for stdin alone, of one byte at least',
       'mediactl upload - --size N',
     );
+  if (flags.shard && named.includes('-'))
+    throw usageError('--shard is for files that have paths, and stdin has none');
   const leaveOut = await outputPlace(flags, named);
+  let elsewhere = 0;
+  const isMine = (file: Wanted) => {
+    const isHere = !flags.shard || isInShard(flags.shard, file);
+    if (!isHere) elsewhere++;
+    return isHere;
+  };
   const remotes = new RemoteSources(context);
   const walk = new Walk({
     ...flags,
@@ -83,8 +96,11 @@ export async function openSources(
         isNamed.add(typed);
         return { ...file, about: { ...file.about, ...defined(mine) } };
       };
-      for await (const file of walk.files()) yield said(file);
-      for (const file of remotes.files) yield said(file);
+      for await (const file of walk.files()) if (isMine(file)) yield said(file);
+      for (const file of remotes.files) if (isMine(file)) yield said(file);
+    },
+    get elsewhere() {
+      return elsewhere;
     },
     passedOver: () => walk.passedOver,
     failures: walk.failures,

@@ -10,7 +10,7 @@ export class Summary {
   readonly #counts: Record<Outcome, number> = {
     ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, left: 0, failed: 0 },
   };
-  readonly #failures: MediactlError[] = [];
+  readonly #failed: { error: MediactlError; label: string }[] = [];
   /** Of files that somebody stopped, or the time. */
   readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
@@ -40,7 +40,7 @@ export class Summary {
     else {
       this.#counts.failed++;
       if (!uploaded) this.#notUploaded++;
-      this.#failures.push(this.#files === 1 ? error : error.of(labelOf(job)));
+      this.#failed.push({ error, label: labelOf(job) });
     }
   }
 
@@ -49,7 +49,7 @@ export class Summary {
   }
 
   get hasFailures(): boolean {
-    return this.#failures.length > 0;
+    return this.#failed.length > 0;
   }
 
   /** Of a single file that was not sent: why, and what would send it. */
@@ -86,7 +86,9 @@ export class Summary {
 
   /** The error to end with. @param isOne there was one file in all, whose own error says it all */
   failure(isOne: boolean, { stop, left }: RunEnd): MediactlError | undefined {
-    const [first] = this.#failures;
+    const first = this.#failed[0]?.error;
+    // Told by its name, whichever was told first.
+    const failures = this.#failed.map(({ error, label }) => error.of(label));
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
     const all = left + this.#counts.left;
@@ -99,12 +101,12 @@ export class Summary {
         ]
           .filter(Boolean)
           .join('; '),
-        details: { files_left: all, failures: this.#failures.map((failure) => failure.toJSON()) },
+        details: { files_left: all, failures: failures.map((failure) => failure.toJSON()) },
       });
     if (!first) return undefined;
     return someFailed(
       this.#problem(),
-      this.#failures,
+      failures,
       this.#notUploaded > 0
         ? 'run the same command again once they are fixed: what is uploaded is not sent twice'
         : undefined,
@@ -114,7 +116,7 @@ export class Summary {
   #problem(): string {
     const counted = (count: number, words: string) =>
       `${grouped(count)} of ${grouped(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
-    const afterwards = this.#failures.length - this.#notUploaded;
+    const afterwards = this.#failed.length - this.#notUploaded;
     return [
       ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
       ...(afterwards > 0 ? [counted(afterwards, 'uploaded, and failed afterwards')] : []),

@@ -4,10 +4,17 @@ import { parseCount } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
+import { openReceipts } from '../receipts.ts';
+import {
+  rateLimitOf,
+  shardOf,
+  untilOf,
+  uploadOptions,
+  usualParallel,
+  waitOf,
+} from '../upload-options.ts';
 import { dryRun, planned } from './dry-run.ts';
 import { foldersFor } from './folders.ts';
-import { rateLimitOf, untilOf, uploadOptions, usualParallel, waitOf } from './options.ts';
-import { openReceipts } from './receipts.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';
 import { assertMayPrune, assertSync, goneFiles, pruneGone, pruneLimit } from './sync.ts';
@@ -78,6 +85,7 @@ export const upload: Define = (command, run) => {
     .option('--wait', 'wait until the assets are ready')
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
     .option('--parallel <number>', `files sent at once (${usualParallel})`)
+    .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
     .option('--until <time>', 'stop then, to continue another time: 06:00, or a while such as 8h')
     .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
     .option('--chunk-size <size>', 'bytes a request, at most 50MiB', '50MiB')
@@ -110,6 +118,7 @@ export const upload: Define = (command, run) => {
           ...flags,
           recursive: sync || (flags.recursive ?? false),
           chunkBytes: options.chunkBytes,
+          shard: shardOf(flags.shard),
         });
         const workspace = await workspaceUid(context);
         const isPlan = flags.plan || context.settings.dryRun;
@@ -132,7 +141,10 @@ export const upload: Define = (command, run) => {
             ...{ workspace, parallel, timeoutMs, about: { name, description, contentType } },
           },
           receipts,
-          name: [top, String(create), ...absolute(context.host.cwd, sources.named)],
+          name: [
+            ...[top, String(create), ...absolute(context.host.cwd, sources.named)],
+            ...(flags.shard ? [`--shard ${flags.shard}`] : []),
+          ],
           progress: progressFor(context, flags.progress),
           rateLimit,
           reserve: countOf('--reserve', flags.reserve, 0),

@@ -5,6 +5,7 @@ import { Playback } from './playback.ts';
 import { reportPosition } from './position.ts';
 import { offerSubtitles } from './subtitles.ts';
 import { tell } from './telling.ts';
+import { Timeline } from './timeline.ts';
 
 /** What runs in the page: it brings to life what the markup has laid out. */
 function main(): void {
@@ -13,6 +14,8 @@ function main(): void {
   if (media) {
     const playback = new Playback(media, setup);
     new Chapters(media, (seconds) => playback.goTo(seconds));
+    const timeline = document.getElementById('timeline');
+    if (timeline) new Timeline(media, timeline, setup);
     if (setup.position) reportPosition(media, setup.position);
     if (setup.subtitles?.length) offerSubtitles(media, setup.subtitles);
     playback.begin();
@@ -21,7 +24,7 @@ function main(): void {
   watchPictures();
 }
 
-/** A waveform that is no image is left out; a picture that is the asset itself is missed. */
+/** A poster or a thumbnail that is broken is left out; a picture that is the asset itself is missed. */
 function watchPictures(): void {
   const whenBroken = (image: HTMLImageElement, then: () => void) => {
     if (image.complete && image.naturalWidth === 0) then();

@@ -50,7 +50,7 @@ const byItself = (from: MediaUrl): Way => ({
 const throughHlsJs = (from: MediaUrl): Way => ({
   from,
   attach: (media, startAt, fail) => {
-    const hls = new Hls({ enableWorker: false, startPosition: startAt });
+    const hls = new Hls({ enableWorker: false, startPosition: startAt, ...quality() });
     let recoveries = 0;
     hls.on(Hls.Events.MANIFEST_PARSED, (_, { audioTracks }) => {
       // The light build plays no sound that has a playlist of its own.
@@ -64,8 +64,43 @@ const throughHlsJs = (from: MediaUrl): Way => ({
       if (isMedia && hasBegun && recoveries++ === 0) hls.recoverMediaError();
       else fail({ status: response?.code || undefined });
     });
-    hls.loadSource(from.url);
     hls.attachMedia(media);
-    return () => hls.destroy();
+    const cancel = onceLaidOut(() => hls.loadSource(from.url));
+    return () => {
+      cancel();
+      hls.destroy();
+    };
   },
 });
+
+/** So long does somebody wait whose tab lays nothing out, since nobody sees it. */
+const hiddenMs = 100;
+
+/**
+ * hls.js chooses the first quality by the player's size only if it was told that before the manifest came,
+ * and it is told by an observer, with the next frame. @returns how to call it off
+ */
+function onceLaidOut(then: () => void): () => void {
+  let isDone = false;
+  const once = () => {
+    if (!isDone) then();
+    isDone = true;
+  };
+  requestAnimationFrame(() => setTimeout(once));
+  const timer = setTimeout(once, hiddenMs);
+  return () => {
+    isDone = true;
+    clearTimeout(timer);
+  };
+}
+
+/**
+ * Begins as well as the line allows: by what the browser knows of it, in Mbit/s, else by a first segment
+ * of the lowest quality. More than the player has pixels for is not loaded.
+ */
+function quality() {
+  const { connection } = navigator as Navigator & { connection?: { downlink?: number } };
+  const bitsPerSecond = (connection?.downlink ?? 0) * 1e6;
+  const known = { abrEwmaDefaultEstimate: bitsPerSecond, testBandwidth: false };
+  return { startLevel: -1, capLevelToPlayerSize: true, ...(bitsPerSecond > 0 && known) };
+}

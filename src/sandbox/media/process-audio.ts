@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { wavePicture } from '../pictures/wave.ts';
+import { wavePictureFile } from '../store/extras.ts';
 import { within } from './attempts.ts';
 import { makeAudio, playsAsItIs } from './audio.ts';
 import type { Found } from './inspection.ts';
@@ -54,8 +55,7 @@ async function waveformOf(job: Job, { duration, sampleRate, demuxer }: Found, au
 
 /** Sound has no frame: its waveform is its picture. */
 async function pictureOf({ extras }: Job, waveform: string): Promise<string> {
-  const file = 'wave.png';
   const { peaks } = JSON.parse(await readFile(join(extras, waveform), 'utf8'));
-  await writeFile(join(extras, file), wavePicture(peaks), { mode: 0o600 });
-  return file;
+  await writeFile(join(extras, wavePictureFile), wavePicture(peaks), { mode: 0o600 });
+  return wavePictureFile;
 }

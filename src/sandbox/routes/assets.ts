@@ -4,6 +4,7 @@ import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import type { Answers } from './answers.ts';
+import { parentIn } from './folders.ts';
 import { posterUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
 import { toDetail, toListItem } from './records.ts';
@@ -68,8 +69,11 @@ export function assetRoutes(app: App, service: Service): void {
         responses: { 200: json(detail, 'the asset') },
       }),
       (c) => {
-        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
-        service.assets.edit(uid, c.req.valid('json'), service.timestamp());
+        const { uid, workspace_uid } = find(service, c.req.valid('param').uid, videosOnly);
+        const { parent, ...fields } = c.req.valid('json');
+        const place = parent && parentIn(service, workspace_uid, parent).uid;
+        const changes = { ...fields, ...(parent !== undefined && { parent_uid: place ?? null }) };
+        service.assets.edit(uid, changes, service.timestamp());
         return c.json(serialized(detail, toDetail(service, find(service, uid, videosOnly))), 200);
       },
     );

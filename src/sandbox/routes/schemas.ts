@@ -58,6 +58,8 @@ export const editorial = z
       .max(10_000)
       .refine(...noNul),
     tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
+    // A20: where it moves to; null is the top level.
+    parent: z.guid().nullable(),
   })
   .partial()
   .openapi('EditorialFields');

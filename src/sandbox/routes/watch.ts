@@ -7,6 +7,8 @@ import { type App, jsonRequired } from '../http.ts';
 import { resumeFrom } from '../media/resume.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
+import type { AssetRow } from '../store/assets.ts';
+import { parseExtras, wavePictureFile } from '../store/extras.ts';
 import { thumbnailUrl } from './media-urls.ts';
 import { infoOf, playableAsset, playerConfig } from './playback.ts';
 import { uidParameter } from './schemas.ts';
@@ -70,13 +72,21 @@ function watched(c: Context, service: Service): Response {
     title: asset.name,
     info: infoOf(asset, service),
     config: playerConfig(service),
-    poster: thumbnailUrl(service, asset),
+    poster: showsItsWaveform(asset) ? undefined : thumbnailUrl(service, asset),
     contentType: asset.content_type,
+    description: asset.description,
+    tags: JSON.parse(asset.tags),
+    status: asset.status,
+    reason: asset.failure_reason,
     script: service.playerScript,
     position: { url: `/watch/${asset.uid}/position`, playbackToken: token },
   });
   return sent(c, page, { ancestors: frameAncestors(settings) });
 }
+
+/** The timeline draws it: a picture of it above would be the same again. */
+const showsItsWaveform = ({ extras }: AssetRow) =>
+  parseExtras(extras).thumbnail === wavePictureFile;
 
 type Sending = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
 

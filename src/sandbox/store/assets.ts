@@ -50,7 +50,13 @@ export type AssetQuery = {
 };
 
 /** What PATCH may change (A08: not shown). */
-export type Editorial = { name: string; description: string; tags: string[] };
+export type Editorial = {
+  name: string;
+  description: string;
+  tags: string[];
+  /** A folder of its workspace; null for the top level. */
+  parent_uid: string | null;
+};
 
 /** What processing found out. */
 export type Processed = {

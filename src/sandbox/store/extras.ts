@@ -18,6 +18,9 @@ export type Extras = {
   pages: string[];
 };
 
+/** The thumbnail of a sound without a cover: its waveform. */
+export const wavePictureFile = 'wave.png';
+
 export const noExtras: Extras = {
   thumbnail: null,
   sprites: null,

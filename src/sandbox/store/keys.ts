@@ -2,8 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type Scope, scopes } from '../../wire/scopes.ts';
 import type { Store } from './database.ts';
 
-/** §5.7 Scopes. */
-
 export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
@@ -11,6 +9,8 @@ const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 /** API keys, kept as hashes: the key itself is told once. */
 export class Keys {
   readonly #store: Store;
+  /** Those that end with this process. */
+  readonly #ephemeral = new Map<string, ApiKey>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -27,11 +27,21 @@ export class Keys {
     return key;
   }
 
+  /** A key with all scopes that no store keeps. */
+  ephemeral(name: string): string {
+    const key = randomBytes(32).toString('base64url');
+    const hash = hashOf(key);
+    this.#ephemeral.set(hash, { hash, name, scopes });
+    return key;
+  }
+
   count(): number {
     return this.#store.get<{ n: number }>('SELECT count(*) AS n FROM api_keys')?.n ?? 0;
   }
 
   find(key: string): ApiKey | undefined {
+    const ephemeral = this.#ephemeral.get(hashOf(key));
+    if (ephemeral) return ephemeral;
     const row = this.#store.get<{ hash: string; name: string; scopes: string }>(
       'SELECT hash, name, scopes FROM api_keys WHERE hash = ?',
       hashOf(key),

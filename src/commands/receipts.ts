@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
-import type { Context } from '../../context.ts';
-import { MediactlError } from '../../errors.ts';
-import { ledgerPath } from '../../upload/ledger.ts';
-import type { Receipts } from '../../upload/receipts.ts';
+import type { Context } from '../context.ts';
+import { MediactlError } from '../errors.ts';
+import type { MadeFolders } from '../library/folder-creation.ts';
+import { ledgerPath } from '../upload/ledger.ts';
+import type { Receipts } from '../upload/receipts.ts';
 
 /** The system's own words for a place that cannot be written. */
 const notWritable = new Set([
@@ -44,4 +45,13 @@ function isNotWritable({ explanation: { code, underlying } }: MediactlError): bo
   if (code === 'folder') return true;
   const cause = (underlying as NodeJS.ErrnoException | undefined)?.code ?? '';
   return [...notWritable].some((each) => cause.startsWith(each));
+}
+
+/** The folders that this machine has made at a service: its tree may be older. */
+export function madeFolders(receipts: Receipts, service: string, workspace: string): MadeFolders {
+  const mark = receipts.folderMark();
+  return {
+    find: (path) => receipts.madeFolder(service, workspace, path, mark),
+    keep: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
+  };
 }

@@ -1,13 +1,13 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
-import type { AssetFilters } from '../../api/assets.ts';
-import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
-import { folderParent } from '../../library/folders.ts';
-import { ranks } from '../../settings/origins.ts';
-import { parseDay } from '../../settings/units.ts';
-import { assetStatuses, assetTypes } from '../../wire/assumptions.ts';
-import type { Collection } from '../../wire/paths.ts';
-import { filtersHeading, suggesting } from '../command.ts';
+import type { AssetFilters } from '../api/assets.ts';
+import type { Context } from '../context.ts';
+import { usageError } from '../errors.ts';
+import { folderParent } from '../library/folders.ts';
+import { ranks } from '../settings/origins.ts';
+import { parseDay } from '../settings/units.ts';
+import { assetStatuses, assetTypes } from '../wire/asset-values.ts';
+import type { Collection } from '../wire/paths.ts';
+import { filtersHeading, suggesting } from './command.ts';
 
 /** §4 Filters and ordering, as options. */
 export type FilterOptions = {

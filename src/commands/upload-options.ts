@@ -1,8 +1,9 @@
-import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
-import { parseDuration, parseMoment, parseSize } from '../../settings/units.ts';
-import type { UploadOptions } from '../../upload/job.ts';
-import { maxChunkBytes } from '../../wire/tus.ts';
+import type { Context } from '../context.ts';
+import { usageError } from '../errors.ts';
+import { parseDuration, parseMoment, parseSize } from '../settings/units.ts';
+import type { UploadOptions } from '../upload/job.ts';
+import type { Shard } from '../upload/shard.ts';
+import { maxChunkBytes } from '../wire/tus.ts';
 
 const idleTimeoutMs = 120_000;
 /** What a line and a service of usual kind take at once. */
@@ -40,6 +41,17 @@ export function rateLimitOf(typed: string | undefined): number | undefined {
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
   if (bytesPerSecond >= 1) return bytesPerSecond;
   throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
+}
+
+/** `--shard`, such as 3/10. @throws MediactlError exit 2 */
+export function shardOf(typed: string | undefined): Shard | undefined {
+  if (typed === undefined) return undefined;
+  const [, number = 0, of = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
+  if (number >= 1 && number <= of) return { number, of };
+  throw usageError(
+    `--shard does not accept '${typed}'`,
+    'from 1/10 to 10/10; in a job of Kubernetes, $((JOB_COMPLETION_INDEX + 1))/10',
+  );
 }
 
 /** `--until`: a time of day, a moment or a while from now. */

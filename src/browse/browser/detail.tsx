@@ -1,0 +1,204 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Card, FolderView } from '../protocol.ts';
+import { changeCard, downloadUrl, getCard, trashCard, watchUrl } from './api.ts';
+import { Facts, FolderChoice } from './facts.tsx';
+import { Copy, Editable } from './fields.tsx';
+
+type Props = {
+  uid: string;
+  /** As the list has it: shown until the record itself has come. */
+  known: Card | undefined;
+  tree: readonly FolderView[];
+  onClose(): void;
+  onChange(card: Card): void;
+  onMove(folder: FolderView | null): Promise<void>;
+  onTrashed(): void;
+  onStep(by: 1 | -1): void;
+};
+
+/** One asset: what plays, what is said of it, what can be done. */
+export function Detail(props: Props) {
+  const { uid, known, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [card, setCard] = useState(known);
+  /** What a list tells of it may be cut: that is not to be changed. */
+  const [isWhole, setWhole] = useState(false);
+  const [problem, setProblem] = useState('');
+  const [isAsking, setAsking] = useState(false);
+
+  useLayoutEffect(() => {
+    const element = dialog.current as HTMLDialogElement;
+    element.showModal();
+    heading.current?.focus();
+    return () => element.close(); // which gives the focus back to where it was
+  }, []);
+  const look = () =>
+    getCard(uid).then(
+      (got) => {
+        setCard(got);
+        setWhole(true);
+        onChange(got);
+      },
+      (error: Error) => setProblem(error.message),
+    );
+  useEffect(() => void look(), [uid]);
+  const state = known?.means;
+  // What was being processed when it was opened plays as soon as it can.
+  useEffect(() => {
+    if (card && state && card.means !== state) void look();
+  }, [state]);
+
+  const change = async (fields: Parameters<typeof changeCard>[1]) => {
+    const changed = await changeCard(uid, fields);
+    setCard(changed);
+    onChange(changed);
+  };
+  const trash = () =>
+    trashCard(uid).then(onTrashed, (error: Error) => {
+      setAsking(false);
+      setProblem(error.message);
+    });
+  const keys = (event: KeyboardEvent) => {
+    const isTyped = (event.target as HTMLElement).matches?.(
+      'input, textarea, select, video, audio, [role=slider]',
+    );
+    const isPressed = (event.target as HTMLElement).matches?.('button, a');
+    if (event.key === 'Escape') isAsking ? setAsking(false) : onClose();
+    else if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === 'ArrowRight') onStep(1);
+    else if (event.key === 'ArrowLeft') onStep(-1);
+    else if (event.key === ' ' && !isPressed) playOrPause(frame.current);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="asset-name"
+      onKeyDown={keys}
+      onCancel={(event) => event.preventDefault() /* by its key, as in the frame */}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div class="bar">
+        {/* Not a button, nor the player: arrows and space are for the whole. */}
+        <h2 id="asset-name" tabIndex={-1} ref={heading}>
+          {card?.name ?? uid}
+        </h2>
+        <button type="button" onClick={() => onStep(-1)} aria-label="Previous asset">
+          ←
+        </button>
+        <button type="button" onClick={() => onStep(1)} aria-label="Next asset">
+          →
+        </button>
+        <button type="button" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </div>
+      <div class="detail">
+        <iframe
+          ref={frame}
+          key={card?.means}
+          src={watchUrl(uid)}
+          title={`Player: ${card?.name ?? uid}`}
+          allow="autoplay; fullscreen; picture-in-picture"
+          onLoad={({ currentTarget }) =>
+            currentTarget.contentDocument?.addEventListener('keydown', keys)
+          }
+        />
+        <div class="facts">
+          {problem && (
+            <div role="alert" class="problem">
+              {problem}
+            </div>
+          )}
+          {card && isWhole && (
+            <>
+              <Editable
+                label="Name"
+                value={card.name}
+                onSave={(name) =>
+                  name ? change({ name }) : Promise.reject(new Error('a name is not empty'))
+                }
+              />
+              <Editable
+                label="Description"
+                value={card.description}
+                isLong
+                onSave={(description) => change({ description })}
+              />
+              <Editable
+                label="Tags, with commas between"
+                value={(card.tags ?? []).join(', ')}
+                onSave={(text) => change({ tags: slugsIn(text) })}
+              />
+              <FolderChoice
+                card={card}
+                tree={tree}
+                onMove={(folder) => onMove(folder).then(look)}
+              />
+              <Facts card={card} />
+              {card.means === 'ready' && (
+                <a href={downloadUrl(uid)} target="_blank" rel="noreferrer" download={card.name}>
+                  Download
+                </a>
+              )}
+              <Copy label="uid" text={uid} />
+              <Copy label="command" text={commandFor(card)} />
+              {isAsking ? (
+                <fieldset class="ask">
+                  <legend>Move it to the trash? mediactl cannot take it out again.</legend>
+                  <div>
+                    <button type="button" onClick={trash}>
+                      Move to the trash
+                    </button>
+                    <button type="button" ref={focused} onClick={() => setAsking(false)}>
+                      Keep it
+                    </button>
+                  </div>
+                </fieldset>
+              ) : (
+                <button type="button" onClick={() => setAsking(true)}>
+                  Trash…
+                </button>
+              )}
+            </>
+          )}
+        </div>
+      </div>
+    </dialog>
+  );
+}
+
+/** The safe answer is the one that Enter gives. */
+const focused = (element: HTMLElement | null) => element?.focus();
+
+/** As the service has tags: whatever somebody types becomes one. */
+const slugsIn = (text: string) =>
+  text
+    .split(',')
+    .map((tag) =>
+      tag
+        .normalize('NFKD')
+        .replace(/\p{M}/gu, '')
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '-')
+        .replace(/^-|-$/g, ''),
+    )
+    .filter(Boolean);
+
+const commandFor = ({ uid, type, means }: Card) =>
+  means === 'ready' && ['video', 'audio'].includes(type)
+    ? `mediactl play ${uid}`
+    : `mediactl assets get ${uid}`;
+
+function playOrPause(frame: HTMLIFrameElement | null): void {
+  const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');
+  if (media?.paused)
+    media.play().catch(() => {}); // the page in the frame says why
+  else media?.pause();
+}

@@ -1,0 +1,74 @@
+import type { FolderView, Query } from '../protocol.ts';
+import { draggedUid } from './dragging.ts';
+
+type Props = {
+  tree: readonly FolderView[];
+  query: Query;
+  isOpen: boolean;
+  /** Undefined for everything, `root` for the top level. */
+  onChoose(parent: string | undefined): void;
+  onMove(uid: string, folder: FolderView | null): void;
+  onFiles(transfer: DataTransfer, folder: string | null): void;
+};
+
+/** The folders: to look into, and to drop assets or files onto. */
+export function Folders(props: Props) {
+  const { tree, query, isOpen, onChoose } = props;
+  const item = (label: string, parent: string | undefined, target?: FolderView | null) => (
+    <button
+      type="button"
+      class="folder"
+      title={label}
+      aria-current={query.parent === parent}
+      onClick={() => onChoose(parent)}
+      {...(target !== undefined && dropping(target, props))}
+    >
+      {label}
+    </button>
+  );
+  const branch = (folders: readonly FolderView[]) => (
+    <ul>
+      {folders.map((folder) => (
+        <li key={folder.uid}>
+          {item(folder.name, folder.uid, folder)}
+          {folder.children.length > 0 && branch(folder.children)}
+        </li>
+      ))}
+    </ul>
+  );
+  return (
+    <div class={`sides${isOpen ? ' open' : ''}`}>
+      <nav aria-labelledby="folders">
+        <h2 id="folders">Folders</h2>
+        <ul>
+          <li>{item('Everything', undefined)}</li>
+          <li>
+            {item('Top level', 'root', null)}
+            {tree.length > 0 && branch(tree)}
+          </li>
+        </ul>
+      </nav>
+    </div>
+  );
+}
+
+function dropping(folder: FolderView | null, { onMove, onFiles }: Props) {
+  const mark = (event: DragEvent, isOver: boolean) =>
+    (event.currentTarget as HTMLElement).classList.toggle('over', isOver);
+  return {
+    onDragOver: (event: DragEvent) => {
+      event.preventDefault();
+      mark(event, true);
+    },
+    onDragLeave: (event: DragEvent) => mark(event, false),
+    onDrop: (event: DragEvent) => {
+      mark(event, false);
+      if (!event.dataTransfer) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const uid = draggedUid(event.dataTransfer);
+      if (uid !== undefined) onMove(uid, folder);
+      else onFiles(event.dataTransfer, folder?.uid ?? null);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+const gap = 12;
+/** `.rows` of the style: its margin on either side. */
+const margin = 14;
+const textHeight = 78;
+const leastWidth = 190;
+/** On a phone two stand side by side. */
+const leastOnPhone = 140;
+
+export type Place = { left: number; top: number; bottom: number; width: number; height: number };
+
+export type Layout = {
+  columns: number;
+  /** Of all rows together, in pixels. */
+  height: number;
+  /** The cards that a view of that place and height shows: [from, to). */
+  inView(top: number, height: number): [from: number, to: number];
+  placeOf(index: number): Place;
+};
+
+/** Where cards stand: rows of equal height, so that any place in a list of any length is known. */
+export function layoutOf(outerWidth: number, length: number): Layout {
+  const width = Math.max(0, outerWidth - 2 * margin);
+  const least = width < 480 ? leastOnPhone : leastWidth;
+  const columns = Math.max(1, Math.floor((width + gap) / (least + gap)));
+  const cardWidth = (width - (columns - 1) * gap) / columns;
+  const cardHeight = Math.round((cardWidth * 9) / 16 + textHeight);
+  const rowHeight = cardHeight + gap;
+  const rows = Math.ceil(length / columns);
+  return {
+    columns,
+    height: Math.max(0, rows * rowHeight - gap),
+    inView: (top, height) => {
+      const first = Math.max(0, Math.floor((top - margin) / rowHeight) - 1);
+      const last = Math.min(rows, Math.ceil((top + height) / rowHeight) + 1);
+      return [Math.min(first * columns, length), Math.min(last * columns, length)];
+    },
+    placeOf: (index) => {
+      const [row, column] = [Math.floor(index / columns), index % columns];
+      const top = row * rowHeight;
+      return {
+        ...{ left: column * (cardWidth + gap), width: cardWidth, height: cardHeight },
+        ...{ top, bottom: top + cardHeight + 2 * margin },
+      };
+    },
+  };
+}
+
+type Step = (at: number, length: number) => number;
+
+/** Where a key leads from a card; undefined for a key that leads nowhere. */
+export function stepOf(key: string, { columns }: Layout): Step | undefined {
+  const steps: Record<string, Step> = {
+    ArrowRight: (at) => at + 1,
+    ArrowLeft: (at) => at - 1,
+    ArrowDown: (at, length) => (at + columns < length ? at + columns : at),
+    ArrowUp: (at) => (at >= columns ? at - columns : at),
+    PageDown: (at) => at + 4 * columns,
+    PageUp: (at) => at - 4 * columns,
+    Home: () => 0,
+    End: (_, length) => length - 1,
+  };
+  return Object.hasOwn(steps, key) ? steps[key] : undefined;
+}

@@ -1,0 +1,117 @@
+import type { FolderNode } from '../../api/folder-tree.ts';
+import { itemsOf, totalOf } from '../../api/pages.ts';
+import type { TransportNotice } from '../../api/transport.ts';
+import type { Hub } from '../../browse/hub.ts';
+import type { Change, Library, Problem } from '../../browse/library.ts';
+import type { FolderView } from '../../browse/protocol.ts';
+import type { Context } from '../../context.ts';
+import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
+import { readTree } from '../../library/folders.ts';
+import { resolvePlayback } from '../../library/playback.ts';
+import { parentField } from '../../wire/asset.ts';
+import type { Asset } from '../../wire/types.ts';
+import { type Drops, openDrops } from './drops.ts';
+
+export type AccountLibrary = Library & {
+  /** Where waiting for the service is told. */
+  tellTo(hub: Hub): void;
+  /** Waits for uploads to be left in good order. @returns how many may be resumed */
+  end(): Promise<number>;
+};
+
+/** A picture that takes longer is missed. */
+const mediaMs = 15_000;
+
+/** The library of the account in use, through the one transport. @throws MediactlError by `account` */
+export async function accountLibrary(
+  context: Context,
+  bytesPerSecond: number | undefined,
+): Promise<AccountLibrary> {
+  let hub: Hub | undefined;
+  const onNotice = (notice: TransportNotice) => hub?.publish(waitingOf(notice));
+  const plain = await context.api();
+  const api = plain.observed({ onNotice });
+  const looking = plain.observed({ lane: 'looking', onNotice });
+  const { names } = await context.account();
+  const { playback } = await context.mediaApi();
+  const { transport } = api;
+  let drops: Promise<Drops> | undefined;
+  const openedDrops = () => {
+    drops ??= openDrops(context, plain, bytesPerSecond);
+    return drops;
+  };
+  return {
+    baseUrl: transport.baseUrl,
+    page: async (query, limit, offset, isLooking) => {
+      const page = await (isLooking ? looking : api).assets.page(query, limit, offset);
+      return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
+    },
+    get: (uid) => api.assets.get(uid),
+    update: async (uid, change) => {
+      const fields = await fieldsFor(change, () => api.assets.get(uid));
+      const { tags } = change;
+      const all = { ...fields, ...(tags && api.assets.tagging(tags)) };
+      const { asset, unseen } = await api.assets.update(uid, all);
+      if (unseen.length > 0) throw unseenChange(unseen);
+      return asset;
+    },
+    trash: (uid) => api.assets.delete(uid),
+    folders: async () => (await readTree(context, false)).tree.roots.map(viewOf),
+    playback: async (uid) => {
+      const { info, player } = await resolvePlayback(context, uid);
+      return { info, player: player ?? { uid, playback_token: '' } };
+    },
+    media: (url, mostBytes) =>
+      playback.small(url, { mostBytes, withinMs: mediaMs, interruption: context.signal }),
+    send: async (file, bytes, onProgress) => (await openedDrops()).send(file, bytes, onProgress),
+    budget: () => transport.budget,
+    explain: (error) => explained(context, error),
+    tellTo: (told) => {
+      hub = told;
+    },
+    end: async () => (await (await drops?.catch(() => undefined))?.end()) ?? 0,
+  };
+}
+
+const unseenChange = (fields: readonly string[]) =>
+  new MediactlError('whether the service took that cannot be told', {
+    code: 'write_unseen',
+    exitCode: exitCodes.rejected,
+    reason: `its record shows no ${fields.join(', ')}`,
+  });
+
+/** The folder goes by the name that the record itself shows (A09, A20). */
+async function fieldsFor({ name, description, folder }: Change, record: () => Promise<Asset>) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(folder !== undefined && { [parentField(await record()) ?? 'parent']: folder }),
+  };
+}
+
+const viewOf = ({ folder, name, path, children }: FolderNode): FolderView => ({
+  ...{ uid: folder.uid, name, path, children: children.map(viewOf) },
+});
+
+const waitingOf = (notice: TransportNotice) =>
+  notice.kind === 'resumed'
+    ? ({ kind: 'going on' } as const)
+    : ({
+        kind: 'waiting',
+        until: notice.untilMs,
+        why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
+      } as const);
+
+/** In the words that a terminal gets. */
+function explained({ terminal }: Context, thrown: unknown): Problem {
+  const { message, exitCode, explanation } = asMediactlError(thrown);
+  const { status, reason, hint } = explanation;
+  const said = (text: string) => terminal.redactor.redact(text);
+  const usual = exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
+  return {
+    status: status !== undefined && status >= 400 ? status : usual,
+    problem: said(message),
+    ...(reason !== undefined && { reason: said(reason) }),
+    ...(hint !== undefined && { hint: said(hint) }),
+  };
+}

@@ -1,0 +1,25 @@
+const patienceMs = 30_000;
+
+/** What is at a URL, and where it was found. @throws where it cannot be had, or is larger than that */
+export async function fetched(
+  url: string,
+  maxBytes: number,
+): Promise<{ content: Blob; url: string }> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
+  if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
+  const reader = response.body.getReader();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      await reader.cancel();
+      throw new Error(`more than ${maxBytes} bytes`);
+    }
+    chunks.push(value);
+  }
+  const type = response.headers.get('content-type') ?? '';
+  return { content: new Blob(chunks, { type }), url: response.url };
+}

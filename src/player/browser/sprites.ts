@@ -1,0 +1,51 @@
+/** The frame of a stretch of a video, in seconds: a part of a sheet, in pixels. */
+export type Sprite = {
+  start: number;
+  end: number;
+  url: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+};
+
+const maxCues = 10_000;
+
+const time = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
+const timing = new RegExp(String.raw`^\s*${time}\s+-->\s+${time}(?:\s|$)`);
+/** Media Fragments URI 1.0 §4.2.2; what has spaces or markup in it is no address. */
+const part = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
+
+/**
+ * The cues of a WebVTT file that name a part of a sheet, in the order of time. A sheet's URL may be
+ * relative to the file's; it is left out where a page of this file would not be let load it (policy.ts).
+ */
+export function cuesOf(text: string, baseUrl: string): Sprite[] {
+  const lines = text.split(/\r\n|\n|\r/);
+  const sprites: Sprite[] = [];
+  for (let at = 0; at + 1 < lines.length && sprites.length < maxCues; at++) {
+    const times = timing.exec(lines[at] as string);
+    const place = times && part.exec((lines[at + 1] as string).trim());
+    const url = place && sheetUrl(place[1] as string, baseUrl);
+    if (!times || !place || !url) continue;
+    const [start, end] = [seconds(times.slice(1, 4)), seconds(times.slice(4, 7))];
+    const [x = 0, y = 0, width = 0, height = 0] = place.slice(2).map(Number);
+    if (end > start && width > 0 && height > 0)
+      sprites.push({ start, end, url, x, y, width, height });
+  }
+  return sprites.sort((a, b) => a.start - b.start);
+}
+
+const seconds = ([hours = '0', minutes, rest]: (string | undefined)[]) =>
+  Number(hours) * 3600 + Number(minutes) * 60 + Number(rest);
+
+/** An https page loads from any host by https; one of a service on this machine, from that alone. */
+function sheetUrl(reference: string, baseUrl: string): string | undefined {
+  if (!URL.canParse(reference, baseUrl)) return undefined;
+  const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];
+  const isLetIn =
+    base.protocol === 'https:'
+      ? url.protocol === 'https:'
+      : base.protocol === 'http:' && url.origin === base.origin;
+  return isLetIn ? url.href : undefined;
+}

@@ -1,0 +1,20 @@
+import { type Html, html } from './html.ts';
+
+type Head = {
+  title: string;
+  contentSecurityPolicy: string;
+  style: Html;
+  /** To whom the page's origin is told: those who restrict embedding want to know it. */
+  referrer: 'no-referrer' | 'strict-origin';
+};
+
+/** The head of every page. */
+export const head = ({ title, contentSecurityPolicy, style, referrer }: Head): Html => html`<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="${referrer}">
+<link rel="icon" href="data:,">
+<title>${title}</title>
+<style>${style}</style>
+</head>`;

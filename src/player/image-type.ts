@@ -1,0 +1,17 @@
+/**
+ * The media type of a picture by how it begins, whatever a service calls it; undefined for all else. SVG
+ * is none of them: it can hold more than a picture.
+ */
+export function imageTypeOf(bytes: Uint8Array): string | undefined {
+  const start = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  return beginnings.find(([, beginning]) => beginning.test(start))?.[0];
+}
+
+const beginnings: readonly [mediaType: string, beginning: RegExp][] = [
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes are looked for
+  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF.{4}WEBP/s],
+  ['image/avif', /^.{4}ftypavi[fs]/s],
+];

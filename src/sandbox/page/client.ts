@@ -1,0 +1,67 @@
+import type { Budget } from '../../browse/protocol.ts';
+import { apiPrefix } from '../http.ts';
+
+type Call = {
+  method?: string;
+  json?: unknown;
+  body?: Uint8Array;
+  headers?: Record<string, string>;
+};
+
+/** What the service itself answered to its own page. */
+export class Refused extends Error {
+  readonly status: number;
+  /** As `Retry-After` says. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(status: number, message: string, retryAfterSeconds?: number) {
+    super(message);
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The service's own API, asked by its own address like any client's. */
+export class Client {
+  readonly #origin: () => string;
+  readonly #key: string;
+  budget: Budget | undefined;
+
+  constructor(origin: () => string, key: string) {
+    this.#origin = origin;
+    this.#key = key;
+  }
+
+  /** @param path below the API's prefix. @throws Refused by what is not 2xx */
+  async ask(path: string, { method = 'GET', json, body, headers }: Call = {}): Promise<Response> {
+    const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin()), {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body ?? (json === undefined ? undefined : JSON.stringify(json)),
+    });
+    const [limit, left, reset] = ['limit', 'remaining', 'reset'].map((name) =>
+      Number(response.headers.get(`x-ratelimit-${name}`) ?? Number.NaN),
+    );
+    if (limit && left !== undefined && reset) this.budget = { limit, left, resetAt: reset * 1000 };
+    if (response.ok) return response;
+    const seconds = Number(response.headers.get('retry-after')) || undefined;
+    throw new Refused(response.status, wordsIn(await response.text()), seconds);
+  }
+
+  async json<T>(path: string, call?: Call): Promise<T> {
+    return (await this.ask(path, call)).json() as T;
+  }
+}
+
+/** The words of an error as the service says it: JSON, or plain text at a creation (§7). */
+function wordsIn(text: string): string {
+  try {
+    return JSON.parse(text).error.message;
+  } catch {
+    return text.trim();
+  }
+}

@@ -1,0 +1,79 @@
+import { type Browse, browse } from '../../browse/browse.ts';
+import type { Library } from '../../browse/library.ts';
+import type { FolderView } from '../../browse/protocol.ts';
+import type { Asset, PlaybackInfo, PlayerData } from '../../wire/types.ts';
+import type { Service } from '../service.ts';
+import { Client, Refused } from './client.ts';
+import { type Folder, sender } from './send.ts';
+
+/**
+ * The page of this library. It asks the service by its own address, with a key that lives as long as this
+ * process: it can do what every client can, and no more.
+ */
+export function sandboxPage(
+  service: Service,
+  scripts: { browse: string; player: string },
+  onEntered: () => void,
+): Browse {
+  return browse({
+    library: ownLibrary(service),
+    origin: service.publicUrl,
+    now: service.now,
+    scripts,
+    howIn: 'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
+    onEntered,
+  });
+}
+
+function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
+  const client = new Client(publicUrl, keys.ephemeral('the page'));
+  const { uid: workspace } = workspaces.primary();
+  return {
+    baseUrl: new URL(publicUrl()),
+    page: async (query, limit, offset) => {
+      const search = new URLSearchParams({ ...query, limit: `${limit}`, offset: `${offset}` });
+      const { items, count } = await client.json<{ items: Asset[]; count?: number }>(
+        `/assets/?${search}`,
+      );
+      return { items, total: count };
+    },
+    get: (uid) => client.json<Asset>(`/assets/${uid}/`),
+    update: (uid, { folder, ...fields }) =>
+      client.json<Asset>(`/assets/${uid}/`, {
+        method: 'PATCH',
+        json: { ...fields, ...(folder !== undefined && { parent: folder }) },
+      }),
+    trash: async (uid) => {
+      await client.ask(`/assets/${uid}/`, { method: 'DELETE' });
+    },
+    folders: async () =>
+      (await client.json<Folder[]>(`/workspaces/${workspace}/folders/`)).map((folder) =>
+        viewOf(folder),
+      ),
+    playback: async (uid) => {
+      const player = await client.json<PlayerData>(`/assets/${uid}/player/`);
+      const json = { asset_id: uid, playback_token: player.playback_token };
+      const info = await client.json<PlaybackInfo>('/playback/info/', { method: 'POST', json });
+      return { info, player };
+    },
+    media: async (url, mostBytes) => {
+      // Everything that this service names is its own.
+      if (url.origin !== publicUrl()) throw new Refused(502, 'no media of this service');
+      const response = await fetch(url);
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      if (response.ok && bytes.length <= mostBytes) return bytes;
+      throw new Refused(502, 'that picture cannot be had');
+    },
+    send: sender(client, workspace),
+    budget: () => client.budget,
+    explain: (error) =>
+      error instanceof Refused
+        ? { status: error.status, problem: error.message }
+        : { status: 502, problem: (error as Error).message },
+  };
+}
+
+const viewOf = ({ uid, name, children }: Folder, above = ''): FolderView => {
+  const path = `${above}/${name}`;
+  return { uid, name, path, children: children.map((child) => viewOf(child, path)) };
+};

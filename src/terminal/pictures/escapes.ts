@@ -1,0 +1,51 @@
+import { Chalk } from 'chalk';
+import { PNG } from 'pngjs';
+import { image2sixel } from 'sixel/lib/SixelEncoder.js';
+import type { Pixels } from './pixels.ts';
+
+/** What a terminal is told, each made of pixels alone: no byte of the file that they came from is in it. */
+
+/** A place on the terminal, in characters. */
+export type Cells = { columns: number; rows: number };
+
+/** A chunk carries at most 4,096 characters; `q=2` asks for no answer, which would look like typing. */
+export function kitty(pixels: Pixels, { columns, rows }: Cells): string {
+  const parts =
+    png(pixels)
+      .toString('base64')
+      .match(/.{1,4096}/gs) ?? [];
+  return parts
+    .map((part, at) => {
+      const more = `m=${at < parts.length - 1 ? 1 : 0}`;
+      const first = `a=T,f=100,q=2,c=${columns},r=${rows},`;
+      return `\u001b_G${at === 0 ? first : 'q=2,'}${more};${part}\u001b\\`;
+    })
+    .join('');
+}
+
+export function iterm(pixels: Pixels, { columns, rows }: Cells): string {
+  const file = png(pixels);
+  const how = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`;
+  return `\u001b]1337;File=${how}:${file.toString('base64')}\u0007`;
+}
+
+/** The encoder writes on what it is given. */
+export const sixel = ({ width, height, data }: Pixels) => image2sixel(data.slice(), width, height);
+
+/** A character is two pixels, one above the other: an upper half block on the colour of the lower one. */
+export function blocks({ width, height, data }: Pixels, hasAllColours: boolean): string {
+  const chalk = new Chalk({ level: hasAllColours ? 3 : 2 });
+  const colourAt = (x: number, y: number) =>
+    [...data.subarray((y * width + x) * 4, (y * width + x) * 4 + 3)] as [number, number, number];
+  const line = (y: number) =>
+    Array.from({ length: width }, (_, x) =>
+      chalk.rgb(...colourAt(x, y)).bgRgb(...colourAt(x, Math.min(y + 1, height - 1)))('▀'),
+    ).join('');
+  return Array.from({ length: Math.ceil(height / 2) }, (_, row) => line(2 * row)).join('\n');
+}
+
+function png({ width, height, data }: Pixels): Buffer {
+  const picture = new PNG({ width, height });
+  picture.data = Buffer.from(data);
+  return PNG.sync.write(picture, { colorType: 2 });
+}

@@ -1,0 +1,196 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Cli } from '../support/cli.ts';
+import { pictured, sending, uidOf } from '../support/pictured.ts';
+import { hollowPng, jpegOf, pngOf, svg } from '../support/pictures.ts';
+import { startSandbox, unshown } from '../support/sandbox.ts';
+
+const picture = jpegOf(64, 36);
+const shown = sending(picture, 'image/jpeg');
+
+const cliOf = (url: string) =>
+  new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+
+const libraryOf = (count: number) => Array.from({ length: count }, (_, at) => ({ uid: uidOf(at) }));
+
+const cardsIn = (page: string) => page.split('<li class="card">').slice(1);
+const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.part'));
+
+describe('assets ls --html', () => {
+  it('writes what the filter finds, and says where: as JSON, by path, and for people', async () => {
+    const sandbox = await startSandbox({ seed: 300 });
+    const cli = new Cli({ MEDIACTL_API_KEY: sandbox.key, MEDIACTL_BASE_URL: sandbox.url });
+    const path = join(cli.home, 'sheet.html');
+    const args = ['assets', 'ls', '--all', '--html', path];
+    const written = await cli.json(args);
+    const page = readFileSync(path, 'utf8');
+    const assets = await cli.json(['assets', 'ls', '--all']);
+    const missing = assets.filter(
+      (asset: { thumbnail_url?: string }) => !asset.thumbnail_url,
+    ).length;
+    expect(written).toEqual({
+      ...{ path, assets: 300, missing_thumbnails: missing },
+      size_bytes: statSync(path).size,
+    });
+    expect([page.split('<img').length - 1, cardsIn(page).length]).toEqual([300 - missing, 300]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const again = await cli.run([...args, '--yes', '-q']);
+    expect(again).toEqual({ code: 0, stdout: `${path}\n`, stderr: '' });
+    const { stdout, stderr } = await cli.run(['videos', 'ls', '--html', path, '--yes']);
+    expect(stdout.split('\n').slice(0, 2)).toEqual([`saved\t${path}`, 'assets\t20']);
+    expect(stderr).toContain(unshown('--all for all', '20 of 20')); // a strict service tells no total
+    const part = readFileSync(path, 'utf8');
+    expect(part).toContain(unshown('the first 20 assets of more, ', '20 assets, '));
+    await sandbox.end();
+  });
+
+  it('has the filters in words for a title, and the assets in their order', async () => {
+    const { url } = await pictured(libraryOf(320), (name, response) => {
+      // The first ones come last.
+      setTimeout(() => shown(name, response), 60 - 10 * Number(name));
+    });
+    const cli = cliOf(url);
+    const path = join(cli.home, 'sheet.html');
+    const filters = [
+      'harbour',
+      '--status',
+      'ready',
+      '--tag',
+      'press',
+      '--created-after',
+      '2026-01-01',
+    ];
+    expect(
+      (await cli.run(['assets', 'ls', ...filters, '--limit', '300', '--html', path])).code,
+    ).toBe(0);
+    const page = readFileSync(path, 'utf8');
+    expect(page).toContain('<title>harbour, ready, #press, since 2026-01-01</title>');
+    expect(page).toContain('300 assets, ');
+    expect(cardsIn(page).map((card) => /<bdi>(.*?)<\/bdi>/.exec(card)?.[1])).toEqual(
+      Array.from({ length: 300 }, (_, at) => `asset ${at}`),
+    );
+    const source = `src="data:image/jpeg;base64,${picture.toString('base64')}"`;
+    expect(page.split(source)).toHaveLength(301);
+  });
+
+  it('asks for six thumbnails at once', async () => {
+    let [now, most] = [0, 0];
+    const { url } = await pictured(libraryOf(20), (name, response) => {
+      most = Math.max(most, ++now);
+      setTimeout(() => {
+        now--;
+        shown(name, response);
+      }, 20);
+    });
+    const cli = cliOf(url);
+    await cli.run(['assets', 'ls', '--html', join(cli.home, 'sheet.html')]);
+    expect(most).toBe(6);
+  });
+
+  it('takes pictures by how they begin; anything else, and what is large or gone, is missing', async () => {
+    const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024)]);
+    const media: Record<string, (name: string, response: ServerResponse) => void> = {
+      0: sending(pngOf(8, 8), 'text/html'),
+      1: sending(svg, 'image/png'),
+      2: sending(Buffer.from('<script>alert(1)</script>'), 'image/jpeg'),
+      3: sending(large, 'image/jpeg'),
+      4: (_, response) => response.writeHead(404).end(),
+      5: sending(Buffer.from('GIF89a...'), 'x'),
+      6: sending(Buffer.from('RIFF\u0001\u0002\u0003\u0004WEBPVP8 ', 'latin1'), 'x'),
+      7: sending(Buffer.from('\u0000\u0000\u0000\u001cftypavif', 'latin1'), 'x'),
+      8: sending(hollowPng(8, 8, 1), 'x'),
+    };
+    const assets = [
+      ...libraryOf(9),
+      ...['javascript:alert(1)', 'file:///etc/passwd', { url: 1 }, null].map(
+        (thumbnail_url, at) => ({
+          ...{ uid: uidOf(100 + at), thumbnail_url },
+        }),
+      ),
+    ];
+    const { url } = await pictured(assets, (name, response) => media[name]?.(name, response));
+    const cli = cliOf(url);
+    const path = join(cli.home, 'sheet.html');
+    const { stdout, stderr } = await cli.run(['assets', 'ls', '--html', path, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ assets: 13, missing_thumbnails: 8 });
+    expect(stderr).toContain('8 of 13 assets without a thumbnail');
+    const page = readFileSync(path, 'utf8');
+    expect(cardsIn(page).map((card) => /data:([a-z/]+);/.exec(card)?.[1])).toEqual([
+      ...['image/png', undefined, undefined, undefined, undefined],
+      ...['image/gif', 'image/webp', 'image/avif', 'image/png'],
+      ...[undefined, undefined, undefined, undefined],
+    ]);
+    expect(page).not.toMatch(/svg|alert|passwd/);
+  });
+
+  it('a service whose media are not there is not asked for all of them', async () => {
+    const nowhere = 'http://127.0.0.1:9/t.jpg';
+    const assets = libraryOf(60).map((asset) => ({ ...asset, thumbnail_url: nowhere }));
+    const { url } = await pictured(assets, shown);
+    const cli = cliOf(url);
+    const path = join(cli.home, 'sheet.html');
+    const { code, stderr } = await cli.run([
+      'assets',
+      'ls',
+      '--all',
+      '--html',
+      path,
+      '--debug=http',
+    ]);
+    const tries = stderr.match(/^! GET \/t\.jpg/gm)?.length ?? 0;
+    expect([code, tries]).toEqual([0, expect.closeTo(15, -1.2)]);
+  });
+});
+
+describe('the file of --html', () => {
+  it('that is there is replaced with leave only', async () => {
+    const { url, asked } = await pictured(libraryOf(3), shown);
+    const cli = cliOf(url);
+    const path = join(cli.home, 'sheet.html');
+    writeFileSync(path, 'mine');
+    const refused = await cli.run(['assets', 'ls', '--html', path]);
+    expect([refused.code, readFileSync(path, 'utf8'), asked]).toEqual([2, 'mine', []]);
+    expect(refused.stderr).toContain('another place with --html, or --yes');
+    expect((await cli.run(['assets', 'ls', '--html', path, '--yes'])).code).toBe(0);
+    expect(readFileSync(path, 'utf8')).toContain('asset 2');
+  });
+
+  it('is whole or not there: interrupted, and where the list breaks off', async () => {
+    const stop = new AbortController();
+    const slow = await pictured(libraryOf(20), (name, response) => {
+      if (Number(name) < 8) return shown(name, response);
+      stop.abort(new Error('interrupted'));
+    });
+    const cli = cliOf(slow.url);
+    const path = join(cli.home, 'sheet.html');
+    const { code } = await cli.run(['assets', 'ls', '--html', path], { signal: stop.signal });
+    expect([code, existsSync(path), partsIn(cli.home)]).toEqual([1, false, []]);
+    const broken = cliOf('http://127.0.0.1:9');
+    const other = join(broken.home, 'sheet.html');
+    expect((await broken.run(['assets', 'ls', '--html', other])).code).toBe(10);
+    expect([existsSync(other), partsIn(broken.home)]).toEqual([false, []]);
+  });
+
+  it.each([['-'], [''], ['HOME/folder'], ['HOME/none/sheet.html'], ['HOME/sheet.html', '--count']])(
+    'not %s %s: exit 2',
+    async (file, ...more) => {
+      const { url } = await pictured(libraryOf(1), shown);
+      const cli = cliOf(url);
+      mkdirSync(join(cli.home, 'folder'));
+      const args = ['assets', 'ls', '--html', file.replace('HOME', cli.home), ...more];
+      const { code, stdout } = await cli.run(args);
+      expect([code, stdout]).toEqual([2, '']);
+    },
+  );
+
+  it('is not written by --dry-run', async () => {
+    const { url, asked } = await pictured(libraryOf(1), shown);
+    const cli = cliOf(url);
+    const path = join(cli.home, 'sheet.html');
+    const { code, stderr } = await cli.run(['assets', 'ls', '--html', path, '--dry-run']);
+    expect([code, existsSync(path), asked]).toEqual([0, false, []]);
+    expect(stderr).toContain(`would write a page of thumbnails to ${path}`);
+  });
+});

@@ -1,0 +1,87 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isInShard } from '../../src/upload/shard.ts';
+import { Cli } from '../support/cli.ts';
+import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* Several machines, one directory, and no word between them. */
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.end());
+
+/** The same directory, as another machine sees it. */
+function mounted(count: number): string {
+  const root = temporaryFolder();
+  for (let n = 0; n < count; n++) {
+    const day = join(root, `day ${n % 3}`);
+    mkdirSync(day, { recursive: true });
+    writeFileSync(join(day, `clip ${n}.bin`), `bytes of ${n}`);
+  }
+  return root;
+}
+
+const machine = () =>
+  new Cli({
+    MEDIACTL_API_KEY: sandbox.key,
+    MEDIACTL_BASE_URL: sandbox.url,
+    MEDIACTL_WORKSPACE: sandbox.workspace,
+  });
+
+describe('upload --shard', () => {
+  it('three machines send every file once', async () => {
+    const sent = await Promise.all(
+      [1, 2, 3].map(async (number) => {
+        const args = ['upload', '-r', mounted(24), '--shard', `${number}/3`];
+        const records = await machine().json(args);
+        return records.map(({ name }: { name: string }) => name) as string[];
+      }),
+    );
+    expect(sent.flat().sort()).toEqual(
+      Array.from({ length: 24 }, (_, n) => `clip ${n}.bin`).sort(),
+    );
+    for (const names of sent) expect(names.length).toBeGreaterThan(0);
+  });
+
+  it('one without a file is no failure, and says where they are', async () => {
+    const [one] = [mounted(1)];
+    const runs = await Promise.all(
+      [1, 2].map((number) => machine().run(['upload', '-r', one, '--shard', `${number}/2`])),
+    );
+    expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+    const told = runs.filter(({ stderr }) => stderr.includes('1 file left to other shards'));
+    expect(told).toHaveLength(1);
+    expect(told[0]?.stdout).toBe('');
+  });
+
+  it.each(['0/3', '4/3', '3', '1/0', 'a/b', '-1/3', '1/3/5', '1.5/3'])(
+    'does not accept %s',
+    async (typed) => {
+      const { code, stderr } = await machine().run(['upload', mounted(1), `--shard=${typed}`]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('JOB_COMPLETION_INDEX')]);
+    },
+  );
+
+  it('stdin has no path to tell its shard by', async () => {
+    const { code } = await machine().run(['upload', '-', '--shard', '1/2'], { stdin: 'x' });
+    expect(code).toBe(2);
+  });
+});
+
+it('shards are alike in size, and those of names in either form of accents the same', () => {
+  const counts = Array.from({ length: 10 }, (_, n) =>
+    Array.from({ length: 10_000 }, (_, file) => ({ below: 'a', path: `/x/${file}.mov` })).filter(
+      (file) => isInShard({ number: n + 1, of: 10 }, file),
+    ),
+  ).map(({ length }) => length);
+  expect(counts.reduce((sum, count) => sum + count)).toBe(10_000);
+  for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150);
+  const [one, two] = ['Caf\u00e9.mov', 'Cafe\u0301.mov'].map((name) =>
+    [1, 2, 3, 4, 5].find((number) => isInShard({ number, of: 5 }, { below: '', path: name })),
+  );
+  expect(one).toBe(two);
+});

@@ -1,0 +1,285 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import {
+  card,
+  dialog,
+  drop,
+  isMeant,
+  player,
+  shown,
+  startBrowse,
+  visit as visitWith,
+} from '../support/browse.ts';
+import { browserWorld, chromiumPath, openPage, until } from '../support/browser.ts';
+import { writeSome } from '../support/files.ts';
+import { answer, listen, siteOf } from '../support/http-server.ts';
+import { workspace } from '../support/library.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { record as recording } from '../support/recording-server.ts';
+import { fixture, isStrict, startSandbox } from '../support/sandbox.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* The page before others than its usual visitor: attackers, other services, other eyes and hands. */
+
+const { world, upload } = browserWorld();
+const visit = (browsing: { address: string }, options?: BrowserContextOptions) =>
+  visitWith(world.browser, browsing, options);
+
+describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
+  const markup = `"><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
+
+  /** A service whose every word is markup, and whose every address is somebody else's. */
+  async function hostile(elsewhere: string) {
+    const uid = '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1';
+    const record = {
+      ...{ uid, name: markup, description: markup, type: 'video', status: 'ready' },
+      ...{ tags: [markup], failure_reason: markup, duration: 10, size: 10 },
+      ...{ created_at: '2026-03-01T11:00:00Z', parent: markup, content_type: markup },
+      thumbnail_url: `${elsewhere}/page.html`,
+    };
+    const service = await recording(({ path, method }) => {
+      if (path.endsWith('/player/')) return { body: { uid, playback_token: 'a-token' } };
+      if (path.endsWith('/playback/info/'))
+        return {
+          body: {
+            ...{ type: 'video', source_url: 'javascript:alert(1)', hls_url: markup },
+            chapters: [{ title: markup, start_time: 1 }],
+            preview_sprites_url: { url: 'data:text/vtt,WEBVTT' },
+          },
+        };
+      if (path.endsWith('/folders/')) return { body: [{ uid, name: markup, children: [] }] };
+      if (path.endsWith('/assets/') && method === 'GET')
+        return { body: { items: [record, { ...record, uid: `${uid.slice(0, -1)}2` }], count: 2 } };
+      return { body: record };
+    });
+    return { ...service, key: 'a-key-of-this-test', workspace };
+  }
+
+  it('of words: markup in every field is text; nothing runs, nothing leaves, nothing is written', async () => {
+    const elsewhere = await listen((_, response) =>
+      answer(response, 200, `<script>top.document.title='owned'</script>`, {
+        'content-type': 'text/html',
+      }),
+    );
+    const service = await hostile(elsewhere);
+    const { page, complaints } = await visit(await startBrowse(service));
+    expect(await page.locator('a.thing .name').first().innerText()).toBe(markup);
+    await page.locator('a.thing').first().hover();
+    await page.waitForTimeout(600);
+    await page.locator('a.thing').first().click();
+    await player(page).locator('main').waitFor();
+    expect(await dialog(page).getByRole('heading').innerText()).toBe(markup);
+    expect(await page.getByLabel('Description').inputValue()).toBe(markup);
+    expect(await page.locator('img[src=x]').count()).toBe(0);
+    expect(await player(page).locator('img[src=x]').count()).toBe(0);
+    expect(await page.title()).not.toBe('owned');
+    expect(complaints.filter((each) => isMeant(each) && !each.includes('/thumbnail'))).toEqual([
+      'Failed to load resource: the server responded with a status of 404 (Not Found)',
+      'Failed to load resource: the server responded with a status of 404 (Not Found)',
+    ]);
+    expect(
+      service.requests.filter(({ method }) => method !== 'GET').map(({ path }) => path),
+    ).toEqual(
+      service.requests.flatMap(({ path }) => (path.endsWith('/playback/info/') ? [path] : [])),
+    );
+  });
+
+  it('of another site: it frames, fetches, posts and navigates in vain', async () => {
+    const service = await hostile('http://127.0.0.1:9');
+    const browsing = await startBrowse(service);
+    const { page } = await visit(browsing);
+    const { href } = new URL(page.url());
+    const asked = service.requests.length;
+    const evil = await siteOf(`<!doctype html><title>evil</title>
+      <iframe id="framed" src="${href}"></iframe>
+      <img id="seen" src="${href}assets/0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1/thumbnail">
+      <form method="post" enctype="text/plain" action="${href}uploads?name=x&size=3"><input name="a"></form>`);
+    for (const name of ['127.0.0.1', 'news.example']) {
+      const site = new URL(evil);
+      site.hostname = name;
+      const other = await page.context().newPage();
+      await other.goto(site.href);
+      const outcomes = await other.evaluate<unknown[]>(`Promise.all([
+        ...['GET', 'POST', 'DELETE'].map((method) =>
+          fetch('${href}assets/0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7c1', { method, credentials: 'include' })
+            .then((response) => response.type, () => 'refused')),
+        fetch('${href}', { mode: 'no-cors', credentials: 'include' }).then((r) => r.type, () => 'refused'),
+        new Promise((done) => { const e = new EventSource('${href}events', { withCredentials: true });
+          e.onerror = () => done('refused'); e.onopen = () => done('open'); }),
+      ])`);
+      expect(outcomes).toEqual(['refused', 'refused', 'refused', 'refused', 'refused']);
+      const framed = other.frames().find((frame) => frame !== other.mainFrame());
+      expect(await framed?.locator('a.thing').count()).toBe(0);
+      await other.locator('form').evaluate((form: { submit(): void }) => form.submit());
+      await other.waitForLoadState();
+      expect(await other.locator('h1').innerText()).toBe('This page is locked');
+      await other.close();
+    }
+    expect(service.requests.length).toBe(asked);
+  });
+});
+
+describe.skipIf(!chromiumPath || isStrict)('other services', () => {
+  it('one that tells no totals, types or folders is gone through to its end', async () => {
+    const strict = await startSandbox({ strict: true, seed: 250 });
+    try {
+      const { page, complaints } = await visit(await startBrowse(strict));
+      expect(await shown(page)).toBe('the service does not tell how many');
+      await page.locator('a.thing').first().focus();
+      await until(async () => {
+        await page.keyboard.press('End');
+        return shown(page);
+      }).toBe('250 assets');
+      expect(await page.locator('a.thing').last().getAttribute('data-at')).toBe('249');
+      expect(complaints.filter(isMeant)).toEqual([]);
+    } finally {
+      await strict.end();
+    }
+  });
+
+  /** A service of so many assets that says of its total what it likes. */
+  async function countingBy(total: (page: number) => unknown, assets = 250) {
+    const service = await recording(({ path, query }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      const [limit, offset] = [Number(query.limit), Number(query.offset)];
+      const count = Math.max(0, Math.min(limit, assets - offset));
+      const items = Array.from({ length: count }, (_, n) => ({
+        ...{ uid: `asset-${offset + n}`, name: `Asset ${offset + n}` },
+      }));
+      return { body: { items, count: total(count) } };
+    });
+    const { page } = await visit(
+      await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace }),
+    );
+    return { page, requests: service.requests };
+  }
+
+  it('one whose total counts the page alone is gone through to its end', async () => {
+    const { page } = await countingBy((page) => page);
+    await page.locator('a.thing').first().focus();
+    await until(async () => {
+      await page.keyboard.press('End');
+      return shown(page);
+    }).toBe('250 assets');
+  });
+
+  it('one that promises what is not there is asked a few times, and found out', async () => {
+    const { page, requests } = await countingBy(() => 1e15);
+    await page.locator('a.thing').first().focus();
+    await page.keyboard.press('End');
+    await until(() => shown(page)).toBe('the service does not tell how many');
+    await until(async () => {
+      await page.keyboard.press('End');
+      return shown(page);
+    }).toBe('250 assets');
+    expect(requests.length).toBeLessThan(20);
+  });
+
+  it('a page that failed is asked for again by whoever wants to', async () => {
+    let isDown = true;
+    const service = await recording(({ path }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      if (isDown) return { status: 403, body: { error: { message: 'not now' } } };
+      return { body: { items: [{ uid: 'one', name: 'One' }], count: 1 } };
+    });
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace });
+    const { page } = await openPage(world.browser, browsing.address);
+    expect(await page.getByRole('alert').innerText()).toMatch('this key may not read assets');
+    isDown = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await card(page, 'One').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('a page whose process has ended says so at once', async () => {
+    const service = await recording(({ path }) => ({
+      body: path.endsWith('/folders/') ? [] : { items: [{ uid: 'one', name: 'One' }], count: 1 },
+    }));
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace });
+    const { page } = await visit(browsing);
+    browsing.child.kill('SIGKILL');
+    expect(await page.getByRole('alert').innerText()).toMatch('mediactl has ended');
+    await card(page, 'One').waitFor(); // what was there stays
+  });
+
+  it('what is typed and what is chosen meanwhile both count; what is cleared does not come back', async () => {
+    const { page } = await countingBy(() => 250);
+    const search = () => new URL(page.url()).search;
+    await page.keyboard.press('/');
+    await page.keyboard.type('quay ');
+    await page.getByLabel('Type').selectOption('video');
+    await until(async () => search()).toBe('?type=video&search=quay');
+    await page.getByLabel('Search').focus();
+    await page.keyboard.press('End');
+    await page.keyboard.type('wall');
+    await until(async () => search()).toBe('?type=video&search=quay+wall');
+    await page.keyboard.type('s');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.waitForTimeout(500); // for what must not come back
+    expect(search()).toBe('');
+    expect(await page.getByLabel('Search').inputValue()).toBe('');
+  });
+
+  it('the sandbox shows the same page itself, and takes files', async () => {
+    const own = await startSandbox({ strict: false, seed: 20 });
+    try {
+      const { page, complaints } = await visit({ address: own.pageAddress() });
+      await until(() => shown(page)).toBe('20 assets');
+      const folder = join(temporaryFolder(), 'Own');
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'still.jpg'), readFileSync(fixture('still.jpg')));
+      const large = join(temporaryFolder(), 'large.bin');
+      const bytes = writeSome(large, 40 * 1024 * 1024, large);
+      await drop(page, [folder, large]);
+      await until(() => shown(page)).toBe('22 assets');
+      await until(() => page.locator('.tray summary').innerText()).toBe('2 files done');
+      const found = rawHttp(() => own);
+      const { items } = await (await found.call('GET', '/assets/?search=large.bin')).json();
+      const stored = readFileSync(join(own.dataDir, 'media', items[0].uid, 'source'));
+      expect(stored.equals(bytes)).toBe(true);
+      await card(page, 'still.jpg').click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('Still');
+      await page.getByRole('textbox', { name: 'Name' }).press('Enter');
+      await card(page, 'Still').waitFor({ state: 'attached' });
+      expect(complaints.filter(isMeant)).toEqual([]);
+      const locked = await openPage(world.browser, own.url);
+      expect(await locked.page.locator('main').innerText()).toMatch('mediactl sandbox status');
+    } finally {
+      await own.end();
+    }
+  });
+});
+
+/** What axe-core finds that is serious or worse. */
+async function seriousIn(page: Page): Promise<string[]> {
+  // As a debugger would: the page's policy lets in no script.
+  const { violations } = (await page.evaluate(
+    `${axe.source};axe.run({ iframes: false, resultTypes: ['violations'] })`,
+  )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
+  return violations
+    .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+describe.skipIf(!chromiumPath || isStrict)('for everybody', () => {
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['dark', 390],
+  ] as const)('in %s, %i wide, axe-core finds nothing serious', async (colorScheme, width) => {
+    await upload(fixture('clip.mp4'));
+    const { page } = await visit(await startBrowse(world.sandbox), {
+      ...{ colorScheme, viewport: { width, height: 800 } },
+    });
+    expect(await seriousIn(page)).toEqual([]);
+    const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+    expect(wide).toBeLessThanOrEqual(width);
+    await card(page, 'clip.mp4').click();
+    await page.getByRole('button', { name: 'Trash…' }).click();
+    await player(page).locator('main').waitFor();
+    expect(await seriousIn(page)).toEqual([]);
+  });
+});

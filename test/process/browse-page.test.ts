@@ -1,0 +1,495 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, it, onTestFinished } from 'vitest';
+import { enter, environmentOf, startBrowse } from '../support/browse.ts';
+import { asset, folder, key, library, workspace } from '../support/library.ts';
+import { hasPty, Pty } from '../support/pty.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { type Answers, record } from '../support/recording-server.ts';
+import { startSandbox } from '../support/sandbox.ts';
+import { bin, mediactl } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* What answers behind the page: to its own browser, and to everybody else. */
+
+const v1 = '/api/external/v1';
+
+/** The page of a small library. @param answers what it says other than usual */
+async function page(answers: Answers = () => undefined, args: string[] = []) {
+  const usual = library();
+  const service = await record((asked) => answers(asked) ?? usual(asked));
+  const browsing = await startBrowse({ url: service.url, key, workspace }, args);
+  return { ...browsing, requests: service.requests };
+}
+
+const entered = async (answers?: Answers, args?: string[]) => {
+  const browsing = await page(answers, args);
+  return { ...browsing, ...(await enter(browsing.address)) };
+};
+
+/** A request that says what it likes of itself: fetch keeps some headers to itself. */
+function raw(url: string, headers: Record<string, string>, method = 'GET') {
+  return new Promise<{ status: number; body: string }>((resolve, reject) => {
+    const { hostname, port, pathname, search } = new URL(url);
+    const asking = request(
+      { hostname, port, path: pathname + search, method, headers, agent: false },
+      async (response) => {
+        let body = '';
+        for await (const part of response.setEncoding('utf8')) body += part;
+        resolve({ status: response.statusCode as number, body });
+      },
+    );
+    asking.on('error', reject).end();
+  });
+}
+
+it('an address lets in once; a stolen one finds it used', async () => {
+  const { address } = await page();
+  await enter(address);
+  const again = await fetch(address);
+  expect(again.status).toBe(403);
+  expect(again.headers.get('set-cookie')).toBeNull();
+  expect(await again.text()).toMatch('lets in one browser, once');
+});
+
+it('nothing answers without the cookie, or below a path that is guessed', async () => {
+  const { base, cookie, origin, requests } = await entered();
+  const asked = requests.length;
+  for (const [url, headers] of [
+    [`${base}assets`, {}],
+    [`${base}assets`, { cookie: `mediactl=${'A'.repeat(43)}` }],
+    [`${base}assets`, { cookie: 'mediactl=' }],
+    [`${origin}/b/AAAAAAAAAAAAAAAA/assets`, { cookie }],
+    [`${origin}/b/`, { cookie }],
+    [`${origin}/`, { cookie }],
+    [`${origin}/?token=`, { cookie }],
+    [`${origin}/?token=${'A'.repeat(43)}`, {}],
+  ] as const)
+    expect((await fetch(url, { headers })).status, url).toBe(403);
+  expect((await fetch(`${origin}/etc/passwd`)).status).toBe(404);
+  expect(requests.length).toBe(asked);
+});
+
+it('another site, another origin and another name of this host are refused', async () => {
+  const { base, cookie, origin, requests } = await entered();
+  const asked = requests.length;
+  const { host, port } = new URL(origin);
+  const status = async (headers: Record<string, string>, method = 'GET') =>
+    (await raw(`${base}assets/${asset}`, { cookie, host, ...headers }, method)).status;
+  expect(await status({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+  expect(await status({ 'sec-fetch-site': 'same-site' })).toBe(403);
+  expect(await status({ origin: 'https://evil.example' })).toBe(403);
+  expect(await status({ origin: 'null' })).toBe(403);
+  expect(await status({ origin: `http://127.0.0.1:${Number(port) + 1}` })).toBe(403);
+  // A name that was rebound to the loopback, and the loopback by other names.
+  expect(await status({ host: 'evil.example' })).toBe(403);
+  expect(await status({ host: `evil.example:${port}`, origin })).toBe(403);
+  expect(await status({ host: `localhost:${port}` })).toBe(403);
+  // What writes must say where it comes from.
+  for (const method of ['DELETE', 'PATCH', 'POST']) expect(await status({}, method)).toBe(403);
+  expect(await status({ origin: 'https://evil.example' }, 'DELETE')).toBe(403);
+  expect(requests.length).toBe(asked);
+  expect(await status({ origin })).toBe(200);
+});
+
+it('the cookie stays on its path, out of reach of scripts and of other sites', async () => {
+  const { address } = await page();
+  const response = await fetch(address);
+  const cookie = response.headers.get('set-cookie') ?? '';
+  expect(cookie).toMatch(/^mediactl=[\w-]{43}; Path=\/b\/[\w-]{16}\/; HttpOnly; SameSite=Strict$/);
+  expect(response.headers.get('location')).toBeNull();
+});
+
+it('no answer carries the key, and every answer its policy', async () => {
+  const { ask } = await entered();
+  for (const path of ['', 'assets', `assets/${asset}`, `assets/${asset}/watch`, 'folders', 'no']) {
+    const response = await ask(path);
+    const { headers } = response;
+    expect(await response.text(), path).not.toMatch(key);
+    expect(headers.get('content-security-policy'), path).toMatch("default-src 'none'");
+    expect(headers.get('content-security-policy'), path).toMatch('frame-ancestors');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+  }
+});
+
+it('tells what the list tells, with the filters of the page', async () => {
+  const { ask, requests } = await entered();
+  const response = await ask('assets?search=quay&status=ready&ordering=name&limit=100&x=1');
+  expect(await response.json()).toEqual({
+    items: [
+      {
+        ...{ uid: asset, name: 'Quay', description: 'two\nlines', type: 'document' },
+        ...{ status: 'ready', means: 'ready', reason: null, tags: [], size: 10, duration: null },
+        createdAt: '2026-03-01T11:00:00.000Z',
+        thumbnail: expect.stringMatching(/^[\w-]{10}$/),
+      },
+    ],
+    total: 1,
+  });
+  const { path, query, headers } = requests.at(-1) ?? {};
+  expect(path).toBe(`${v1}/assets/`);
+  expect(query).toEqual({
+    ...{ search: 'quay', status: 'ready', ordering: 'name' },
+    ...{ limit: '100', offset: '0' },
+  });
+  expect(headers?.authorization).toBe(`Bearer ${key}`);
+});
+
+it('a picture is fetched without the key, and is one by its first bytes alone', async () => {
+  const pictures: Record<string, [Buffer | string, number]> = {
+    png: [Buffer.from('89504e470d0a1a0a00', 'hex'), 200],
+    html: ['<script>alert(1)</script>', 404],
+    svg: ['<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', 404],
+    text: ['\u001b[2J', 404],
+    empty: ['', 404],
+  };
+  const seen: unknown[] = [];
+  const media = createServer(({ url = '', headers }, response) => {
+    seen.push(headers.authorization, headers.cookie, headers.referer);
+    const [body] = pictures[url.slice(1)] ?? [''];
+    response.writeHead(200, { 'content-type': 'image/png' }).end(body);
+  });
+  await new Promise<void>((resolve) => media.listen(0, '127.0.0.1', resolve));
+  const { port } = media.address() as { port: number };
+  try {
+    for (const [name, [, status]] of Object.entries(pictures)) {
+      const uid = randomUUID();
+      const { ask } = await entered(({ path }) =>
+        path.endsWith(`/${uid}/`)
+          ? { body: { uid, thumbnail_url: `http://127.0.0.1:${port}/${name}` } }
+          : undefined,
+      );
+      const response = await ask(`assets/${uid}/thumbnail`);
+      expect(response.status, name).toBe(status);
+      if (status === 200) expect(response.headers.get('content-type')).toBe('image/png');
+    }
+    expect(seen.every((each) => each === undefined)).toBe(true);
+  } finally {
+    media.close();
+  }
+});
+
+it('a thumbnail that is no address of the web is fetched from nowhere', async () => {
+  for (const thumbnail_url of ['file:///etc/passwd', 'javascript:alert(1)', 'data:image/png,x', 7])
+    await entered(({ path }) =>
+      path.endsWith(`/${asset}/`) ? { body: { uid: asset, thumbnail_url } } : undefined,
+    ).then(async ({ ask }) => {
+      expect((await ask(`assets/${asset}/thumbnail`)).status).toBe(404);
+      expect(await (await ask(`assets/${asset}`)).json()).toMatchObject({ thumbnail: null });
+    });
+});
+
+it('a service that lies in every type still makes a page of its records', async () => {
+  const lies: unknown[] = [
+    null,
+    true,
+    -1,
+    [],
+    {},
+    [[]],
+    '<b>',
+    1e300,
+    { toString: 1 },
+    '\u0000',
+    ['a', {}],
+  ];
+  const fields = [
+    'name',
+    'description',
+    'type',
+    'status',
+    'duration',
+    'size',
+    'tags',
+    'created_at',
+  ];
+  const items = lies.flatMap((lie) =>
+    [...fields, 'thumbnail_url', 'parent', 'failure_reason'].map((field) => ({
+      uid: randomUUID(),
+      [field]: lie,
+    })),
+  );
+  const { ask } = await entered(({ path }) =>
+    path === `${v1}/assets/` ? { body: { items, count: {} } } : undefined,
+  );
+  const { items: cards, total } = await (await ask('assets?limit=1000')).json();
+  expect(total).toBeNull();
+  expect(cards).toHaveLength(items.length);
+  for (const card of cards) {
+    for (const field of ['uid', 'name', 'description', 'type', 'status', 'means'])
+      expect(card[field]).toBeTypeOf('string');
+    for (const field of ['duration', 'size'])
+      expect(card[field] === null || card[field] >= 0, JSON.stringify(card)).toBe(true);
+    expect(card.tags === null || card.tags.every((tag: unknown) => typeof tag === 'string')).toBe(
+      true,
+    );
+  }
+});
+
+it('says in words what the service refuses, and what it sends that is no answer', async () => {
+  const { ask } = await entered(({ path, method }) => {
+    if (method === 'DELETE') return { status: 403, body: { error: { message: 'not you' } } };
+    if (path.endsWith('/folders/')) return { body: 'no folders' };
+    return undefined;
+  });
+  const refused = await ask(`assets/${asset}`, { method: 'DELETE' });
+  expect(refused.status).toBe(403);
+  expect((await refused.json()).error).toMatchObject({
+    problem: 'this key may not delete assets (403)',
+    status: 403,
+  });
+  const odd = await ask('folders');
+  expect(odd.status).toBe(502);
+  expect((await odd.json()).error.problem).toBeTypeOf('string');
+});
+
+it('writes what was changed and nothing else; a change that is ignored is said', async () => {
+  const { ask, requests } = await entered(({ method, path }) =>
+    method === 'PATCH' && path.endsWith(`/${asset}/`)
+      ? { body: { uid: asset, name: 'Other', parent: null } }
+      : undefined,
+  );
+  const change = (body: unknown) =>
+    ask(`assets/${asset}`, { method: 'PATCH', body: JSON.stringify(body) });
+  expect((await change({ name: 'Other', status: 'ready', uid: 'x' })).status).toBe(200);
+  expect(requests.findLast(({ method }) => method === 'PATCH')?.body).toEqual({ name: 'Other' });
+  const ignored = await change({ name: 'Third' });
+  expect(ignored.status).toBe(502);
+  expect((await ignored.json()).error.problem).toMatch('ignored name');
+  expect((await ask(`assets/${asset}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
+});
+
+it('the port that somebody asks for, or an error', async () => {
+  const { origin } = await page();
+  const { port } = new URL(origin);
+  for (const taken of [port, '99999'])
+    await expect(page(undefined, ['--port', taken])).rejects.toThrow(
+      `port ${taken} is not to be had`,
+    );
+});
+
+it('ends by a signal with exit 0, and leaves no file', async () => {
+  const { child, finished } = await page();
+  child.kill('SIGINT');
+  expect(await finished).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('begins with the view of its options', async () => {
+  const { address } = await page(undefined, ['quay', '--status', 'ready', '--sort', 'name']);
+  const html = await (await fetch(address)).text();
+  expect(html).toMatch(/url=\/b\/[\w-]{16}\/\?search=quay&amp;status=ready&amp;ordering=name"/);
+});
+
+it.skipIf(!hasPty)(
+  'opens the browser by a file of 0600; Enter prints an address for another',
+  async () => {
+    const service = await record(library());
+    const home = temporaryFolder();
+    const opener = join(home, 'xdg-open');
+    const note = join(home, 'opened');
+    writeFileSync(
+      opener,
+      `#!/bin/sh\nfile="\${1#file://}"\n(echo "$1"; stat -c %a "$file"; cat "$file") > ${note}.part\nmv ${note}.part ${note}\n`,
+      { mode: 0o755 },
+    );
+    const terminal = new Pty([process.execPath, bin, 'browse'], {
+      ...environmentOf({ url: service.url, key, workspace }, home),
+      PATH: `${home}:${process.env.PATH}`,
+      HOME: home,
+    });
+    onTestFinished(terminal.end);
+    const addresses = () =>
+      terminal.shown.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
+    await expect.poll(() => existsSync(note), { timeout: 10_000 }).toBe(true);
+    const [argument = '', mode, ...lines] = readFileSync(note, 'utf8').split('\n');
+    expect(argument).toMatch(/^file:\/\/.*\.html$/);
+    expect(mode).toBe('600');
+    const entry = /url=([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
+    const path = argument.slice('file://'.length);
+    expect((await fetch(entry)).status).toBe(200);
+    await expect.poll(() => existsSync(path)).toBe(false);
+    expect(addresses()).toHaveLength(1);
+    terminal.type('\n');
+    await expect.poll(() => addresses().length).toBe(2);
+    for (const address of addresses()) await enter(address);
+    terminal.type('\u0003');
+    await terminal.ended;
+  },
+);
+
+it('Ctrl-C while a file is sent leaves it to be resumed, and says so', async () => {
+  const service = await startSandbox();
+  try {
+    const { address, child, finished, environment } = await startBrowse(service, [
+      ...['--limit-rate', '1MiB'],
+    ]);
+    const { ask } = await enter(address);
+    const body = new Uint8Array(4 * 1024 * 1024).fill(7);
+    const query = `id=1&name=long.bin&below=&folder=&size=${body.length}`;
+    const sending = ask(`uploads?${query}`, { method: 'POST', body }).catch(() => undefined);
+    const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (let told = ''; !told.includes('"state":"sending"'); )
+      told += (await events?.read())?.value ?? '';
+    child.kill('SIGINT');
+    const { code, stderr } = await finished;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('mediactl uploads resume --all')]);
+    await sending;
+    const listed = await mediactl(['uploads', 'ls', '--json'], environment).finished;
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ path: 'long.bin' }]);
+  } finally {
+    await service.end();
+  }
+});
+
+it('a file that does not come whole is none', async () => {
+  const service = await startSandbox();
+  try {
+    const { ask } = await enter((await startBrowse(service)).address);
+    const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    const told = async (state: string, id: number) => {
+      for (let text = ''; ; ) {
+        text += (await events?.read())?.value ?? '';
+        const found = text
+          .split('\n')
+          .filter((line) => line.startsWith('data: ') && line.endsWith('}}'))
+          .map((line) => JSON.parse(line.slice('data: '.length)).upload)
+          .find((upload) => upload.id === String(id) && upload.state === state);
+        if (found) return found;
+      }
+    };
+    const send = (id: number, size: number, name = 'a.bin') =>
+      ask(`uploads?id=${id}&name=${name}&below=./..//&folder=&size=${size}`, {
+        method: 'POST',
+        body: size === 0 ? '' : 'abc',
+      });
+    await send(1, 4);
+    expect((await told('failed', 1)).problem).toBe('3 of 4 bytes came from the page');
+    await send(2, 0);
+    expect((await told('failed', 2)).problem).toBe('there is nothing in the file');
+    // Names of whoever drops them lead nowhere.
+    await send(3, 3, encodeURIComponent('../../etc/x'));
+    await told('uploaded', 3);
+    const listed = await rawHttp(() => service).call('GET', '/assets/');
+    expect((await listed.json()).items.map(({ name }: { name: string }) => name)).toEqual([
+      '.. .. etc x',
+    ]);
+  } finally {
+    await service.end();
+  }
+});
+
+it('files of one dropped folder read the folders together, not each', async () => {
+  const { ask, requests } = await entered();
+  const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+  let told = '';
+  for (const id of [1, 2, 3]) {
+    const query = `id=${id}&name=${id}.bin&below=day%201&folder=${folder}&size=4`;
+    await ask(`uploads?${query}`, { method: 'POST', body: `byt${id}` });
+    while (!told.includes(`"id":"${id}","name":"${id}.bin","state":"uploaded"`))
+      told += (await events?.read())?.value ?? '';
+  }
+  const sent = requests.filter(({ path, method }) => path === `${v1}/upload/` && method === 'POST');
+  expect(sent).toHaveLength(3);
+  const trees = requests.filter(
+    ({ path, method }) => path.endsWith('/folders/') && method === 'GET',
+  );
+  // Once for all, and once to see what became of the folder that was made.
+  expect(trees).toHaveLength(2);
+});
+
+it('shows the view of an address that was sent, and nothing else of it', async () => {
+  const sent =
+    'http://127.0.0.1:4999/b/AAAAAAAAAAAAAAAA/?search=quay+wall&asset=x1&token=stolen&evil=1';
+  const { address } = await page(undefined, [sent]);
+  expect(new URL(address).searchParams.get('token')).toMatch(/^[\w-]{43}$/);
+  expect(await (await fetch(address)).text()).toMatch(
+    /url=\/b\/[\w-]{16}\/\?search=quay\+wall&amp;asset=x1"/,
+  );
+});
+
+it('what was blocked, or ends, is asked for anew', async () => {
+  const infos = [
+    { type: 'video', blocked: true },
+    { type: 'video', source_url: { url: '/media/one.mp4', expires_at: '2020-01-01T00:00:00Z' } },
+    { type: 'video', source_url: { url: '/media/two.mp4', expires_at: '2999-01-01T00:00:00Z' } },
+  ];
+  const { ask } = await entered(({ path }) =>
+    path.endsWith('/playback/info/') ? { body: infos.shift() } : undefined,
+  );
+  const watched = async () => (await ask(`assets/${asset}/watch`)).text();
+  expect(await watched()).not.toMatch('/media/one');
+  expect(await watched()).toMatch('/media/one.mp4');
+  expect(await watched()).toMatch('/media/two.mp4');
+  expect(await watched()).toMatch('/media/two.mp4');
+  expect(infos).toEqual([]);
+});
+
+it('a description is whole where it is changed, and short in a list', async () => {
+  const description = 'x'.repeat(30_000);
+  const { ask, requests } = await entered(({ path, method, body }) => {
+    const record = { uid: asset, name: 'Quay', description };
+    if (path === `${v1}/assets/`) return { body: { items: [record], count: 1 } };
+    if (!path.endsWith(`/${asset}/`)) return undefined;
+    return { body: method === 'PATCH' ? { ...record, ...(body as object) } : record };
+  });
+  const { items } = await (await ask('assets')).json();
+  expect(items[0].description.length).toBeLessThan(1000);
+  const card = await (await ask(`assets/${asset}`)).json();
+  expect(card.description).toBe(description);
+  const body = JSON.stringify({ description: `${description}!` });
+  expect((await ask(`assets/${asset}`, { method: 'PATCH', body })).status).toBe(200);
+  expect(requests.at(-1)?.body).toEqual({ description: `${description}!` });
+});
+
+it('a thumbnail that cannot be had costs no request of the key, however often it is asked for', async () => {
+  const { ask, requests } = await entered(({ path, headers }) => {
+    const record = { uid: asset, thumbnail_url: `http://${headers.host}/gone.jpg` };
+    if (path === `${v1}/assets/`) return { body: { items: [record], count: 1 } };
+    return path === '/gone.jpg' ? { status: 404 } : undefined;
+  });
+  await ask('assets');
+  for (let n = 0; n < 3; n++) expect((await ask(`assets/${asset}/thumbnail`)).status).toBe(404);
+  const keyed = requests.filter(({ headers }) => headers.authorization);
+  expect(keyed.map(({ path }) => path)).toEqual([`${v1}/assets/`]);
+});
+
+it('one file that is dropped twice at once is sent once, and holds no connection while it is', async () => {
+  const service = await startSandbox({ strict: false });
+  try {
+    const { address } = await startBrowse(service, ['--limit-rate', '1MiB']);
+    const { ask } = await enter(address);
+    const body = new Uint8Array(3 * 1024 * 1024).fill(7);
+    const send = (id: number) =>
+      ask(`uploads?id=${id}&name=a.bin&below=&folder=&size=${body.length}`, {
+        method: 'POST',
+        body,
+      });
+    expect((await send(1)).status).toBe(200);
+    const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    let told = '';
+    const until = async (words: string) => {
+      while (!told.includes(words)) told += (await events?.read())?.value ?? '';
+    };
+    await until('"state":"sending"');
+    expect(told).not.toMatch('"state":"uploaded"');
+    const second = send(2);
+    await until('"id":"1","name":"a.bin","state":"uploaded"');
+    expect((await second).status).toBe(200);
+    await until('"id":"2","name":"a.bin","state":"there"');
+    const { items } = await (await rawHttp(() => service).call('GET', '/assets/')).json();
+    expect(items).toHaveLength(1);
+  } finally {
+    await service.end();
+  }
+});
+
+it('the script is small: 60 kB at most, compressed', () => {
+  const script = readFileSync(new URL('../../dist/browse.js', import.meta.url));
+  expect(gzipSync(script).length).toBeLessThan(60_000);
+});

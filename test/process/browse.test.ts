@@ -1,0 +1,285 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BrowserContextOptions } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  card,
+  dialog,
+  drop,
+  environmentOf,
+  isMeant,
+  player,
+  shown,
+  startBrowse,
+  visit,
+} from '../support/browse.ts';
+import { browserWorld, chromiumPath, currentTime, until } from '../support/browser.ts';
+import { ffmpeg } from '../support/ffmpeg.ts';
+import { writeSome } from '../support/files.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { mediactl } from '../support/spawn.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+/* A person in a browser, before a library of 5,000 with a few real media at its head. */
+
+const seeded = 5_000;
+const world = browserWorld();
+let sandbox: TestSandbox;
+const http = rawHttp(() => sandbox);
+/** Uids by name. */
+const media: Record<string, string> = {};
+
+beforeAll(async () => {
+  if (!chromiumPath) return;
+  sandbox = await startSandbox({
+    ...{ strict: false, seed: seeded, ffmpeg: ffmpeg && `/usr/bin/${ffmpeg}` },
+    rateLimit: { limit: 100_000, windowSeconds: 3600 },
+  });
+  const files = [fixture('clip.mp4'), fixture('tone.mp3'), fixture('still.jpg')];
+  for (const path of files) {
+    const { uid, name } = await http.upload(path);
+    media[name] = uid;
+  }
+});
+afterAll(() => sandbox?.end());
+
+const requestsLeft = async () => {
+  const { headers } = await http.call('GET', '/workspaces/');
+  return Number(headers.get('x-ratelimit-remaining'));
+};
+
+const look = async (args: string[] = [], options: BrowserContextOptions = {}) => {
+  const browsing = await startBrowse(sandbox, args);
+  return { ...browsing, ...(await visit(world.world.browser, browsing, options)) };
+};
+
+// In strict mode the sandbox tells no type, no size, no folder: the page of that is tested below.
+describe.skipIf(!chromiumPath || isStrict)('browse', () => {
+  it('shows the library, searches, filters and keeps the view in the address', async () => {
+    const { page, complaints } = await look();
+    await until(() => shown(page)).toBe(`${(seeded + 3).toLocaleString('en')} assets`);
+    expect(new URL(page.url()).search).toBe('');
+    await page.keyboard.press('/');
+    await page.keyboard.type('harbour');
+    await until(async () => new URL(page.url()).search).toBe('?search=harbour');
+    await until(async () => Number.parseInt(await shown(page), 10)).toBeLessThan(1000);
+    await page.getByLabel('Type').selectOption('audio');
+    await page.getByLabel('Order').selectOption('name');
+    await until(async () => new URL(page.url()).search).toBe(
+      '?search=harbour&type=audio&ordering=name',
+    );
+    const first = await page.locator('a.thing .name').first().innerText();
+    expect(first).toMatch(/^Harbour/);
+    const before = await shown(page);
+    await page.reload();
+    await until(() => shown(page)).toBe(before);
+    expect(await page.locator('a.thing .name').first().innerText()).toBe(first);
+    await page.goBack();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await until(() => shown(page)).toBe('5,003 assets');
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+
+  it('goes through 5,000 with fewer than 100 requests and 200 MiB, and draws what is in view', async () => {
+    const { page, complaints } = await look();
+    const left = await requestsLeft();
+    let most = 0;
+    for (;;) {
+      const [top = 0, end = 0, cards = 0] = await page.evaluate<number[]>(`(() => {
+        const shelf = document.querySelector('.shelf');
+        shelf.scrollTop += shelf.clientHeight * 1.5;
+        const end = shelf.scrollHeight - shelf.clientHeight - 1;
+        return [shelf.scrollTop, end, document.querySelectorAll('.card').length];
+      })()`);
+      most = Math.max(most, cards);
+      await page.waitForTimeout(15);
+      if (top >= end) break;
+    }
+    await until(() => page.locator('a.thing').last().getAttribute('data-at')).toBe('5002');
+    expect(left - (await requestsLeft())).toBeLessThan(100);
+    expect(most).toBeLessThan(100);
+    const heap = await page.evaluate<number>('performance.memory.usedJSHeapSize');
+    expect(heap).toBeLessThan(200 * 1024 * 1024);
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+
+  it('is walked by the keyboard: arrows, space, enter and escape', async () => {
+    const { page, complaints } = await look();
+    await page.locator('a.thing').first().focus();
+    const at = () => page.evaluate('document.activeElement.dataset.at');
+    await page.keyboard.press('ArrowRight');
+    expect(await at()).toBe('1');
+    await page.keyboard.press('End');
+    await until(at).toBe('5002');
+    await page.keyboard.press('Home');
+    await until(at).toBe('0');
+    await page.keyboard.press('ArrowDown');
+    expect(Number(await at())).toBeGreaterThan(1);
+    for (const key of [' ', 'Enter']) {
+      await page.keyboard.press(key);
+      await dialog(page).waitFor();
+      expect(new URL(page.url()).searchParams.get('asset')).toBeTruthy();
+      await page.keyboard.press('Escape');
+      await until(() => dialog(page).count()).toBe(0);
+    }
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+
+  it.skipIf(!ffmpeg)('runs the frames of a video that is pointed at, and plays it', async () => {
+    const { page, complaints } = await look();
+    await card(page, 'clip.mp4').hover();
+    const frame = card(page, 'clip.mp4').locator('svg.frame');
+    await frame.waitFor();
+    const first = await frame.getAttribute('viewBox');
+    await until(() => frame.getAttribute('viewBox')).not.toBe(first);
+    await card(page, 'clip.mp4').click();
+    await player(page).locator('video').waitFor();
+    await page.getByRole('button', { name: 'Next asset' }).focus();
+    await dialog(page).getByRole('heading').click();
+    await page.keyboard.press('Space');
+    await until(() => currentTime(player(page))).toBeGreaterThan(0.5);
+    expect(await player(page).getByRole('button').first().innerText()).toMatch('Arrival');
+    // From inside the player, too.
+    await player(page).locator('video').focus();
+    await page.keyboard.press('Escape');
+    await until(() => dialog(page).count()).toBe(0);
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+
+  it.skipIf(!ffmpeg)('with reduced motion, the frame in the middle stands still', async () => {
+    const { page } = await look([], { reducedMotion: 'reduce' });
+    await card(page, 'clip.mp4').hover();
+    const frame = card(page, 'clip.mp4').locator('svg.frame');
+    await frame.waitFor();
+    const first = await frame.getAttribute('viewBox');
+    await page.waitForTimeout(900);
+    expect(await frame.getAttribute('viewBox')).toBe(first);
+  });
+
+  it.skipIf(!ffmpeg)('seeks in a sound by a click into its waveform', async () => {
+    const { page, complaints } = await look();
+    await card(page, 'tone.mp3').click();
+    const timeline = player(page).getByRole('slider', { name: 'Seek' });
+    await timeline.locator('canvas').waitFor();
+    const { width, height } = (await timeline.boundingBox()) ?? { width: 0, height: 0 };
+    await timeline.click({ position: { x: width * 0.75, y: height / 2 } });
+    const length = Number(await timeline.getAttribute('aria-valuemax'));
+    await until(() => currentTime(player(page), 'audio')).toBeGreaterThan(length * 0.7);
+    expect(await currentTime(player(page), 'audio')).toBeLessThan(length);
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+
+  it('edits in place, and says what cannot be', async () => {
+    const { page, complaints } = await look();
+    await card(page, 'still.jpg').click();
+    const tags = page.getByLabel('Tags, with commas between');
+    await tags.fill('Quay, Night!');
+    await tags.press('Enter');
+    await dialog(page).getByText('saved').waitFor();
+    const uid = media['still.jpg'] as string;
+    const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();
+    expect((await record()).tags).toEqual(['quay', 'night']);
+    await page.getByRole('textbox', { name: 'Name' }).fill('Quay at night');
+    await page.getByLabel('Description').fill('Two\nlines');
+    await page.getByRole('button', { name: 'Close' }).click();
+    await card(page, 'Quay at night').waitFor();
+    await until(async () => (await record()).description).toBe('Two\nlines');
+    expect(complaints.filter(isMeant)).toEqual([]);
+
+    await card(page, 'Quay at night').click();
+    const description = page.getByLabel('Description');
+    await description.fill('x'.repeat(10_001));
+    await page.getByRole('textbox', { name: 'Name' }).focus();
+    await dialog(page).getByText('not saved').waitFor();
+    expect(await dialog(page).getByRole('alert').innerText()).toMatch('422');
+    expect((await record()).description).toBe('Two\nlines');
+    await description.focus();
+    await page.keyboard.press('Escape');
+    expect(await description.inputValue()).toBe('Two\nlines');
+    await page.getByRole('textbox', { name: 'Name' }).fill('');
+    await page.keyboard.press('Enter');
+    await dialog(page).getByText('a name is not empty').waitFor();
+  });
+
+  it('moves by dragging onto a folder or by choice, and trashes with a question', async () => {
+    const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'To be moved' });
+    const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();
+    const { page, complaints } = await look();
+    const folder = page.getByRole('navigation', { name: 'Folders' }).getByRole('button').nth(2);
+    await card(page, 'To be moved').dragTo(folder);
+    await page.getByText(`Moved to /${await folder.innerText()}`).waitFor();
+    expect((await record()).parent).toBeTruthy();
+    await card(page, 'To be moved').click();
+    await page.getByLabel('Folder', { exact: true }).selectOption('');
+    await until(async () => (await record()).parent).toBeNull();
+    await page.getByRole('button', { name: 'Trash…' }).click();
+    // The safe answer is the one that Enter gives.
+    await page.keyboard.press('Enter');
+    expect((await record()).name).toBe('To be moved');
+    await page.getByRole('button', { name: 'Trash…' }).click();
+    await page.getByRole('button', { name: 'Move to the trash' }).click();
+    await until(() => dialog(page).count()).toBe(0);
+    await until(() => card(page, 'To be moved').count()).toBe(0);
+    expect((await http.call('GET', `/assets/${uid}/`)).status).toBe(404);
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+});
+
+describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
+  it('two files and a folder are uploaded by the uploader, and become ready', async () => {
+    const { page, complaints, environment } = await look();
+    const folder = join(temporaryFolder(), 'Rushes');
+    mkdirSync(join(folder, 'day 1'), { recursive: true });
+    writeFileSync(join(folder, 'day 1', 'notes.txt'), 'Tide tables\n');
+    writeFileSync(join(folder, '.DS_Store'), 'x');
+    writeFileSync(join(folder, 'clip two.mp4'), readFileSync(fixture('clip.mp4')));
+    const still = join(temporaryFolder(), 'a still.jpg');
+    writeFileSync(still, readFileSync(fixture('still.jpg')));
+    await drop(page, [still, fixture('tone.mp3'), folder]);
+    const tray = page.locator('.tray');
+    await until(() => tray.locator('summary').innerText()).toBe('4 files done');
+    expect(await tray.getByText('failed').count()).toBe(0);
+    for (const name of ['a still.jpg', 'clip two.mp4', 'notes.txt']) {
+      await card(page, name).waitFor();
+      await until(() => card(page, name).locator('.badge.state').count()).toBe(0);
+    }
+    const { items } = await (await http.call('GET', '/assets/?search=notes.txt')).json();
+    const tree = await (await http.call('GET', `/workspaces/${sandbox.workspace}/folders/`)).json();
+    const rushes = tree.find(({ name }: { name: string }) => name === 'Rushes');
+    expect(items[0].parent).toBe(rushes.children[0].uid);
+    expect(rushes.children[0].name).toBe('day 1');
+    // What the uploader keeps: receipts, and nothing that is under way.
+    const listed = async (...args: string[]) =>
+      (await mediactl(['uploads', 'ls', ...args, '--json'], environment).finished).stdout;
+    expect(JSON.parse(await listed())).toEqual([]);
+    expect(JSON.parse(await listed('--done'))).toHaveLength(4);
+    // The same once more is there already.
+    await drop(page, [still]);
+    await page.getByText('was there already').waitFor();
+    expect(complaints.filter(isMeant)).toEqual([]);
+  });
+
+  it('a page that is killed mid-upload leaves one that can be resumed', async () => {
+    const environment = environmentOf(sandbox);
+    const browsing = await startBrowse(sandbox, ['--limit-rate', '1MiB'], environment);
+    const { page } = await visit(world.world.browser, browsing);
+    const path = join(temporaryFolder(), 'long.bin');
+    const bytes = writeSome(path, 8 * 1024 * 1024, path);
+    await drop(page, [path]);
+    await page.getByText('sending').waitFor();
+    await page.close();
+    const list = async () =>
+      JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
+    await until(async () => (await list()).length).toBe(1);
+    browsing.child.kill('SIGKILL');
+    await browsing.finished;
+    expect((await list())[0]).toMatchObject({ path: 'long.bin' });
+    const resumed = await mediactl(['uploads', 'resume', '--all', '--json'], environment).finished;
+    const [{ asset_uid, verified }] = JSON.parse(resumed.stdout);
+    expect([resumed.code, verified]).toEqual([0, true]);
+    const stored = readFileSync(join(sandbox.dataDir, 'media', asset_uid, 'source'));
+    expect(stored.equals(bytes)).toBe(true);
+    expect(await list()).toEqual([]);
+  });
+});

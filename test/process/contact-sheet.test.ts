@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumPath, launchBrowser, openPage } from '../support/browser.ts';
+import { Cli } from '../support/cli.ts';
+import { pictured, sending, uidOf } from '../support/pictured.ts';
+import { jpegOf } from '../support/pictures.ts';
+
+const hostile =
+  '"><img src=x onerror=alert(1)><script>alert(2)</script></title></style>\u202egpj.exe';
+
+const assets = [
+  {
+    uid: uidOf(0),
+    name: 'Quay',
+    type: 'video',
+    duration: 75,
+    size: 8_388_608,
+    tags: ['sea', 'press'],
+  },
+  {
+    uid: uidOf(1),
+    name: hostile,
+    type: hostile,
+    status: hostile,
+    tags: [hostile],
+    duration: hostile,
+  },
+  {
+    uid: uidOf(2),
+    name: { en: 1 },
+    type: 7,
+    status: null,
+    tags: { a: 1 },
+    size: -5,
+    duration: 1e300,
+  },
+  { uid: uidOf(3), name: 'Interview', type: 'audio', status: 'processing', thumbnail_url: null },
+];
+
+let browser: Awaited<ReturnType<typeof launchBrowser>>;
+beforeAll(async () => {
+  if (chromiumPath) browser = await launchBrowser();
+});
+afterAll(() => browser?.close());
+
+async function opened(options?: Parameters<typeof openPage>[2]) {
+  const { url } = await pictured(assets, sending(jpegOf(320, 180), 'image/jpeg'));
+  const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url });
+  const path = join(cli.home, 'sheet.html');
+  const ran = await cli.run(['assets', 'ls', hostile, '--html', path]);
+  expect(ran.code).toBe(0);
+  return openPage(browser, pathToFileURL(path).href, options);
+}
+
+const cards = (page: Page) => page.locator('.card').all();
+
+describe.skipIf(!chromiumPath)('a contact sheet in a browser', () => {
+  it('shows what the service sent as text, and its pictures; it asks for nothing', async () => {
+    const { page, complaints } = await opened();
+    expect(complaints).toEqual([]);
+    expect(await page.title()).toContain('<script>alert(2)</script></title>');
+    const texts = await Promise.all((await cards(page)).map((card) => card.innerText()));
+    expect(texts[0]?.split(/\n+/)).toEqual([
+      ...['Quay', 'video, 1:15, 8.0 MiB', 'sea', 'press', uidOf(0)],
+    ]);
+    expect(texts[1]?.split(hostile).length).toBe(5);
+    expect(texts[2]).toContain(uidOf(2));
+    expect(texts[3]?.split(/\n+/)).toEqual([
+      ...['audio', 'Interview', 'audio', 'processing', uidOf(3)],
+    ]);
+    const widths = await page
+      .locator('img')
+      .evaluateAll((images) =>
+        images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
+      );
+    expect(widths).toEqual([320, 320, 320]);
+  });
+
+  it('is a list of named pictures, in a language', async () => {
+    const { page } = await opened();
+    const list = page.getByRole('list').first();
+    expect(await list.getByRole('listitem').count()).toBe(7); // the tags of two are lists as well
+    expect(await page.getByRole('img', { name: 'Thumbnail of Quay' }).count()).toBe(1);
+    expect(await page.getByRole('heading', { level: 2 }).count()).toBe(4);
+    expect(await page.locator('html').getAttribute('lang')).toBe('en');
+  });
+
+  it.each([320, 1280])('nothing sticks out of a screen %i wide', async (width) => {
+    const { page } = await opened({ viewport: { width, height: 700 } });
+    const wide = await page
+      .locator('html')
+      .evaluate(({ scrollWidth }: { scrollWidth: number }) => scrollWidth);
+    expect(wide).toBeLessThanOrEqual(width);
+  });
+
+  it('is dark for who likes it dark, and light on paper', async () => {
+    const { page } = await opened({ colorScheme: 'dark' });
+    const ground = () =>
+      page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(await ground()).toBe('rgb(19, 20, 23)');
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await ground()).toBe('rgb(246, 246, 244)');
+  });
+});

@@ -1,0 +1,351 @@
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { watchPage } from '../../src/player/page.ts';
+import type { PlaybackInfo } from '../../src/wire/types.ts';
+import {
+  browserWorld,
+  chromiumPath,
+  currentTime,
+  openPage,
+  state,
+  until,
+} from '../support/browser.ts';
+import { ffmpeg, film, sound } from '../support/ffmpeg.ts';
+import { answer, listen, siteOf } from '../support/http-server.ts';
+import { rawHttp } from '../support/raw-http.ts';
+import { fixture, playerScript, startSandbox } from '../support/sandbox.ts';
+
+const { clip, open, playbackInfo, upload, watchUrl, world } = browserWorld();
+
+const siteThatPlays = (info: PlaybackInfo) =>
+  siteOf(watchPage({ title: 'x', info, script: playerScript }).html);
+
+const slider = (page: Page) => page.getByRole('slider', { name: 'Seek' });
+
+/** A part of its width from the left. */
+async function placeAt(page: Page, fraction: number) {
+  await slider(page).waitFor();
+  const box = await slider(page).boundingBox();
+  if (!box) throw new Error('the timeline is not laid out');
+  return { x: box.x + box.width * fraction, y: box.y + box.height / 2 };
+}
+
+async function pointAt(page: Page, fraction: number) {
+  const { x, y } = await placeAt(page, fraction);
+  await page.mouse.move(x, y);
+}
+
+/** A sandbox that makes waveforms and sprites, and an asset of it. */
+async function processedBy(path: string) {
+  const sandbox = await startSandbox({ ffmpeg });
+  onTestFinished(() => sandbox.end());
+  const http = rawHttp(() => sandbox);
+  const { uid } = await http.upload(path);
+  return { url: await http.watchUrl(uid), info: await http.playbackInfo(uid) };
+}
+
+/** The colours of the canvas, all but transparent, and its size. */
+const drawn = (page: Page) =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector('#timeline canvas');
+    const { width, height } = canvas;
+    const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    const colours = new Set();
+    for (let at = 0; at < data.length; at += 4)
+      if (data[at + 3] === 255) colours.add(data.slice(at, at + 3).join());
+    return { colours: [...colours].sort(), width, pixels: canvas.clientWidth * devicePixelRatio };
+  })()`) as Promise<{ colours: string[]; width: number; pixels: number }>;
+
+describe.skipIf(!chromiumPath)('the timeline', () => {
+  it('seeks from the keyboard, and tells where it is', async () => {
+    const { page, complaints } = await open(await watchUrl(await clip()));
+    await slider(page).focus();
+    const tells = async (key: string, seconds: number, text: string) => {
+      await page.keyboard.press(key);
+      await until(() => currentTime(page)).toBeCloseTo(seconds, 1);
+      expect(await slider(page).getAttribute('aria-valuetext')).toBe(text);
+      expect(await slider(page).getAttribute('aria-valuenow')).toBe(String(Math.floor(seconds)));
+    };
+    expect(await slider(page).getAttribute('aria-valuemax')).toBe('10');
+    await tells('ArrowRight', 5, '0:05 of 0:10');
+    await tells('PageUp', 6, '0:06 of 0:10');
+    await tells('ArrowLeft', 1, '0:01 of 0:10');
+    await tells('PageDown', 0, '0:00 of 0:10');
+    await tells('End', 10, '0:10 of 0:10');
+    await tells('Home', 0, '0:00 of 0:10');
+    await page.keyboard.press('Control+ArrowRight');
+    expect((await state(page)).paused).toBe(true);
+    expect(await currentTime(page)).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is dragged, has a tick at each chapter, and names the one that is pointed at', async () => {
+    const { page, complaints } = await open(await watchUrl(await clip()));
+    await pointAt(page, 0.55);
+    const bubble = page.locator('.bubble');
+    expect(await bubble.innerText()).toMatch(/^0:05\s+The crane$/);
+    expect(await page.locator('.ticks i').count()).toBe(2); // one is where it begins
+    expect(await currentTime(page)).toBe(0);
+    await page.mouse.down();
+    await pointAt(page, 0.9);
+    await until(() => currentTime(page)).toBeCloseTo(9, 0);
+    await pointAt(page, 0.3);
+    await page.mouse.up();
+    await until(() => currentTime(page)).toBeCloseTo(3, 0);
+    await pointAt(page, 0.8);
+    expect(await currentTime(page)).toBeCloseTo(3, 0);
+    await page.mouse.move(0, 0);
+    expect(await bubble.isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is touched on a phone, where it moves by itself for nobody who would not have that', async () => {
+    const { page, complaints } = await openPage(world.browser, await watchUrl(await clip()), {
+      ...{ viewport: { width: 360, height: 360 }, hasTouch: true, reducedMotion: 'reduce' },
+    });
+    const { x, y } = await placeAt(page, 0.5);
+    await page.touchscreen.tap(x, y);
+    await until(() => currentTime(page)).toBeCloseTo(5, 0);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    // A finger that scrolls the page over it was not for it.
+    const finger = await page.context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', up: number) =>
+      finger.send('Input.dispatchTouchEvent', {
+        ...{ type, touchPoints: type === 'touchEnd' ? [] : [{ x: x / 3, y: y - up }] },
+      });
+    await touch('touchStart', 0);
+    for (const up of [20, 40, 60, 80]) await touch('touchMove', up);
+    await touch('touchEnd', 80);
+    await until(() => page.evaluate('scrollY')).toBeGreaterThan(0);
+    await until(() => currentTime(page)).toBeCloseTo(5, 0);
+    const moving = `[...document.querySelectorAll('#timeline, #timeline *')].filter((each) =>
+      ['', '::after'].some((part) => getComputedStyle(each, part).transitionDuration !== '0s')).length`;
+    expect(await page.evaluate(moving)).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('is not there while nobody knows how long it is', async () => {
+    const { page } = await open(
+      await siteThatPlays({ type: 'audio', source: 'http://127.0.0.1:1/' }),
+    );
+    await page.getByRole('alert').waitFor();
+    expect(await page.locator('#timeline').count()).toBe(1);
+    expect(await page.locator('#timeline').isVisible()).toBe(false);
+  });
+});
+
+describe.skipIf(!chromiumPath)('the waveform of a sound', () => {
+  it.skipIf(!ffmpeg)('is drawn in the colours of the page, and sought in', async () => {
+    const { url } = await processedBy(await film('swell.mp3', ...sound(8)));
+    const { page, complaints } = await openPage(world.browser, url, { deviceScaleFactor: 2 });
+    await until(() => page.locator('#timeline.drawn').count()).toBe(1);
+    await slider(page).waitFor();
+    const { colours, width, pixels } = await drawn(page);
+    expect(width).toBe(pixels); // sharp
+    expect(colours).toEqual(['162,166,174']); // of the dark theme: nothing is played yet
+    await page.setViewportSize({ width: 400, height: 700 });
+    await until(async () => (await drawn(page)).width).toBeLessThan(800);
+    const { x, y } = await placeAt(page, 0.75);
+    await page.mouse.click(x, y);
+    await until(() => currentTime(page, 'audio')).toBeCloseTo(6, 0);
+    await until(async () => (await drawn(page)).colours).toEqual(['125,184,255', '162,166,174']);
+    expect(await page.locator('.bar').isVisible()).toBe(false);
+    expect(await page.locator('img').count()).toBe(0); // its thumbnail is the waveform again
+    expect(complaints).toEqual([]);
+  });
+
+  const still = readFileSync(fixture('still.jpg'));
+  const withCors = { 'access-control-allow-origin': '*' };
+
+  /** A page of a sound whose waveform is answered so. */
+  async function soundWith(reply: (response: ServerResponse) => void) {
+    const at = await listen((_, response) => reply(response));
+    const { uid } = await upload(fixture('tone.mp3'));
+    const info = { ...(await playbackInfo(uid)), waveform_url: { url: `${at}/waveform` } };
+    const opened = await open(await siteThatPlays(info));
+    await slider(opened.page).waitFor();
+    return { ...opened, at };
+  }
+  const json = (body: unknown) => (response: ServerResponse) =>
+    answer(response, 200, typeof body === 'string' ? body : JSON.stringify(body), {
+      ...withCors,
+      'content-type': 'application/json',
+    });
+
+  it.each<[string, unknown]>([
+    ['peaks', { duration: 1, peaks: [0, 0.2, 1, 0.4] }],
+    ['a list of numbers', [3, 80, 255, 0]],
+    ['of audiowaveform', { version: 2, channels: 2, bits: 8, data: [-9, 8, -1, 1, -99, 90, 0, 2] }],
+  ])('%s', async (_, body) => {
+    const { page, complaints } = await soundWith(json(body));
+    await until(() => page.locator('#timeline.drawn').count()).toBe(1);
+    await until(async () => (await drawn(page)).colours.length).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  it('a picture is shown as it is, though scripts may not read it', async () => {
+    for (const headers of [withCors, {}]) {
+      const { page, complaints, at } = await soundWith((response) => {
+        response.writeHead(200, { ...headers, 'content-type': 'image/jpeg' });
+        response.end(still);
+      });
+      await until(() => page.locator('#timeline.pictured').count()).toBe(1);
+      const shown = page.locator('#timeline');
+      const image = await shown.evaluate(
+        (each: { style: { backgroundImage: string } }) => each.style.backgroundImage,
+      );
+      const isReadable = headers === withCors;
+      expect(image).toMatch(isReadable ? /^url\("blob:/ : `url("${at}/waveform")`);
+      expect(complaints.filter((each) => !/CORS|ERR_FAILED/.test(each))).toEqual([]);
+      expect(complaints.length > 0).toBe(!isReadable);
+    }
+  });
+
+  const nested = '['.repeat(100_000) + ']'.repeat(100_000);
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['markup', `<img src=x onerror="document.title='owned'"><script>1</script>`],
+    ['objects in objects', { peaks: { peaks: [[0.5]] }, data: { data: [1] } }],
+    ['lists without an end', nested],
+    ['no number', '[NaN, 1]'],
+    ['negative', { peaks: [0.5, -0.5] }],
+  ])('leaves a plain bar where it is none: %s', async (_, body) => {
+    const { page, complaints } = await soundWith(json(body));
+    await expectPlain(page);
+    expect(complaints).toEqual([]);
+  });
+
+  async function expectPlain(page: Page) {
+    await until(() => page.locator('#timeline.tall').count()).toBe(0);
+    expect(await page.locator('#timeline:is(.drawn, .pictured)').count()).toBe(0);
+    expect(await page.locator('.bar').isVisible()).toBe(true);
+    expect((await drawn(page)).colours).toEqual([]);
+    expect(await page.title()).toBe('x');
+    await page.locator('#timeline').press('End');
+    await until(() => currentTime(page, 'audio')).toBeGreaterThan(1);
+  }
+
+  it('leaves a plain bar where it is too large, no picture, or not there', async () => {
+    const large = await soundWith(json(`[${'0.5,'.repeat(1_250_000)}1]`));
+    await expectPlain(large.page);
+    expect(large.complaints).toEqual([`${large.at}/waveform: net::ERR_ABORTED`]);
+    const broken = await soundWith((response) =>
+      answer(response, 200, 'words', { ...withCors, 'content-type': 'image/png' }),
+    );
+    await expectPlain(broken.page);
+    expect(broken.complaints).toEqual([]);
+    const gone = await soundWith((response) => answer(response, 404, '', withCors));
+    await expectPlain(gone.page);
+    expect(gone.complaints).toContain(`${gone.at}/waveform: 404`);
+  });
+});
+
+describe.skipIf(!chromiumPath)('the frames of a video', () => {
+  type Styled = { style: Record<string, string> };
+  const sprite = (page: Page) => page.locator('.sprite');
+  const crop = (page: Page) =>
+    sprite(page).evaluate(({ style }: Styled) => ({
+      ...{ image: style.backgroundImage, position: style.backgroundPosition },
+      ...{ width: style.width, height: style.height },
+    }));
+
+  it.skipIf(!ffmpeg)('show what is at the moment that is pointed at', async () => {
+    const { url, info } = await processedBy(fixture('clip.mp4'));
+    const { page, complaints } = await open(url);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await slider(page).waitFor();
+    expect(asked.filter((path) => path.includes('sprites'))).toEqual([]);
+    await pointAt(page, 0.65);
+    await until(() => sprite(page).isVisible()).toBe(true);
+    const cues = await (await fetch(info.preview_sprites_url.url)).text();
+    const [, sheet, at] = /^00:00:06.*\n(\S+)\?\S+#xywh=(\S+)$/m.exec(cues) ?? [];
+    const [x, y, width, height] = (at as string).split(',').map(Number);
+    expect(x).toBeGreaterThan(0);
+    expect(await crop(page)).toEqual({
+      image: expect.stringContaining(`/extras/${sheet}?expires=`), // it may be signed a second later
+      ...{ position: `${-(x as number)}px ${y === 0 ? '0px' : `${-(y as number)}px`}` },
+      ...{ width: `${width}px`, height: `${height}px` },
+    });
+    await pointAt(page, 0.05);
+    await until(async () => (await crop(page)).position).toBe('0px 0px');
+    expect(asked.filter((path) => path.includes('sprites'))).toHaveLength(2); // the cues, and a sheet
+    expect(complaints).toEqual([]);
+  });
+
+  /** A page of a video whose cues are that; what was asked of the host of them, and another. */
+  async function videoWith(cues: (other: string) => string) {
+    const asked: string[] = [];
+    const other = await listen(({ url }, response) => {
+      asked.push(`other ${url}`);
+      answer(response, 404);
+    });
+    const here = await listen(({ url }, response) => {
+      asked.push(url as string);
+      if (url === '/sprites.vtt')
+        return answer(response, 200, cues(other), { 'access-control-allow-origin': '*' });
+      return answer(response, 404);
+    });
+    const info = await playbackInfo(await clip());
+    const opened = await open(
+      await siteThatPlays({ ...info, preview_sprites_url: `${here}/sprites.vtt` }),
+    );
+    await pointAt(opened.page, 0.5);
+    return { ...opened, asked, here };
+  }
+  const cue = (payload: string) => `WEBVTT\n\n00:00.000 --> 00:10.000\n${payload}\n`;
+
+  it('are not shown, nor asked for, where cues name what is none of them', async () => {
+    const hostile = (other: string) => [
+      '<img src=x onerror=alert(1)>#xywh=0,0,9,9',
+      '<b>x</b>#xywh=0,0,9,9',
+      'javascript:alert(1)#xywh=0,0,9,9',
+      'data:image/gif;base64,R0lGODlhAQABAAAAACw=#xywh=0,0,9,9',
+      `${other}/a.jpg#xywh=0,0,9,9`,
+      `${other.slice('http:'.length)}/a.jpg#xywh=0,0,9,9`,
+      'https://news.example/a.jpg#xywh=0,0,9,9',
+      'a.jpg#xywh=0,0,0,0',
+      'a.jpg#xywh=0,0,9,1e9',
+    ];
+    const { page, complaints, asked } = await videoWith((other) =>
+      hostile(other)
+        .map((payload, at) => `00:0${at}.000 --> 00:0${at + 1}.000\n${payload}\n\n`)
+        .join(''),
+    );
+    await until(async () => asked.length).toBe(1);
+    for (const [at] of hostile('').entries()) {
+      await pointAt(page, at / 10 + 0.05);
+      await page.waitForTimeout(50); // for what must not happen
+      expect(await page.locator('.bubble').innerText()).toMatch(`0:0${at}`);
+      expect(await sprite(page).isVisible()).toBe(false);
+    }
+    expect(asked).toEqual(['/sprites.vtt']);
+    expect(complaints).toEqual([]);
+  });
+
+  it('are not shown where there is more to read than frames are worth', async () => {
+    const { page, asked } = await videoWith(
+      () => `${' \n'.repeat(600_000)}${cue('a.jpg#xywh=0,0,9,9')}`,
+    );
+    await until(async () => asked).toEqual(['/sprites.vtt']);
+    await pointAt(page, 0.6);
+    await page.waitForTimeout(100); // for what must not happen
+    expect(asked).toEqual(['/sprites.vtt']);
+    expect(await sprite(page).isVisible()).toBe(false);
+  });
+
+  it('are not shown where the sheet is gone; the bubble is', async () => {
+    const { page, complaints, asked, here } = await videoWith(() =>
+      cue('gone.jpg?a=1#xywh=0,0,9,9'),
+    );
+    await until(async () => complaints).toContain(`${here}/gone.jpg?a=1: 404`);
+    await pointAt(page, 0.7);
+    expect(await sprite(page).isVisible()).toBe(false);
+    expect(await page.locator('.bubble').innerText()).toMatch(/^0:07/);
+    expect(asked).toEqual(['/sprites.vtt', '/gone.jpg?a=1']);
+  });
+});

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { onTestFinished } from 'vitest';
+import { openPage } from './browser.ts';
+import { mediactl, type Started } from './spawn.ts';
+import { temporaryFolder } from './temporary.ts';
+
+type Service = { url: string; key: string; workspace: string };
+
+/** `mediactl browse` in a process of its own, for one test. */
+export type Browsing = Started & {
+  /** The address that it printed: good for one browser, once. */
+  address: string;
+  origin: string;
+  environment: Record<string, string>;
+};
+
+export function environmentOf({ url, key, workspace }: Service, home = temporaryFolder()) {
+  return {
+    MEDIACTL_CONFIG_DIR: join(home, 'config'),
+    MEDIACTL_STATE_DIR: join(home, 'state'),
+    MEDIACTL_KEY_STORE: 'file',
+    MEDIACTL_API_KEY: key,
+    MEDIACTL_BASE_URL: url,
+    MEDIACTL_WORKSPACE: workspace,
+  };
+}
+
+export async function startBrowse(
+  service: Service,
+  args: string[] = [],
+  environment = environmentOf(service),
+): Promise<Browsing> {
+  const started = mediactl(['browse', '--no-open', ...args], environment);
+  onTestFinished(() => void started.child.kill('SIGKILL'));
+  const lines = createInterface({ input: started.child.stdout as NodeJS.ReadableStream });
+  const address = await Promise.race([
+    new Promise<string>((resolve) => lines.once('line', resolve)),
+    started.finished.then(({ stderr }) => Promise.reject(new Error(stderr))),
+  ]);
+  return { ...started, address, origin: new URL(address).origin, environment };
+}
+
+/** What its JSON is, a test says by what it asserts. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Answered = Omit<Response, 'json'> & { json(): Promise<any> };
+
+export type Entered = {
+  /** Everything of the page is below it. */
+  base: string;
+  cookie: string;
+  /** As the page itself would ask. */
+  ask(path: string, init?: RequestInit): Promise<Answered>;
+};
+
+/** Lets in a client that is no browser. */
+export async function enter(address: string): Promise<Entered> {
+  const response = await fetch(address);
+  const text = await response.text();
+  const path = /url=([^"?]+)/.exec(text)?.[1];
+  const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';');
+  if (!path || !cookie) throw new Error(`not let in: ${response.status} ${text}`);
+  const { origin } = new URL(address);
+  const base = origin + path;
+  return {
+    base,
+    cookie,
+    ask: (below, init = {}) =>
+      fetch(base + below, { ...init, headers: { cookie, origin, ...init.headers } }),
+  };
+}
+
+/** The page as its first visitor sees it. */
+export async function visit(
+  browser: Browser,
+  { address }: Pick<Browsing, 'address'>,
+  options: BrowserContextOptions = {},
+) {
+  const opened = await openPage(browser, address, options);
+  await opened.page.locator('a.thing[href^="?asset="]').first().waitFor();
+  return opened;
+}
+
+/** What a reload or a dialog that closes ends is no complaint. */
+export const isMeant = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
+export const card = (page: Page, name: string) =>
+  page.locator('a.thing', { hasText: name }).first();
+export const shown = (page: Page) => page.locator('footer [role=status]').first().innerText();
+export const dialog = (page: Page) => page.getByRole('dialog');
+export const player = (page: Page) => page.frameLocator('dialog iframe');
+
+/** Files and folders as a desktop drops them. */
+export async function drop(page: Page, paths: string[], at = { x: 700, y: 400 }) {
+  const desktop = await page.context().newCDPSession(page);
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await desktop.send('Input.dispatchDragEvent', {
+      ...{ type, ...at },
+      data: { items: [], files: paths, dragOperationsMask: 1 },
+    });
+}

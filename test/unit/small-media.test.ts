@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { PlaybackApi } from '../../src/api/playback.ts';
+import { Transport } from '../../src/api/transport.ts';
+import { systemClock } from '../../src/clock.ts';
+import { MediactlError } from '../../src/errors.ts';
+import { listen } from '../support/http-server.ts';
+
+/** Asks for at most 10 bytes within half a second. */
+async function fetched(url: string, interruption = new AbortController().signal) {
+  const transport = new Transport({
+    ...{ baseUrl: new URL(url), apiKey: 'never-sent', clock: systemClock, userAgent: 'test' },
+    ...{ requestTimeoutMs: 10_000, maxWaitMs: 10_000 },
+  });
+  const bounds = { mostBytes: 10, withinMs: 500, interruption };
+  try {
+    return (await new PlaybackApi(transport).small(new URL(url), bounds)).toString();
+  } catch (error) {
+    return (error as MediactlError).explanation.code;
+  } finally {
+    await transport.close();
+  }
+}
+
+it('has what is small, without the key', async () => {
+  const keys: unknown[] = [];
+  const url = await listen((request, response) => {
+    keys.push(request.headers.authorization);
+    response.end('ten bytes.');
+  });
+  expect([await fetched(url), keys]).toEqual(['ten bytes.', [undefined]]);
+});
+
+it('does not read what is larger to its end', async () => {
+  const url = await listen((_, response) => void response.write('eleven bytes'));
+  expect(await fetched(url)).toBe('too_large');
+});
+
+it('waits no longer than it may: for an answer, and for one that drips', async () => {
+  const silent = await listen(() => {});
+  const drips = await listen((_, response) => {
+    const timer = setInterval(() => response.write('.'), 100);
+    response.write('.');
+    response.on('close', () => clearInterval(timer));
+  });
+  expect(await Promise.all([fetched(silent), fetched(drips)])).toEqual(['timeout', 'timeout']);
+});
+
+it('ends with the program', async () => {
+  const stop = new AbortController();
+  const url = await listen(() => {
+    stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+  });
+  expect(await fetched(url, stop.signal)).toBe('interrupted');
+});

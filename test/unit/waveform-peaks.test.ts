@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { louder, peaksOf } from '../../src/player/browser/peaks.ts';
+
+it.each<[string, unknown, number[]]>([
+  ['peaks', { duration: 3, peaks: [0, 0.5, 1] }, [0, 0.5, 1]],
+  ['a list, in texts as well', [0.25, '0.5'], [0.25, 0.5]],
+  ['a list that counts to more than 1', [0, 51, 255], [0, 0.2, 1]],
+  ['audiowaveform, 8 bits', { bits: 8, data: [-64, 32, -1, 127] }, [0.5, 127 / 128]],
+  ['audiowaveform, 16 bits', { bits: 16, data: [-8192, 0] }, [0.25]],
+  ['of two channels', { bits: 8, channels: 2, data: [-1, 1, -64, 1, 0, 0, 0, 32] }, [0.5, 0.25]],
+])('A14: a waveform as %s', (_, waveform, expected) => {
+  expect(peaksOf(waveform)).toEqual(expected);
+});
+
+it.each([
+  ...[undefined, null, true, 7, 'peaks', '<b>', {}, [], { peaks: [] }, { peaks: '0.5' }],
+  ...[[Number.NaN], [Number.POSITIVE_INFINITY], [0.5, null], [[0.5]], [{ peaks: [1] }], [-0.1]],
+  ...[{ peaks: [1, -1] }, { peaks: { 0: 1 } }, { data: [1, 2] }, { bits: 64, data: [1, 2] }],
+  ...[
+    { bits: 8, data: [] },
+    { bits: 8, data: [1] },
+    { bits: 8, data: '12' },
+  ],
+  ...[0, -1, 0.5, 1e9].map((channels) => ({ bits: 8, channels, data: [1, 2] })),
+])('is none: %j', (waveform) => {
+  expect(peaksOf(waveform)).toBeUndefined();
+});
+
+it('is as long as a screen has use for, and loses no loud part', () => {
+  const long = Array.from({ length: 500_000 }, (_, at) => (at === 250_001 ? 1 : 0.1));
+  const peaks = peaksOf(long) as number[];
+  expect(peaks).toHaveLength(2000);
+  expect(peaks.filter((peak) => peak === 1)).toHaveLength(1);
+  expect(louder([0.1, 0.9], 4)).toEqual([0.1, 0.1, 0.9, 0.9]);
+});

@@ -16,8 +16,10 @@ import { Api } from './api/api.ts';
 import { proxiesOf } from './api/proxy.ts';
 import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
+import type { Fleet } from './fleet/fleet.ts';
 import type { Processes } from './processes.ts';
 import type { Environment } from './settings/origins.ts';
+import type { QueueAddress } from './settings/queue-address.ts';
 import type { Settings } from './settings/settings.ts';
 import { ShownUids } from './shown-uids.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -64,6 +66,7 @@ export class Context {
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
   #ledger: Promise<Ledger> | undefined;
+  readonly #fleets: Fleet[] = [];
 
   constructor(
     host: Host,
@@ -173,6 +176,14 @@ export class Context {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
 
+  /** A queue that several machines work at; closed with everything else. @throws as `openFleet` */
+  async fleet(address: QueueAddress): Promise<Fleet> {
+    const { openFleet } = await import('./fleet/fleet.ts');
+    const fleet = await openFleet(address, { clock: this.clock, signal: this.signal });
+    this.#fleets.push(fleet);
+    return fleet;
+  }
+
   /** With --dry-run: says what would be done, and that it is not. Every command that writes asks. */
   isDryRun(what: string): boolean {
     if (this.settings.dryRun) this.terminal.say(`dry run: would ${what}`);
@@ -194,6 +205,7 @@ export class Context {
       this.terminal.tell(`debug: ${requestCount} requests${left}`);
     }
     await this.#noteScopes(api);
+    await Promise.all(this.#fleets.map((fleet) => fleet.close()));
     await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);

@@ -79,6 +79,20 @@ export class MediactlError extends Error {
     return this.explanation.exitCode;
   }
 
+  /** One that was told as a record, by another machine. */
+  static from({ message, code, exit_code, cause, hint, ...rest }: ErrorRecord): MediactlError {
+    return new MediactlError(message, {
+      code,
+      exitCode: (exit_code in exitCodeMeanings ? exit_code : exitCodes.unclassified) as ExitCode,
+      reason: cause ?? undefined,
+      hint: hint ?? undefined,
+      status: rest.status ?? undefined,
+      retryable: rest.retryable,
+      retryAfterSeconds: rest.retry_after ?? undefined,
+      details: rest.details ?? undefined,
+    });
+  }
+
   /** The same failure with a better next step, for a caller who knows more. */
   with(more: Partial<Explanation>): MediactlError {
     return new MediactlError(this.message, { ...this.explanation, ...more });

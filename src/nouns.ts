@@ -19,8 +19,14 @@ export const nouns: Noun[] = [
   {
     name: 'uploads',
     group: 'Media',
-    summary: 'see, finish, wait for or forget the uploads of this machine',
+    summary: 'see, finish, wait for or forget uploads, of this machine or a queue',
     load: async () => (await import('./commands/upload/uploads.ts')).uploads,
+  },
+  {
+    name: 'worker',
+    group: 'Media',
+    summary: 'upload what other machines queue',
+    load: async () => (await import('./commands/upload/worker.ts')).worker,
   },
   {
     name: 'check',

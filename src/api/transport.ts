@@ -34,21 +34,12 @@ export type TransportOptions = {
   signal?: AbortSignal | undefined;
   proxy?: ProxySettings | undefined;
   onNotice?: (notice: TransportNotice) => void;
-  /** Called with each request that leaves, tries included. */
+  /** Called before each request leaves, tries included; what it throws keeps it from leaving. */
   onRequest?: () => void;
-  pace?: RequestPace | undefined;
   /** Who its requests are for; a person, unless somebody says otherwise. */
   lane?: Lane | undefined;
   /** One line a request and answer; whoever prints it redacts it. */
   trace?: ((line: string) => void) | undefined;
-};
-
-/** Keeps the requests of a key within what the service allows, whoever else sends some. */
-type RequestPace = {
-  /** Resolves when one more request with the key may leave. @throws what the signal aborts with */
-  take(signal: AbortSignal): Promise<void>;
-  /** What an answer said is left. */
-  told(rateLimit: RateLimit): void;
 };
 
 const readAttempts = 4;
@@ -229,7 +220,7 @@ export class Transport {
   }
 
   async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
-    const { trace, userAgent, apiKey, pace } = this.#options;
+    const { trace, userAgent, apiKey } = this.#options;
     const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
     // "POST /playback/info/ — no API key" (§4), whoever calls it.
     const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
@@ -242,7 +233,6 @@ export class Transport {
         interruption ?? this.#line.ended.signal,
         (wait) => this.#options.onNotice?.(noticeOf(wait)),
       );
-      await pace?.take(interruption ?? this.#line.ended.signal);
     }
     let isAnswered = !headers.authorization;
     const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
@@ -259,10 +249,12 @@ export class Transport {
     else body = sentThen(body, () => limit.begin());
     const startedAt = this.clock.now();
     trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
-    this.#line.requestCount++;
-    this.#options.onRequest?.();
+    let isSent = false;
     let sinkFailed = false;
     try {
+      this.#options.onRequest?.();
+      this.#line.requestCount++;
+      isSent = true;
       const { request } = await this.#open();
       const answer = await request({
         origin: url.origin,
@@ -307,15 +299,14 @@ export class Transport {
       if (!isAnswered) this.#line.gate.told(rateLimit, isItself);
       isAnswered = true;
       if (this.#isBulk && isItself) this.#line.waitBudget.renew();
-      if (rateLimit) pace?.told(rateLimit);
       trace?.(
         `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
       );
       return response;
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
-      // What cannot be written here is no fault of the line.
-      if (sinkFailed) throw error;
+      // What cannot be written here, or is not to be sent, is no fault of the line.
+      if (sinkFailed || !isSent) throw error;
       throw limit.signal.aborted && !interruption?.aborted
         ? limit.signal.reason
         : networkError(error, url, idleTimeoutMs);

@@ -44,10 +44,11 @@ const arrayOf = (items: unknown) => ({ type: 'array', items });
 const uploadRecord = closed({
   path: { type: 'string' },
   outcome: {
-    enum: ['uploaded', 'there', 'same', 'elsewhere', 'left', 'failed'],
+    enum: ['uploaded', 'there', 'same', 'elsewhere', 'queued', 'left', 'failed'],
     description:
-      'there, same (content under another name) and elsewhere (in another run’s hands) sent nothing',
+      'there, same (content under another name), elsewhere (in another run’s hands) and queued (for a worker) sent nothing',
   },
+  queue_id: { ...nullable('string'), description: 'of the queue that it is in, or came through' },
   asset_uid: nullable('string'),
   session_uid: nullable('string'),
   name: nullable('string'),

@@ -11,6 +11,8 @@ export type Kind<T, Unset = undefined> = {
   suffix: '' | 'Ms';
   /** The whole set of values, for completion. */
   choices?: readonly string[];
+  /** What of it may be shown, where that is not all of it. */
+  shown?: (text: string) => string;
 };
 
 export const text: Kind<string> = {

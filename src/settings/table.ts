@@ -1,5 +1,6 @@
 import { formats } from '../terminal/format.ts';
 import { debugLevel, duration, type Kind, oneOf, onOrOff, text } from './kinds.ts';
+import { queueAddress } from './queue-address.ts';
 
 /** An option that gives a setting, as Commander spells it. */
 export type SettingFlag = {
@@ -73,6 +74,12 @@ export const table = {
     project: true,
     profile: true,
     what: 'folder that uploads go to',
+  },
+  queue: {
+    kind: queueAddress,
+    variable: 'MEDIACTL_QUEUE',
+    profile: true,
+    what: 'queue that several machines work at: redis://HOST or postgres://HOST/DATABASE',
   },
   output: {
     kind: oneOf(formats),

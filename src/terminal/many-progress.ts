@@ -61,7 +61,7 @@ function standing(terminal: Terminal, tally: Tally, open: () => { close(): void 
   return {
     begin: (planned) => {
       tally.planned(planned);
-      if (planned.files > 0) shown = open();
+      if (planned.files > 0) shown ??= open();
     },
     show: (event) => {
       tally.count(event);

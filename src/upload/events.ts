@@ -37,10 +37,10 @@ export type FileEvent = { path: string } & (
 );
 
 /**
- * Sent by this run; there before it, by its path or by its content; in another run's hands; stopped by
- * somebody, or by the time.
+ * Sent by this run; there before it, by its path or by its content; in another run's hands; in a queue,
+ * for workers; stopped by somebody, or by the time.
  */
-export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'left' | 'failed';
+export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'queued' | 'left' | 'failed';
 
 export type UploadEvent = RunEvent | FileEvent;
 

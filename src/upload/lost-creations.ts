@@ -31,10 +31,8 @@ export class LostCreations {
     return {
       findLost: (lost) => this.#find(lost),
       confirmNewAsset: async (refusal, assetUids) => {
-        const { code, details } = refusal.explanation;
-        const { is_all: isAll, may_be_whole: mayBeWhole } = fieldsIn(details);
-        const isEmpty = code === 'creation_unknown' && isAll === true && mayBeWhole === false;
-        if (!this.areMany || !isEmpty) await this.#tools.confirmNewAsset(refusal, assetUids);
+        if (!this.areMany || !allowsNewAsset(refusal))
+          await this.#tools.confirmNewAsset(refusal, assetUids);
       },
     };
   }
@@ -84,6 +82,12 @@ export class LostCreations {
     const patient = this.areMany ? api.observed({ lane: 'bulk' }) : api;
     return findLost(patient, journal, (uid) => receipts?.hasAsset(uid) ?? false, losts);
   }
+}
+
+/** Whether what was found of a lost creation is empty, and all of it was found: a new asset loses nothing. */
+export function allowsNewAsset({ explanation: { code, details } }: MediactlError): boolean {
+  const { is_all: isAll, may_be_whole: mayBeWhole } = fieldsIn(details);
+  return code === 'creation_unknown' && isAll === true && mayBeWhole === false;
 }
 
 /** A run has one of each. */

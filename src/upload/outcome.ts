@@ -21,6 +21,8 @@ export type FileOutcome = {
   uploaded?: Uploaded;
   /** Another run has it in hand, and it is left to that one. */
   isElsewhere?: boolean;
+  /** Of a queue that it is in, or came through. */
+  queueId?: string;
   requests: number;
   /** Milliseconds. */
   durationMs: number;
@@ -30,8 +32,9 @@ export type FileOutcome = {
 };
 
 /** In a word. A file that is whole and failed afterwards was uploaded. */
-export function outcomeOf({ uploaded, isElsewhere, error }: FileOutcome): Outcome {
+export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): Outcome {
   if (isElsewhere) return 'elsewhere';
+  if (queueId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isStop(error) ? 'left' : 'failed');
 }
 

@@ -35,6 +35,14 @@ export type ManyTools = RunTools & {
   contentType(path: string): string | undefined;
 };
 
+/** Files on their way to the service, whoever carries them. */
+export type Run = {
+  /** What became of each, as it happens. */
+  outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]>;
+  /** Once all outcomes have come. */
+  readonly end: RunEnd;
+};
+
 /** How a run ended. */
 export type RunEnd = {
   plan: Plan;
@@ -48,7 +56,7 @@ export type RunEnd = {
  * moment. One bad file fails itself alone; what would fail for all of them alike ends the run. What became
  * of each file comes as it happens. A reader that leaves does not end the work.
  */
-export class UploadMany {
+export class UploadMany implements Run {
   readonly #options: RunOptions;
   readonly #tools: ManyTools;
   readonly #outcomes = new Channel<FileOutcome>();
@@ -104,7 +112,9 @@ export class UploadMany {
   }
 
   async #sendAll(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
-    const files = await this.#difference(wanted);
+    const files = await difference(wanted, this.#plan, this.#options, this.#tools, (outcome) =>
+      this.#done(outcome),
+    );
     const { there } = this.#plan;
     this.#isMany = files.length + there.files > 1;
     this.#lost.areMany = this.#isMany;
@@ -133,31 +143,6 @@ export class UploadMany {
       if (endsTheRun(error)) this.#stop ??= error;
       return [];
     }
-  }
-
-  /** Tells what is there, and keeps what is to be sent. */
-  async #difference(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<Wanted[]> {
-    const { receipts, folders, api, signal } = this.#tools;
-    const { workspace, again, chunkBytes } = this.#options;
-    const service = api.transport.baseUrl.origin;
-    const files: Wanted[] = [];
-    for await (const file of wanted) {
-      signal?.throwIfAborted();
-      const judged = judge(
-        file,
-        keyOf(file, { service, workspace, folders }),
-        again ? undefined : receipts,
-      );
-      count(this.#plan, judged, file, chunkBytes);
-      if (judged.kind === 'there') this.#there(file, uploadedBefore(judged.receipt, 'there'));
-      else files.push(file);
-    }
-    return files;
-  }
-
-  #there(file: Wanted, uploaded: FileOutcome['uploaded']): void {
-    const job = { path: file.path, workspace: this.#options.workspace };
-    this.#done({ job, path: file.path, requests: 0, durationMs: 0, ...(uploaded && { uploaded }) });
   }
 
   async #send(files: Wanted[]): Promise<void> {
@@ -309,6 +294,31 @@ export class UploadMany {
   #tell(outcome: FileOutcome): void {
     this.#outcomes.push(outcome);
   }
+}
+
+/** Tells what is there, and keeps what is to be sent. */
+export async function difference(
+  wanted: AsyncIterable<Wanted> | Iterable<Wanted>,
+  plan: Plan,
+  { workspace, again, chunkBytes }: Pick<RunOptions, 'workspace' | 'again' | 'chunkBytes'>,
+  { receipts, folders, api, signal }: Pick<ManyTools, 'receipts' | 'folders' | 'api' | 'signal'>,
+  onThere: (outcome: FileOutcome) => void,
+): Promise<Wanted[]> {
+  const service = api.transport.baseUrl.origin;
+  const files: Wanted[] = [];
+  for await (const file of wanted) {
+    signal?.throwIfAborted();
+    const { path } = file;
+    const key = keyOf(file, { service, workspace, folders });
+    const judged = judge(file, key, again ? undefined : receipts);
+    count(plan, judged, file, chunkBytes);
+    if (judged.kind !== 'there') files.push(file);
+    else {
+      const uploaded = uploadedBefore(judged.receipt, 'there');
+      onThere({ job: { path, workspace }, path, requests: 0, durationMs: 0, uploaded });
+    }
+  }
+  return files;
 }
 
 /** Leftovers of killed runs. Where that fails there is nothing to resume either, which is said then. */

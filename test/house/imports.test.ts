@@ -27,18 +27,42 @@ const directions: Record<string, readonly string[]> = {
     'terminal/printable',
     'library/waiting',
   ],
+  // Uploads on more than one machine: the uploader's work, with a journal that others share.
+  fleet: ['upload', 'api', 'wire', 'settings/queue-address', 'errors', 'clock'],
   settings: ['terminal/format', 'errors'],
   account: ['settings', 'wire', 'errors', 'lock', 'folders'],
   // Of the uploader, only the events that a progress display shows.
   terminal: ['wire/reading', 'errors', 'clock', 'processes', 'upload/events'],
   context: [
-    ...['api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors', 'clock', 'processes'],
+    ...[
+      'api',
+      'upload',
+      'fleet',
+      'account',
+      'settings',
+      'terminal',
+      'wire',
+      'errors',
+      'clock',
+      'processes',
+    ],
     ...['lock', 'shown-uids'],
   ],
   // What a person's words mean, for every command and for completion.
   library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders', 'shown-uids'],
   commands: [
-    ...['library', 'context', 'api', 'upload', 'account', 'settings', 'terminal', 'wire', 'errors'],
+    ...[
+      'library',
+      'context',
+      'api',
+      'upload',
+      'fleet',
+      'account',
+      'settings',
+      'terminal',
+      'wire',
+      'errors',
+    ],
     ...['clock', 'processes', 'lock', 'folders', 'player', 'browse'],
   ],
   reference: [

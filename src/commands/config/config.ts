@@ -3,11 +3,14 @@ import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
+import { queueAddress } from '../../settings/queue-address.ts';
 import { profileSettings, type SettingName, table } from '../../settings/table.ts';
+import { readInputText } from '../../terminal/input.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy, nothing, text } from '../../terminal/result.ts';
 import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
 import { type Define, example, type Run } from '../command.ts';
+import { assertNoPassword } from '../queue.ts';
 import { assumed, everySetting, type Setting, settingOf } from './rows.ts';
 
 export const config: Define = (noun, run) => {
@@ -65,6 +68,7 @@ function set(command: Command, run: Run): void {
     command,
     'mediactl config set output json',
     'mediactl config set names.folder_parent parent_id',
+    'mediactl config set queue - < queue-address.txt',
   );
   command
     .summary('keep a setting in the profile')
@@ -72,11 +76,16 @@ function set(command: Command, run: Run): void {
       'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; docs/assumptions.md lists the keys.',
     )
     .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
-    .argument('<value>', 'its value')
+    .argument('<value>', 'its value; - reads it from stdin')
     .action(
-      run(async (context, key, value) => {
+      run(async (context, key, given) => {
+        const isRead = given === '-';
+        const value = isRead ? (await readInputText(context.terminal, '-')).trim() : given;
+        if (!isRead && key === 'queue')
+          assertNoPassword('config set', queueAddress.read(key, value));
         const change = await changeFor(context, key, value);
-        if (context.isDryRun(`set ${key} to ${printable(value)}`)) return nothing;
+        const shown = key === 'queue' ? queueAddress.shown(value) : printable(value);
+        if (context.isDryRun(`set ${key} to ${shown}`)) return nothing;
         await inProfile(context, change);
         return nothing;
       }),

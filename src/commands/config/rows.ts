@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { settingNames } from '../../settings/table.ts';
+import { type Setting as SettingRow, settingNames, table } from '../../settings/table.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nameKeys, namesFor } from '../../wire/assumptions.ts';
 
@@ -25,7 +25,9 @@ export async function everySetting(context: Context): Promise<Setting[]> {
       return { key, value: profile.baseUrl, origin: kept };
     if (value === undefined && key === 'profile' && name !== undefined)
       return { key, value: name, origin: 'current profile' };
-    return { key, value: value ?? null, origin };
+    const { kind }: SettingRow = table[key];
+    const { shown = String } = kind;
+    return { key, value: value === undefined ? null : shown(value), origin };
   });
   const names = nameKeys.map((key): Setting => {
     const value = profile?.names?.[key];

@@ -11,8 +11,10 @@ import { fieldsIn, textIn } from '../../wire/reading.ts';
 /** One file of `upload --json`. */
 export type UploadRecord = {
   path: string;
-  /** `there`, `same` (content) and `elsewhere` sent nothing. */
+  /** `there`, `same` (content), `elsewhere` and `queued` sent nothing. */
   outcome: Outcome;
+  /** Of the queue that it is in, or came through. */
+  queue_id: string | null;
   asset_uid: string | null;
   session_uid: string | null;
   name: string | null;
@@ -27,7 +29,10 @@ export type UploadRecord = {
   error: ErrorRecord | null;
 };
 
-type Facts = Omit<UploadRecord, 'outcome' | 'requests' | 'duration_ms' | 'status' | 'error'>;
+type Facts = Omit<
+  UploadRecord,
+  'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'
+>;
 
 /** The service's words may hold what is secret; a path is the person's own. */
 export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRecord {
@@ -38,6 +43,7 @@ export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRec
   return {
     path,
     outcome: outcomeOf(outcome),
+    queue_id: outcome.queueId ?? null,
     ...facts,
     requests,
     duration_ms: durationMs,
@@ -77,11 +83,13 @@ const before: Partial<Record<Outcome, string>> = {
   there: 'there already',
   same: 'skipped: same content',
   elsewhere: 'left to another run',
+  queued: 'queued',
 };
 
 const result = ({ outcome, error, verified, status }: UploadRecord) => {
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${printable(error.message)}`;
-  const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
+  const isOurs = outcome !== 'elsewhere' && outcome !== 'queued';
+  const check = isOurs ? (verified ? 'verified' : 'unverified') : undefined;
   return [before[outcome], status, check].filter(Boolean).join(', ');
 };
 

@@ -8,25 +8,23 @@ import { counted } from '../../terminal/figures.ts';
 import { openProgress, type Progress } from '../../terminal/progress.ts';
 import type { ProgressMode } from '../../terminal/progress-modes.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import type { ListResult } from '../../terminal/result.ts';
 import type { FileOutcome } from '../../upload/outcome.ts';
 import { type Plan, toSend } from '../../upload/plan.ts';
 import type { Receipts } from '../../upload/receipts.ts';
-import { type ManyTools, type RunOptions, UploadMany } from '../../upload/run.ts';
+import { type ManyTools, type Run, type RunOptions, UploadMany } from '../../upload/run.ts';
 import { Spool } from '../../upload/spool.ts';
 import { Throttle } from '../../upload/throttle.ts';
 import type { Folders } from '../../upload/wanted.ts';
-import { ManifestOut } from './manifest-out.ts';
 import { outlivesSession, planLine } from './plan-view.ts';
-import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
+import { filesOf, present } from './present.ts';
 import { isRemote } from './remote-sources.ts';
 import type { Sources } from './sources.ts';
-import { Summary, timeIsUp } from './summary.ts';
+import { timeIsUp } from './summary.ts';
 
 /** What a run is of, and how it is shown. */
 export type RunRequest = {
   sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'> &
-    Partial<Pick<Sources, 'elsewhere'>>;
+    Partial<Pick<Sources, 'elsewhere' | 'named'>>;
   folders: Folders;
   options: RunOptions;
   receipts: Receipts | undefined;
@@ -49,17 +47,19 @@ export type RunRequest = {
   isForOne?: string;
   /** Called once every file is done, where none failed. */
   afterwards?: () => Promise<void>;
+  /** What carries the files, where this process does not. */
+  carry?: (tools: ManyTools) => Run;
+  /** What to do next, where that is not to wait for the assets. */
+  next?: (isOne: boolean) => string;
 };
 
-/** So few files are all shown to a person. */
-const fewFiles = 10;
 /** Runs of so many files say before what they will take. */
 const manyFiles = 20;
 const lastUploadEveryMs = 1_000;
 
 /** Uploads, and shows what becomes of each file as it happens. */
 export async function runUploads(context: Context, request: RunRequest) {
-  const { terminal, clock, settings } = context;
+  const { terminal, clock } = context;
   const api = await context.api();
   api.transport.reserve(request.reserve);
   const progress = await openProgress(
@@ -69,87 +69,39 @@ export async function runUploads(context: Context, request: RunRequest) {
     () => api.transport.budget,
   );
   const finished = new AbortController();
-  const summary = new Summary(clock.now());
   const runId = idOf(api.transport.baseUrl, request);
   const before = request.receipts?.runBegins(runId) ?? 0;
   const tools = await toolsFor(context, request, before, progress, finished.signal);
-  const run = new UploadMany(request.options, tools);
-  const manifest = new ManifestOut(request.manifestOut);
-  const isPerson = settings.shape.format === 'human';
-  let isOne = false;
-  const isMany = () =>
-    !terminal.stdout.isTTY || request.verbose || filesOf(run.end.plan) > fewFiles;
-  const few: UploadRecord[] = [];
-  /** A few files are all shown, of many those that failed; a single failure says it all by itself. */
-  const forPeople = (records: UploadRecord[]) => {
-    if (!terminal.stdout.isTTY || request.verbose)
-      return records.filter(({ error }) => !(isOne && error));
-    const ended = records.filter(({ error }) => !error);
-    if (few.length <= fewFiles) few.push(...ended.slice(0, fewFiles + 1));
-    const isFailed = ({ error, outcome }: UploadRecord) => error !== null && outcome !== 'left';
-    return isOne ? [] : records.filter(isFailed);
-  };
-  const pages = async function* (): AsyncGenerator<UploadRecord[]> {
-    const outcomes = run.outcomes(request.sources.files());
-    const next = async (): Promise<UploadRecord[] | undefined> => {
-      const { value: some, done } = await outcomes.next();
-      if (done) return undefined;
-      isOne = filesOf(run.end.plan) + request.sources.failures.length === 1;
-      for (const outcome of some) summary.count(outcome);
-      const records = some.map((outcome) => recordOf(context, outcome));
-      await manifest.write(records);
-      return records;
-    };
-    try {
-      for (let records = await next(); records; records = await next())
-        yield isPerson ? forPeople(records) : records;
-      const failures = request.sources.failures.map(failed(request.options.workspace));
-      for (const failure of failures) summary.count(failure);
-      if (!isMany()) yield few;
-      yield failures.map((failure) => recordOf(context, failure));
-    } finally {
-      // Whoever read this may have left: the work goes on, and is counted.
-      while (await next().catch(() => undefined)); // what ended it is on its way already
+  const { timeoutMs, workspace } = request.options;
+  const run = request.carry?.(tools) ?? new UploadMany(request.options, tools);
+  return present(context, run, {
+    ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
+    isQuiet: ['json', 'none'].includes(request.progress),
+    files: request.sources.files(),
+    // Those of a walk come while it goes on.
+    get failures() {
+      return request.sources.failures.map(failed(workspace));
+    },
+    isWaited: timeoutMs !== undefined,
+    next: (isOne) => (timeoutMs === undefined ? (request.next ?? usualNext)(isOne) : undefined),
+    close: async () => {
       finished.abort();
-      progress.close();
-      await manifest.close();
       await request.sources.close();
       await tools.keepLast();
-    }
-    const { stop, left } = run.end;
-    const isWhole = !stop && left === 0 && !context.signal.aborted;
-    const isQuiet = ['json', 'none'].includes(request.progress);
-    const isWaited = request.options.timeoutMs !== undefined;
-    const said = isOne ? summary.skipped : summary.line(clock.now(), left, isWaited);
-    if (said && !isQuiet) terminal.say(said);
-    if (!isQuiet && !isWaited && summary.hasUploaded)
-      terminal.say(
-        isOne
-          ? 'it is being processed: mediactl assets wait @last, then mediactl play @last'
-          : 'they are being processed: mediactl uploads wait waits until they are ready',
-      );
-    if (isWhole) request.receipts?.runEnds(runId);
-    if (isWhole && !summary.hasFailures) await request.afterwards?.();
-    else if (request.afterwards)
-      terminal.warn('nothing was moved to the trash: not every file is there');
-  };
-  const result: ListResult = {
-    kind: 'list',
-    pages: pages(),
-    columns: uploadColumns,
-    id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
-    empty: '',
-    isLive: true,
-  };
-  const failure = () => {
-    const { signal } = context;
-    const failed = summary.failure(isOne, run.end) ?? manifest.failure;
-    return failed ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
-  };
-  return { result, failure };
+    },
+    ended: async (isWhole, hasFailures) => {
+      if (isWhole) request.receipts?.runEnds(runId);
+      if (isWhole && !hasFailures) await request.afterwards?.();
+      else if (request.afterwards)
+        terminal.warn('nothing was moved to the trash: not every file is there');
+    },
+  });
 }
 
-const filesOf = (plan: Plan) => plan.there.files + toSend(plan).files;
+const usualNext = (isOne: boolean) =>
+  isOne
+    ? 'it is being processed: mediactl assets wait @last, then mediactl play @last'
+    : 'they are being processed: mediactl uploads wait waits until they are ready';
 
 const failed =
   (workspace: string) =>

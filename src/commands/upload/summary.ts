@@ -8,7 +8,7 @@ import type { RunEnd } from '../../upload/run.ts';
 /** What came of a run, counted while it goes on. */
 export class Summary {
   readonly #counts: Record<Outcome, number> = {
-    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, left: 0, failed: 0 },
+    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, queued: 0, left: 0, failed: 0 },
   };
   readonly #failed: { error: MediactlError; label: string }[] = [];
   /** Of files that somebody stopped, or the time. */
@@ -48,6 +48,10 @@ export class Summary {
     return this.#counts.uploaded > 0;
   }
 
+  get hasQueued(): boolean {
+    return this.#counts.queued > 0;
+  }
+
   get hasFailures(): boolean {
     return this.#failed.length > 0;
   }
@@ -64,7 +68,7 @@ export class Summary {
 
   /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". */
   line(now: number, left: number, isWaited: boolean): string {
-    const { uploaded, there, same, elsewhere, left: stopped, failed } = this.#counts;
+    const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
       [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
       [there, 'there already'],
@@ -73,6 +77,7 @@ export class Summary {
         'skipped: the same content is already there under another name (--same upload sends it)',
       ],
       [elsewhere, 'left to another run'],
+      [queued, 'queued'],
       [failed, 'failed'],
       [left + stopped, 'left'],
     ] as const;
@@ -81,7 +86,8 @@ export class Summary {
       .map(([count, what]) => `${grouped(count)} ${what}`);
     const doubt = this.#unverified > 0 ? ` (${grouped(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
-    return `${said.join(', ') || 'nothing to upload'}${doubt}; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
+    const sent = queued > 0 ? '' : `; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
+    return `${said.join(', ') || 'nothing to upload'}${doubt}${sent}`;
   }
 
   /** The error to end with. @param isOne there was one file in all, whose own error says it all */

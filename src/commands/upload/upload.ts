@@ -1,9 +1,11 @@
 import { Argument, Option } from '@commander-js/extra-typings';
+import { usageError } from '../../errors.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
 import { parseCount } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
+import { ofAQueue, queueFlag, queueOf } from '../queue.ts';
 import { openReceipts } from '../receipts.ts';
 import {
   rateLimitOf,
@@ -14,6 +16,7 @@ import {
   waitOf,
 } from '../upload-options.ts';
 import { dryRun, planned } from './dry-run.ts';
+import { assertQueueable, enqueue } from './enqueue.ts';
 import { foldersFor } from './folders.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';
@@ -27,6 +30,7 @@ export const upload: Define = (command, run) => {
     'mediactl upload --sync ./rushes --folder /Campaigns/2026 --until 06:00',
     "mediactl upload './rushes/*.mov' --plan",
     'mediactl upload --manifest shots.csv --manifest-out outcome.jsonl',
+    'mediactl upload -r ./rushes --queue redis://queue.lan --wait',
     'mediactl upload https://example.com/clip.mp4 rclone:archive:2026/clip.mov',
     'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"',
   );
@@ -86,6 +90,13 @@ export const upload: Define = (command, run) => {
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
     .option('--parallel <number>', `files sent at once (${usualParallel})`)
     .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
+    .option(queueFlag, `hand the files to the workers of a queue: ${ofAQueue}`)
+    .option(
+      '--root <name=path>',
+      'with --queue, a directory that the workers know by that name; may be repeated',
+      collect,
+      [] as string[],
+    )
     .option('--until <time>', 'stop then, to continue another time: 06:00, or a while such as 8h')
     .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
     .option('--chunk-size <size>', 'bytes a request, at most 50MiB', '50MiB')
@@ -103,9 +114,13 @@ export const upload: Define = (command, run) => {
         .default('auto' as const),
     )
     .action(
-      run(async (context, given, flags) => {
+      run(async (context, typed, flags) => {
         const sync = flags.sync ?? false;
+        const queue = flags.queue === undefined ? undefined : queueOf(context, flags.queue, typed);
+        const given = [...(queue?.given ?? typed)];
+        if (!queue && flags.root.length > 0) throw usageError('--root is of --queue');
         assertSync(given, flags);
+        if (queue) assertQueueable(given, flags);
         const options = uploadOptions(context, {
           ...flags,
           again: flags.again || !flags.resume,
@@ -120,6 +135,13 @@ export const upload: Define = (command, run) => {
           chunkBytes: options.chunkBytes,
           shard: shardOf(flags.shard),
         });
+        if (queue)
+          try {
+            assertQueueable(sources.named, flags);
+          } catch (error) {
+            await sources.close();
+            throw error;
+          }
         const workspace = await workspaceUid(context);
         const isPlan = flags.plan || context.settings.dryRun;
         const receipts = await (isPlan
@@ -160,6 +182,7 @@ export const upload: Define = (command, run) => {
           const gone = pruning && receipts ? await goneFiles(context, pruning, receipts) : [];
           return flags.plan ? planned(context, request, gone) : dryRun(context, request, gone);
         }
+        if (queue) return enqueue(context, queue.address, flags.root, request);
         if (prune) assertMayPrune(context);
         return runUploads(context, {
           ...request,

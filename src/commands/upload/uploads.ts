@@ -7,6 +7,7 @@ import type { CorruptEntry, JournalEntry } from '../../upload/journal-entry.ts';
 import type { Orphan } from '../../upload/receipts.ts';
 import { Spool } from '../../upload/spool.ts';
 import { type Define, example, type Run } from '../command.ts';
+import { ofAQueue, queueFlag } from '../queue.ts';
 import { doneUploads, importDone } from './done.ts';
 import { gc } from './gc.ts';
 import {
@@ -18,6 +19,7 @@ import {
   unfinished,
   uploadId,
 } from './pending.ts';
+import { forgetQueued, queuedUploads, retry, watch } from './queued.ts';
 import { resume } from './resume.ts';
 import { wait } from './wait.ts';
 
@@ -28,19 +30,28 @@ export const uploads: Define = (noun, run) => {
   forget(noun.command('forget'), run);
   gc(noun.command('gc'), run);
   importDone(noun.command('import'), run);
+  watch(noun.command('watch'), run);
+  retry(noun.command('retry'), run);
 };
 
 function list(command: Command, run: Run): void {
-  example(command, 'mediactl uploads ls', 'mediactl uploads ls --done --jsonl > sent.jsonl');
+  example(
+    command,
+    'mediactl uploads ls',
+    'mediactl uploads ls --done --jsonl > sent.jsonl',
+    'mediactl uploads ls --queue redis://queue.lan',
+  );
   command
     .alias('list')
     .summary('list the uploads under way')
     .description(
-      'Lists the uploads that were begun on this machine and are not finished; with --done those that are.',
+      'Lists the uploads that were begun on this machine and are not finished; with --done those that are. With --queue those of a queue, whoever queued them.',
     )
-    .option('--done', 'what was sent from this machine, to any service')
+    .option('--done', 'what was sent from this machine, to any service; of a queue, what is done')
+    .option(queueFlag, `of a queue, not of this machine: ${ofAQueue}`)
     .action(
-      run(async (context, { done }) => {
+      run(async (context, { done, queue }) => {
+        if (queue !== undefined) return queuedUploads(context, queue, done);
         if (done) return doneUploads(context);
         return listBy(
           ({ id }) => id,
@@ -69,17 +80,23 @@ function forget(command: Command, run: Run): void {
     'mediactl uploads forget 3f2a9c1d5e6b7a80',
     'mediactl uploads forget --expired --yes',
     'mediactl uploads forget --all --yes',
+    'mediactl uploads forget --done --queue redis://queue.lan',
   );
   command
     .summary('forget uploads without finishing them')
     .description(
-      'Forgets uploads of this machine. Their assets stay as they are on the service; they are named.',
+      'Forgets uploads of this machine, or takes them out of a queue. Their assets stay as they are on the service; they are named.',
     )
     .argument('[session]', 'id of the upload, or uid of its session or asset')
     .option('--expired', 'every upload whose session has expired, by the clock of this machine')
     .option('--all', 'every upload')
+    .option(queueFlag, `of a queue, not of this machine: ${ofAQueue}`)
+    .option('--done', 'with --queue, those that are done: their files may be queued again')
     .action(
-      run(async (context, given, { expired, all }) => {
+      run(async (context, given, { expired, all, queue, done }) => {
+        if (queue !== undefined)
+          return forgetQueued(context, queue, given ? [given] : [], { all, expired, done });
+        if (done) throw usageError('--done is of --queue');
         const which = 'give its id from mediactl uploads ls, or --expired, or --all';
         if ([given, expired, all].filter(Boolean).length > 1)
           throw usageError('which upload?', which);

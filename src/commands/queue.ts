@@ -1,0 +1,42 @@
+import type { Context } from '../context.ts';
+import { usageError } from '../errors.ts';
+import { type QueueAddress, readQueueAddress } from '../settings/queue-address.ts';
+
+export const queueFlag = '--queue [address]';
+export const ofAQueue = 'redis://HOST or postgres://HOST/DATABASE; else the setting queue';
+
+/** What stands in argv, others of this machine may read. @throws MediactlError exit 2 */
+export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
+  if (!hasPassword) return;
+  throw usageError(
+    `${where} would show the password to everybody on this machine`,
+    'export MEDIACTL_QUEUE, or keep it: mediactl config set queue - < FILE',
+    'arguments of processes can be read by others',
+  );
+}
+
+/**
+ * The queue that is meant, and the arguments without it: `--queue clip.mp4` takes what follows, though it
+ * is no address.
+ *
+ * @param typed true for `--queue` alone
+ * @throws MediactlError exit 2 where there is none
+ */
+export function queueOf(
+  { settings }: Context,
+  typed: string | boolean | undefined,
+  given: readonly string[] = [],
+): { address: QueueAddress; given: readonly string[] } {
+  const isAddress = typeof typed === 'string' && /^(?:rediss?|postgres(?:ql)?):/i.test(typed);
+  const all = typeof typed === 'string' && !isAddress ? [typed, ...given] : given;
+  if (isAddress) {
+    const address = readQueueAddress('--queue', typed);
+    assertNoPassword('--queue', address);
+    return { address, given: all };
+  }
+  if (settings.queue) return { address: settings.queue, given: all };
+  throw usageError(
+    'which queue?',
+    'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST',
+  );
+}

@@ -1,0 +1,80 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { QueueRun } from '../../fleet/queue-run.ts';
+import { Roots } from '../../fleet/roots.ts';
+import type { QueueAddress } from '../../settings/queue-address.ts';
+import { printable } from '../../terminal/printable.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { readAddress } from '../../upload/source-address.ts';
+import { type RunRequest, runUploads } from './run-uploads.ts';
+
+/** What is the workers' own to say, and what needs this machine to the end. */
+type Flags = {
+  parallel?: string | undefined;
+  limitRate?: string | undefined;
+  reserve?: string | undefined;
+  until?: string | undefined;
+  prune?: boolean | undefined;
+  root: readonly string[];
+};
+
+/** @throws MediactlError exit 2 */
+export function assertQueueable(named: readonly string[], flags: Flags): void {
+  for (const [option, value] of [
+    ['--parallel', flags.parallel],
+    ['--limit-rate', flags.limitRate],
+    ['--reserve', flags.reserve],
+  ] as const)
+    if (value !== undefined)
+      throw usageError(
+        `with --queue, ${option} is each worker’s own`,
+        option === '--parallel'
+          ? 'mediactl worker --concurrency N'
+          : `mediactl worker ${option} ${value}`,
+      );
+  if (flags.until !== undefined || flags.prune)
+    throw usageError(
+      `--queue does not take ${flags.prune ? '--prune' : '--until'}`,
+      'leave out one of them',
+      'the workers go on whatever this command does',
+    );
+  const unreachable = named.find((path) => path === '-' || path.startsWith('rclone:'));
+  if (unreachable !== undefined)
+    throw usageError(
+      `${unreachable === '-' ? 'stdin' : unreachable} cannot be queued`,
+      'upload it from here, without --queue',
+      'workers read files that they reach by path, and addresses',
+    );
+}
+
+/** `--queue`: hands the files to the workers; with `--wait`, tells what became of each as ever. */
+export async function enqueue(
+  context: Context,
+  address: QueueAddress,
+  roots: readonly string[],
+  request: RunRequest,
+) {
+  await confirmSecrets(context, request.sources.named ?? []);
+  const named = await Roots.open(roots, context.host.cwd);
+  const fleet = await context.fleet(address);
+  return runUploads(context, {
+    ...request,
+    carry: (tools) => new QueueRun(fleet, named, request.options, tools),
+    next: () => `the workers go on: mediactl uploads watch --queue`,
+  });
+}
+
+/** An address with a query, a user or a password lets in whoever has it. @throws MediactlError exit 2 */
+async function confirmSecrets(
+  { terminal, settings }: Context,
+  named: readonly string[],
+): Promise<void> {
+  const secret = named.filter((path) => /^https?:/i.test(path) && readAddress(path).path !== path);
+  const [first] = secret;
+  if (first === undefined) return;
+  await confirm(
+    terminal,
+    `${printable(readAddress(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
+    { yes: settings.yes, instead: 'the same command with --yes' },
+  );
+}

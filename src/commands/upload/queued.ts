@@ -1,0 +1,355 @@
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import type { ErrorRecord } from '../../errors.ts';
+import {
+  asMediactlError,
+  exitCodes,
+  failureAmong,
+  MediactlError,
+  usageError,
+} from '../../errors.ts';
+import type { Fleet, UploadJobOfQueue } from '../../fleet/fleet.ts';
+import { retry as retryOne } from '../../fleet/queue-run.ts';
+import { failureIn, pathOf } from '../../fleet/results.ts';
+import type { TaskProgress } from '../../fleet/task.ts';
+import { WatchRun } from '../../fleet/watch-run.ts';
+import { bytes, counted } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
+import { openProgress } from '../../terminal/progress.ts';
+import { progressModes } from '../../terminal/progress-modes.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { type Column, type ListResult, listBy } from '../../terminal/result.ts';
+import { example, type Run } from '../command.ts';
+import { progressFor } from '../progress.ts';
+import { ofAQueue, queueFlag, queueOf } from '../queue.ts';
+import { present } from './present.ts';
+
+/** One file of a queue, as `uploads ls --queue` prints it. */
+export type QueuedUpload = {
+  id: string;
+  path: string;
+  state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
+  size_bytes: number | null;
+  /** Bytes on their way or there, as far as its worker has told. */
+  offset_bytes: number | null;
+  worker: string | null;
+  /** How often a worker has begun it, and how many died at it. */
+  attempts: number;
+  stalls: number;
+  asset_uid: string | null;
+  session_uid: string | null;
+  name: string | null;
+  bytes_sent: number | null;
+  resumed_from: number | null;
+  requests: number | null;
+  duration_ms: number | null;
+  blake3: string | null;
+  verified: boolean | null;
+  /** Assets of lost creations, deleted by their mark. */
+  removed: string[];
+  base_url: string | null;
+  queued_at: string;
+  begun_at: string | null;
+  done_at: string | null;
+  /** Why it failed; or why it waits. */
+  error: ErrorRecord | null;
+};
+
+const pageSize = 200;
+/** In the order in which somebody wants to see them. */
+const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
+type EngineState = (typeof unfinishedStates)[number] | 'completed';
+
+const words: Record<EngineState, QueuedUpload['state']> = {
+  ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
+  ...{ failed: 'failed', completed: 'uploaded' },
+};
+
+const isoOrNull = (time: number | undefined | null) => (time ? new Date(time).toISOString() : null);
+
+function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
+  const { data, returnvalue: result } = job;
+  const progress = job.progress as Partial<TaskProgress> | number;
+  const told: Partial<TaskProgress> = typeof progress === 'object' ? progress : {};
+  const isWhole = state === 'completed';
+  const reason =
+    state === 'failed' || state === 'delayed'
+      ? job.failedReason
+      : isWhole || !told.error
+        ? undefined
+        : JSON.stringify(told.error);
+  const size = Number.isSafeInteger(data?.sizeBytes) ? data.sizeBytes : null;
+  return {
+    id: job.id as string,
+    path: pathOf(job),
+    state: words[state],
+    size_bytes: size,
+    offset_bytes: isWhole ? size : (told.offset ?? 0),
+    worker:
+      result?.worker ??
+      (state === 'active' ? (job.processedBy ?? told.worker) : told.worker) ??
+      null,
+    attempts: job.attemptsStarted,
+    stalls: job.stalledCounter,
+    asset_uid: result?.asset_uid ?? null,
+    session_uid: result?.session_uid ?? null,
+    name: result?.name ?? null,
+    bytes_sent: result?.bytes_sent ?? null,
+    resumed_from: result?.resumed_from ?? null,
+    requests: result?.requests ?? null,
+    duration_ms: result?.duration_ms ?? null,
+    blake3: result?.blake3 ?? null,
+    verified: result?.verified ?? null,
+    removed: result?.removed ?? [],
+    base_url: typeof data?.service === 'string' ? data.service : null,
+    queued_at: new Date(job.timestamp).toISOString(),
+    begun_at: isoOrNull(job.processedOn),
+    done_at: isoOrNull(job.finishedOn),
+    error: reason === undefined ? null : failureIn(reason).toJSON(),
+  };
+}
+
+const result = ({ state, error, verified, stalls }: QueuedUpload) => {
+  const said = error ? `${state}: ${printable(error.message)}` : state;
+  const check = state === 'uploaded' && !verified ? ', unverified' : '';
+  return `${said}${check}${stalls > 0 ? `, ${counted(stalls, 'dead worker')}` : ''}`;
+};
+
+const columns: Column<QueuedUpload>[] = [
+  { header: 'ID', value: ({ id }) => id, whole: true },
+  { header: 'PATH', value: ({ path }) => printable(path), leads: true, least: 18 },
+  {
+    header: 'DONE',
+    value: ({ size_bytes, offset_bytes }, { isTerminal }) => {
+      if (size_bytes === null || offset_bytes === null) return '';
+      return isTerminal
+        ? `${bytes(offset_bytes)} of ${bytes(size_bytes)}`
+        : `${offset_bytes}/${size_bytes}`;
+    },
+    spare: 1,
+  },
+  { header: 'WORKER', value: ({ worker }) => printable(worker ?? ''), spare: 2 },
+  { header: 'STATE', value: result, least: 18 },
+];
+
+/** `uploads ls --queue`: what is not done yet; with --done what is. */
+export async function queuedUploads(
+  context: Context,
+  typed: string | boolean,
+  done: boolean | undefined,
+): Promise<ListResult> {
+  const fleet = await openQueue(context, typed);
+  await sayState(context, fleet);
+  const states: readonly EngineState[] = done ? ['completed'] : unfinishedStates;
+  const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
+    for (const state of states)
+      for await (const jobs of jobsIn(fleet, state))
+        yield jobs.map((job) => queuedUpload(job, state));
+  };
+  return {
+    ...{ kind: 'list', pages: pages(), columns },
+    id: ({ id }: QueuedUpload) => id,
+    empty: done ? 'nothing uploaded yet' : 'nothing queued',
+  };
+}
+
+async function openQueue(context: Context, typed: string | boolean | undefined): Promise<Fleet> {
+  const { address, given } = queueOf(context, typed);
+  if (given.length > 0) throw usageError(`--queue does not accept '${given[0]}'`, ofAQueue);
+  return context.fleet(address);
+}
+
+/** In the order of their queueing; those of a state that move meanwhile may be passed over. */
+async function* jobsIn({ queue }: Fleet, state: EngineState): AsyncGenerator<UploadJobOfQueue[]> {
+  for (let at = 0; ; at += pageSize) {
+    const jobs = await queue.getJobs([state], at, at + pageSize - 1, true);
+    yield jobs.filter((job) => job) as UploadJobOfQueue[];
+    if (jobs.length < pageSize) return;
+  }
+}
+
+/** What somebody should know who waits for a queue. */
+async function sayState({ terminal }: Context, { queue }: Fleet): Promise<void> {
+  if (await queue.isPaused())
+    terminal.warn('the queue is paused: mediactl uploads retry --all --queue goes on');
+  const { waiting = 0, active = 0, delayed = 0 } = await queue.getJobCounts();
+  // Some managed stores do not tell who is connected.
+  const workers = await queue.getWorkers().catch(() => undefined);
+  if (workers?.length === 0 && waiting + active + delayed > 0)
+    terminal.warn('no worker is at it: mediactl worker, on any machine that reaches the files');
+}
+
+export function watch(command: Command, run: Run): void {
+  example(command, 'mediactl uploads watch --queue redis://queue.lan');
+  command
+    .summary('watch a queue until nothing is left in it')
+    .description(
+      'Shows the uploads of a queue as they go on, whichever worker has them, until nothing is left; what is queued meanwhile is watched too.',
+    )
+    .option(queueFlag, `queue to watch: ${ofAQueue}`)
+    .option('-v, --verbose', 'show what became of every file, not only of those that failed')
+    .addOption(
+      new Option('--progress <form>', 'what to show')
+        .choices(progressModes)
+        .default('auto' as const),
+    )
+    .action(
+      run(async (context, { queue, verbose = false, progress: asked }) => {
+        const { terminal, clock, signal } = context;
+        const fleet = await openQueue(context, queue);
+        await sayState(context, fleet);
+        const mode = progressFor(context, asked);
+        const progress = await openProgress(mode, terminal, clock, () => undefined);
+        const watching = new WatchRun(fleet, {
+          ...{ clock, signal },
+          onEvent: (event) => progress.show(event),
+          onPlanned: (planned) => progress.show(planned),
+        });
+        return present(context, watching, {
+          ...{ progress, verbose, files: [], failures: [], isWaited: false },
+          isQuiet: ['json', 'none'].includes(mode),
+          close: async () => {},
+        });
+      }),
+    );
+}
+
+export function retry(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl uploads retry --all',
+    'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan',
+  );
+  command
+    .summary('try failed uploads of a queue again')
+    .description(
+      'Puts failed uploads back into the queue. A queue that was paused, since credits or storage were used up, goes on.',
+    )
+    .argument('[id...]', 'as uploads ls --queue tells')
+    .option(queueFlag, `queue that they are in: ${ofAQueue}`)
+    .option('--all', 'every failed upload')
+    .action(
+      run(async (context, typed, { queue, all }) => {
+        const { address, given: ids } = queueOf(context, queue, typed);
+        assertWhich(ids, all);
+        const fleet = await context.fleet(address);
+        const chosen = all ? await idsIn(fleet, ['failed']) : ids;
+        if (context.isDryRun(`retry ${counted(chosen.length, 'upload')}`))
+          return listBy(() => '', [], columns, '');
+        return changed(
+          context,
+          chosen,
+          'retried',
+          async (id) => {
+            const job = await jobOf(fleet, id);
+            if (!(await retryOne(fleet, id)))
+              throw new MediactlError('it has not failed', {
+                code: 'not_failed',
+                exitCode: exitCodes.rejected,
+              });
+            return queuedUpload(job, 'waiting');
+          },
+          async () => {
+            if (await fleet.queue.isPaused()) {
+              await fleet.queue.resume();
+              context.terminal.say('the queue goes on');
+            }
+          },
+        );
+      }),
+    );
+}
+
+/** `uploads forget --queue`: takes files out of the queue. Their assets stay as they are. */
+export async function forgetQueued(
+  context: Context,
+  typed: string | boolean,
+  given: readonly string[],
+  {
+    all,
+    expired,
+    done,
+  }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
+) {
+  const { address, given: ids } = queueOf(context, typed, given);
+  if (expired) throw usageError('--expired is of the uploads of this machine');
+  if (!done) assertWhich(ids, all);
+  const fleet = await context.fleet(address);
+  const chosen = done
+    ? await idsIn(fleet, ['completed'])
+    : all
+      ? await idsIn(fleet, unfinishedStates)
+      : ids;
+  if (context.isDryRun(`forget ${counted(chosen.length, 'upload')}`))
+    return listBy(() => '', [], columns, '');
+  if (chosen.length > 0 && !done)
+    await confirm(
+      context.terminal,
+      `${counted(chosen.length, 'upload')} would not be finished. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      { yes: context.settings.yes, instead: 'the same command with --yes' },
+    );
+  return changed(context, chosen, 'forgotten', async (id) => {
+    const job = await jobOf(fleet, id);
+    const state = await job.getState();
+    if (state === 'active')
+      throw new MediactlError('a worker has it in hand', {
+        code: 'already_uploading',
+        exitCode: exitCodes.rejected,
+        hint: 'stop that worker, then forget it',
+        retryable: true,
+      });
+    await job.remove();
+    await fleet.store.forget([id]);
+    return queuedUpload(job, state in words ? (state as EngineState) : 'waiting');
+  });
+}
+
+function assertWhich(ids: readonly string[], all: boolean | undefined): void {
+  if (ids.length > 0 === Boolean(all))
+    throw usageError('which upload?', 'an id from mediactl uploads ls --queue, or --all');
+}
+
+async function idsIn(fleet: Fleet, states: readonly EngineState[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const state of states)
+    for await (const jobs of jobsIn(fleet, state)) ids.push(...jobs.map(({ id }) => id as string));
+  return ids;
+}
+
+async function jobOf({ queue }: Fleet, id: string): Promise<UploadJobOfQueue> {
+  const job = await queue.getJob(id);
+  if (job) return job as UploadJobOfQueue;
+  throw new MediactlError(`no upload ${id} is in the queue`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    hint: 'mediactl uploads ls --queue',
+  });
+}
+
+/** Changes each; the others are not kept from it by one that fails. */
+async function changed(
+  { terminal }: Context,
+  ids: readonly string[],
+  done: string,
+  change: (id: string) => Promise<QueuedUpload>,
+  afterwards: () => Promise<void> = async () => {},
+) {
+  const rows: QueuedUpload[] = [];
+  const failures: MediactlError[] = [];
+  for (const id of ids)
+    await change(id).then(
+      (row) => rows.push(row),
+      (error) => failures.push(asMediactlError(error).of(id)),
+    );
+  await afterwards();
+  if (rows.length > 0) terminal.say(`${counted(rows.length, 'upload')} ${done}`);
+  return {
+    result: listBy(({ id }: QueuedUpload) => id, rows, columns, `nothing ${done}`),
+    failure: failureAmong(
+      ids.length,
+      `${failures.length} of ${ids.length} uploads were not ${done}`,
+      failures,
+    ),
+  };
+}

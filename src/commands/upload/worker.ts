@@ -1,0 +1,127 @@
+import { hostname } from 'node:os';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../errors.ts';
+import { Roots } from '../../fleet/roots.ts';
+import { WorkerRun } from '../../fleet/worker-run.ts';
+import { parseCount, parseDuration } from '../../settings/units.ts';
+import { counted } from '../../terminal/figures.ts';
+import { openProgress } from '../../terminal/progress.ts';
+import { type ListResult, nothing } from '../../terminal/result.ts';
+import { RangeSource } from '../../upload/range-source.ts';
+import { Throttle } from '../../upload/throttle.ts';
+import { collect, type Define, example } from '../command.ts';
+import { ofAQueue, queueFlag, queueOf } from '../queue.ts';
+import { rateLimitOf, uploadOptions } from '../upload-options.ts';
+import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
+import { Summary } from './summary.ts';
+
+const leastLeaseMs = 1_000;
+
+export const worker: Define = (command, run) => {
+  example(
+    command,
+    'mediactl worker --queue redis://queue.lan --root /mnt/media',
+    'mediactl worker --root media=/Volumes/media --concurrency 4',
+    'mediactl worker --jsonl >> done.jsonl',
+  );
+  command
+    .description(
+      'Uploads what others queue with upload --queue, until it is interrupted; as many workers on as many machines as you like. One that ends hands its files back, one that dies is replaced: another goes on at the byte that the service holds.',
+    )
+    .option(queueFlag, `queue to work at: ${ofAQueue}`)
+    .option(
+      '--root <[name=]path>',
+      'read below this directory, or https address, alone (here); may be repeated',
+      collect,
+      [] as string[],
+    )
+    .option('--concurrency <number>', 'files at a time', '2')
+    .option('--lease <duration>', 'silence after which another worker takes over', '30s')
+    .option('--max-stalls <number>', 'deaths of workers after which a file is given up', '5')
+    .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
+    .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
+    .option(
+      '--mark',
+      'mark assets by a word in their description, and delete by it those without bytes that a lost answer left',
+    )
+    .option('--name <name>', 'what others call this worker (host and process)')
+    .action(
+      run(async (context, flags) => {
+        const { terminal, clock, host, signal } = context;
+        const { address, given } = queueOf(context, flags.queue);
+        if (given.length > 0) throw usageError(`worker takes no ${given[0]}`, '--root PATH');
+        const options = {
+          concurrency: parseCount('--concurrency', flags.concurrency, 1),
+          leaseMs: leaseOf(flags.lease),
+          maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
+          marks: flags.mark ?? false,
+          name: flags.name ?? `${hostname()}:${host.processes.pid}`,
+          idleTimeoutMs: uploadOptions(context, {}).idleTimeoutMs,
+        };
+        const rateLimit = rateLimitOf(flags.limitRate);
+        const reserve = flags.reserve && parseCount('--reserve', flags.reserve);
+        const roots = await Roots.open(flags.root.length > 0 ? flags.root : ['.'], host.cwd);
+        const { baseUrl, profile } = await context.account();
+        if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`))
+          return nothing;
+        const api = await context.api();
+        api.transport.reserve(reserve === undefined || reserve === '' ? undefined : reserve);
+        const fleet = await context.fleet(address);
+        if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
+        const progress = await openProgress('plain', terminal, clock, () => api.transport.budget);
+        const media = context.anonymousApi(baseUrl).transport;
+        const work = new WorkerRun(
+          fleet,
+          options,
+          {
+            ...{ api, profile, roots, signal },
+            throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
+            onEvent: (event) => {
+              if (event.event === 'notice') progress.show(event);
+            },
+            openAddress: (asked) => RangeSource.open(asked, media, { signal }),
+          },
+          (record) => terminal.redactor.redactRecord(record),
+        );
+        terminal.say(
+          `${options.name} uploads from ${address.label} (${fleet.health.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
+        );
+        return {
+          result: shown(context, work, async () => {
+            progress.close();
+            await media.close();
+          }),
+          failure: () => work.failure,
+        };
+      }),
+    );
+
+  /** What becomes of each file, as it happens. */
+  function shown(context: Context, work: WorkerRun, close: () => Promise<void>): ListResult {
+    const { clock, terminal } = context;
+    const summary = new Summary(clock.now());
+    const pages = async function* (): AsyncGenerator<UploadRecord[]> {
+      try {
+        for await (const some of work.outcomes()) {
+          for (const outcome of some) summary.count(outcome);
+          yield some.map((outcome) => recordOf(context, outcome));
+        }
+      } finally {
+        await close();
+      }
+      const back = work.handedBack;
+      if (back > 0) terminal.say(`${counted(back, 'file')} handed back to the queue`);
+      terminal.say(summary.line(clock.now(), 0, false));
+    };
+    return {
+      ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },
+      id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
+    };
+  }
+};
+
+function leaseOf(typed: string): number {
+  const leaseMs = parseDuration('--lease', typed);
+  if (leaseMs >= leastLeaseMs) return leaseMs;
+  throw usageError(`--lease does not accept '${typed}'`, 'a second at least, such as 30s');
+}

@@ -1,0 +1,173 @@
+import type { Api } from '../api/api.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import { waitingEvent } from '../upload/events.ts';
+import type { Uploaded, UploadJob, UploadTools } from '../upload/job.ts';
+import { versionOf } from '../upload/known.ts';
+import { findLost } from '../upload/lost-creation.ts';
+import { allowsNewAsset } from '../upload/lost-creations.ts';
+import { changed, type Source } from '../upload/source.ts';
+import { openUpload } from '../upload/upload-file.ts';
+import type { Lease } from './lease.ts';
+import { markOf, removeMarked } from './marked.ts';
+import type { Roots } from './roots.ts';
+import { SharedJournal } from './shared-journal.ts';
+import type { Claim, Store } from './store.ts';
+import type { UploadTask } from './task.ts';
+
+/** What a worker has for all its files. */
+export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
+  roots: Roots;
+  openAddress(address: string): Promise<Source>;
+  signal: AbortSignal;
+};
+
+export type AttemptOptions = {
+  /** Milliseconds. */
+  idleTimeoutMs: number;
+  /** Whether assets carry the mark of their upload, and lost ones are deleted by it. */
+  marks: boolean;
+  /** Another attempt was made before, whatever the store remembers of it. */
+  isRepeated: boolean;
+};
+
+export type Attempted = { uploaded: Uploaded; requests: number; removed: string[] };
+
+/**
+ * One worker's attempt at one file of the queue, with the uploader of this machine: its journal is in the
+ * store, and nothing leaves once the lease is lost.
+ */
+export async function attempt(
+  id: string,
+  task: UploadTask,
+  { claim, lease, store, label }: { claim: Claim; lease: Lease; store: Store; label: string },
+  options: AttemptOptions,
+  tools: WorkTools,
+): Promise<Attempted> {
+  assertService(task, tools.api);
+  let requests = 0;
+  const removed: string[] = [];
+  const api = tools.api.observed({
+    lane: 'bulk',
+    onNotice: (notice) => tools.onEvent({ path: task.path, ...waitingEvent(notice) }),
+    onRequest: () => {
+      lease.assertHeld();
+      requests++;
+    },
+  });
+  const journal = new SharedJournal(store, claim, lease, label);
+  const lostBefore = async () => {
+    if (!options.marks) return undefined;
+    const { removed: deleted, left } = await removeMarked(api, id);
+    removed.push(...deleted);
+    return { assets: left, isAll: true };
+  };
+  // A store that lost its last second may have lost what an attempt was about to do.
+  if (options.isRepeated && claim.page === undefined) await refuseLeft(task, await lostBefore());
+  const upload = await openUpload(
+    jobOf(id, task, options.marks),
+    {
+      ...{ chunkBytes: task.chunkBytes, idleTimeoutMs: options.idleTimeoutMs, same: 'upload' },
+      ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
+    },
+    {
+      ...{ api, journal, before: 0, throttle: tools.throttle, profile: tools.profile },
+      signal: AbortSignal.any([tools.signal, lease.signal]),
+      onEvent: tools.onEvent,
+      openSource: async () => {
+        const source = await tools.roots.open(task.source, tools.openAddress);
+        return held(asQueued(task, source), lease);
+      },
+      findLost: async (lost) => {
+        const marked = await lostBefore();
+        return marked ?? ((await findLost(api, journal, () => false, [lost])).get(lost) as never);
+      },
+      // What a guess by name finds may be another worker's: it is left alone, and a new one made.
+      confirmNewAsset: async (refusal) => {
+        if (options.marks || !allowsNewAsset(refusal)) throw refusal;
+      },
+    },
+  );
+  try {
+    const { uploaded, settled } = await upload.run();
+    await settled;
+    return { uploaded, requests, removed };
+  } finally {
+    await upload.close();
+  }
+}
+
+const jobOf = (id: string, task: UploadTask, marks: boolean): UploadJob => {
+  const { description, path, workspace, folder, filename, name, contentType, tags } = task;
+  const words = [description, marks ? markOf(id) : undefined].filter(Boolean).join(' ');
+  return {
+    ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },
+    description: words || undefined,
+  };
+};
+
+function assertService({ service }: UploadTask, { transport }: Api): void {
+  const own = transport.baseUrl.origin;
+  if (service === own) return;
+  throw new MediactlError(`it is for ${service}`, {
+    code: 'foreign_service',
+    exitCode: exitCodes.usage,
+    reason: `this worker's account is of ${own}`,
+    hint: 'a queue for each service: the address with #NAME',
+  });
+}
+
+/** @throws MediactlError `file_changed` (13) where it is not the file that was queued */
+function asQueued({ path, sizeBytes, fileVersion }: UploadTask, source: Source): Source {
+  const { identity } = source;
+  const reason =
+    sizeBytes !== identity.sizeBytes
+      ? `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes since it was queued`
+      : sameVersion(fileVersion, versionOf(identity))
+        ? undefined
+        : 'it was written to since it was queued';
+  if (reason === undefined) return source;
+  throw changed(path, reason).with({ hint: 'once it no longer changes, queue it again' });
+}
+
+/** File servers keep times more coarsely than disks: a millisecond is the same time. */
+const sameVersion = (queued: string, now: string) =>
+  queued === now || (isTime(queued) && isTime(now) && inMs(queued) === inMs(now));
+
+const isTime = (version: string) => /^\d{10,}$/.test(version);
+const inMs = (ns: string) => ns.slice(0, -6);
+
+/** The same bytes, as long as the file is this worker's. */
+const held = (source: Source, lease: Lease): Source => ({
+  path: source.path,
+  realPath: source.realPath,
+  get identity() {
+    return source.identity;
+  },
+  get sizeBytes() {
+    return source.sizeBytes;
+  },
+  async *read(start, end, reading) {
+    for await (const bytes of source.read(start, end, reading)) {
+      lease.assertHeld();
+      yield bytes;
+    }
+  },
+  assertUnchanged: (...given) => source.assertUnchanged(...given),
+  close: () => source.close(),
+});
+
+/** @throws MediactlError `creation_unknown` (2) */
+async function refuseLeft(
+  { path }: UploadTask,
+  found: { assets: { uid: string }[] } | undefined,
+): Promise<void> {
+  const [first] = found?.assets ?? [];
+  if (first)
+    throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {
+      code: 'creation_unknown',
+      exitCode: exitCodes.usage,
+      reason: 'the queue lost what became of it',
+      hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
+      details: { asset_uids: found?.assets.map(({ uid }) => uid) },
+    });
+}

@@ -1,0 +1,221 @@
+import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq';
+import type { Clock } from '../clock.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { QueueAddress } from '../settings/queue-address.ts';
+import { patient } from './patience.ts';
+import { postgresStore, postgresTables, redisStore, type Store } from './store.ts';
+import type { TaskResult, UploadTask } from './task.ts';
+
+export type UploadJobOfQueue = Job<UploadTask, TaskResult>;
+
+/** What a store is, and what it does with what it is given. */
+export type Health = {
+  /** Such as `redis 7.0.15`. */
+  server: string;
+  /** What may be lost, in a sentence; undefined where nothing is. */
+  doubt: string | undefined;
+};
+
+/** A queue of uploads that several machines work at, and what is kept beside it. */
+export type Fleet = {
+  address: QueueAddress;
+  health: Health;
+  queue: Queue<UploadTask, TaskResult>;
+  store: Store;
+  worker(
+    perform: Processor<UploadTask, TaskResult>,
+    options: Omit<WorkerOptions, 'connection'>,
+  ): Worker<UploadTask, TaskResult>;
+  /** What happens to jobs from now on. */
+  events(): QueueEvents;
+  /** Of a processor: the job is not failed, but back in the queue. */
+  handedBack(): Error;
+  /** Of a processor: the job is not tried again. */
+  unrecoverable(message: string): Error;
+  close(): Promise<void>;
+};
+
+const connectMs = 10_000;
+/** Redis and PostgreSQL come back within seconds, where they do. */
+const longestPauseMs = 2_000;
+
+type Tools = { clock: Clock; signal: AbortSignal };
+
+/**
+ * @throws MediactlError `queue_unreachable` (10); `queue_refused` (4) for a wrong password;
+ *   `queue_evicts` (2) for a Redis that may throw away what it holds
+ */
+export const openFleet = (address: QueueAddress, tools: Tools): Promise<Fleet> =>
+  address.store === 'redis' ? onRedis(address, tools) : onPostgres(address, tools);
+
+async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> {
+  const engine = await import('./engine.lazy.ts');
+  const { name } = address;
+  let isOpen = false;
+  const redis = new engine.Redis(address.href, {
+    lazyConnect: true,
+    connectTimeout: connectMs,
+    maxRetriesPerRequest: null,
+    retryStrategy: (tries) => (isOpen ? Math.min(longestPauseMs, 50 * 2 ** tries) : null),
+  });
+  let failure: unknown;
+  redis.on('error', (error) => {
+    failure = error; // said where it cannot be opened; waited out afterwards
+  });
+  try {
+    await redis.connect();
+    const health = healthIn(await redis.info(), address);
+    isOpen = true;
+    const connection = redis;
+    const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection });
+    const opened: { close(): Promise<void> }[] = [queue];
+    quiet(queue);
+    return {
+      ...{ address, health, store: redisStore(redis, name) },
+      queue: queue as unknown as Queue<UploadTask, TaskResult>,
+      worker: (perform, options) => new engine.Worker(name, perform, { ...options, connection }),
+      events: () => kept(quiet(new engine.QueueEvents(name, { connection })), opened),
+      ...signs(engine),
+      close: async () => {
+        await ended(opened, clock);
+        redis.disconnect();
+      },
+    };
+  } catch (error) {
+    redis.disconnect();
+    throw error instanceof MediactlError ? error : unreachable(address, failure ?? error);
+  }
+}
+
+async function onPostgres(address: QueueAddress, { clock, signal }: Tools): Promise<Fleet> {
+  const engine = await import('./engine.lazy.ts');
+  const { name, href } = address;
+  const pool = new engine.Pool({
+    connectionString: href,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+  });
+  pool.on('error', () => {}); // of a connection that nobody uses: the next one tells
+  try {
+    const client = await pool.connect();
+    let server = '';
+    try {
+      await engine.runMigrations(client);
+      await client.query(postgresTables);
+      server = String((await client.query('show server_version')).rows[0].server_version);
+    } finally {
+      client.release();
+    }
+    const backend = engine.createPostgresBackend;
+    const connection = { connectionString: href, connectionTimeoutMillis: connectMs };
+    const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never);
+    const opened: { close(): Promise<void> }[] = [queue];
+    quiet(queue);
+    return {
+      address,
+      health: { server: `postgresql ${server}`, doubt: undefined },
+      store: patient(postgresStore(pool, name), clock, signal),
+      queue: queue as unknown as Queue<UploadTask, TaskResult>,
+      worker: (perform, options) =>
+        new engine.Worker(
+          name,
+          perform,
+          { ...options, connection: connection as never },
+          backend as never,
+        ) as unknown as Worker<UploadTask, TaskResult>,
+      events: () =>
+        kept(
+          quiet(
+            new engine.QueueEvents(name, { connection: connection as never }, backend as never),
+          ),
+          opened,
+        ) as unknown as QueueEvents,
+      ...signs(engine),
+      close: async () => {
+        await ended(opened, clock);
+        await pool.end();
+      },
+    };
+  } catch (error) {
+    await pool.end().catch(() => {}); // what it ends with matters less than why
+    throw error instanceof MediactlError ? error : unreachable(address, error);
+  }
+}
+
+type Engine = typeof import('./engine.lazy.ts');
+
+const signs = ({ WaitingError, UnrecoverableError }: Engine) => ({
+  handedBack: () => new WaitingError(),
+  unrecoverable: (message: string) => new UnrecoverableError(message),
+});
+
+/** An engine that loses its line says so to whoever listens, and ends the process where nobody does. */
+function quiet<T extends { on(event: 'error', hear: () => void): unknown }>(emitter: T): T {
+  emitter.on('error', () => {});
+  return emitter;
+}
+
+function kept<T extends { close(): Promise<void> }>(one: T, all: { close(): Promise<void> }[]): T {
+  all.push(one);
+  return one;
+}
+
+const closeMs = 3_000;
+
+/** A store that is away does not keep the process. */
+async function ended(opened: readonly { close(): Promise<void> }[], clock: Clock): Promise<void> {
+  const over = new AbortController();
+  const all = Promise.all(opened.map((each) => each.close().catch(() => {})));
+  await Promise.race([all, clock.sleep(closeMs, over.signal).catch(() => {})]);
+  over.abort();
+}
+
+/** @throws MediactlError `queue_evicts` */
+function healthIn(info: string, { label }: QueueAddress): Health {
+  const said = new Map(
+    info.split(/\r?\n/).map((line): [string, string] => {
+      const [key = '', ...value] = line.split(':');
+      return [key, value.join(':')];
+    }),
+  );
+  const policy = said.get('maxmemory_policy') ?? 'noeviction';
+  if (policy !== 'noeviction')
+    throw new MediactlError(`${label} may throw away uploads that it holds`, {
+      code: 'queue_evicts',
+      exitCode: exitCodes.usage,
+      reason: `its maxmemory-policy is ${policy}`,
+      hint: 'maxmemory-policy noeviction in redis.conf, or a Redis of its own',
+    });
+  const kind = said.has('valkey_version') ? 'valkey' : 'redis';
+  return {
+    server: `${kind} ${said.get(`${kind}_version`) ?? ''}`.trim(),
+    doubt:
+      said.get('aof_enabled') === '0'
+        ? 'it keeps no append-only file: what it was told last is lost if it ends (appendonly yes in redis.conf)'
+        : undefined,
+  };
+}
+
+/** What a store says that does not let one in: Redis, then SQLSTATE 28 (PostgreSQL). */
+const isRefusal = ({ message, code }: { message: string; code?: string }) =>
+  /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || code?.startsWith('28') === true;
+
+function unreachable({ label }: QueueAddress, error: unknown): MediactlError {
+  const { message, code } = error as { message: string; code?: string };
+  if (isRefusal({ message, ...(code !== undefined && { code }) }))
+    return new MediactlError(`${label} does not let mediactl in`, {
+      code: 'queue_refused',
+      exitCode: exitCodes.unauthenticated,
+      reason: message,
+      hint: 'its user and password stand in MEDIACTL_QUEUE, or in the profile',
+      underlying: error,
+    });
+  return new MediactlError(`the queue ${label} cannot be reached`, {
+    code: 'queue_unreachable',
+    exitCode: exitCodes.unreachable,
+    reason: message || code,
+    hint: 'check the address, and that the server runs',
+    retryable: true,
+    underlying: error,
+  });
+}

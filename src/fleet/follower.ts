@@ -1,0 +1,190 @@
+import type { QueueEvents } from 'bullmq';
+import type { Clock } from '../clock.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { OnUploadEvent } from '../upload/events.ts';
+import type { FileOutcome } from '../upload/outcome.ts';
+import type { Fleet } from './fleet.ts';
+import { failureIn, uploadedOf } from './results.ts';
+import type { TaskProgress, TaskResult } from './task.ts';
+
+/** A file of the queue, as it is told of. */
+export type Followed = { path: string; workspace: string; sizeBytes: number };
+
+type Hearers = {
+  onEvent: OnUploadEvent;
+  /** Told once of each file that is followed, when it is done, has failed or is gone. */
+  onOutcome(outcome: FileOutcome): void;
+  /** Told of files that come into the queue, or come back into it. */
+  onAdded?(id: string): void;
+};
+
+/** What the queue tells may be lost; so often it is asked what became of all of them. */
+const sweepEveryMs = 10_000;
+const sweepPerFileMs = 5;
+const askedAtOnce = 100;
+
+/** Hears what becomes of files of a queue, whichever worker has them. */
+export class Follower {
+  readonly #fleet: Fleet;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #hearers: Hearers;
+  readonly #events: QueueEvents;
+  readonly #followed = new Map<string, Followed>();
+  #wake = () => {};
+
+  private constructor(
+    fleet: Fleet,
+    { clock, signal }: { clock: Clock; signal: AbortSignal },
+    hearers: Hearers,
+  ) {
+    this.#fleet = fleet;
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#hearers = hearers;
+    this.#events = fleet.events();
+  }
+
+  /** Hears all that happens from now on. */
+  static async open(
+    fleet: Fleet,
+    tools: { clock: Clock; signal: AbortSignal },
+    hearers: Hearers,
+  ): Promise<Follower> {
+    const follower = new Follower(fleet, tools, hearers);
+    follower.#listen();
+    await follower.#events.waitUntilReady();
+    return follower;
+  }
+
+  /** Files that nothing is known of yet. */
+  get size(): number {
+    return this.#followed.size;
+  }
+
+  has(id: string): boolean {
+    return this.#followed.has(id);
+  }
+
+  /** @param progress of one that a worker has in hand */
+  add(id: string, file: Followed, progress?: TaskProgress): void {
+    this.#followed.set(id, file);
+    if (progress) this.#started(id, progress);
+  }
+
+  /** Resolves once something became of all of them. @throws what the signal aborts with */
+  async untilNoneIsLeft(): Promise<void> {
+    while (this.#followed.size > 0) {
+      await this.#sweep();
+      if (this.#followed.size === 0) return;
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      const either = AbortSignal.any([this.#signal, woken.signal]);
+      const delayMs = sweepEveryMs + sweepPerFileMs * this.#followed.size;
+      await this.#clock.sleep(delayMs, either).catch(() => this.#signal.throwIfAborted());
+    }
+  }
+
+  #listen(): void {
+    const { onEvent, onAdded = () => {} } = this.#hearers;
+    const events = this.#events;
+    const unknown = (id: string) => {
+      if (!this.#followed.has(id)) onAdded(id);
+    };
+    events.on('active', ({ jobId }) => {
+      unknown(jobId);
+      this.#started(jobId);
+    });
+    events.on('progress', ({ jobId, data }) => this.#progress(jobId, data as TaskProgress));
+    events.on('completed', ({ jobId, returnvalue }) =>
+      this.#completed(jobId, returnvalue as unknown as TaskResult),
+    );
+    events.on('failed', ({ jobId, failedReason }) => this.#failed(jobId, failureIn(failedReason)));
+    events.on('stalled', ({ jobId }) => {
+      const message = 'its worker is not heard of any more; another one goes on';
+      const file = this.#followed.get(jobId);
+      if (file) onEvent({ path: file.path, event: 'notice', message });
+    });
+    events.on('added', ({ jobId }) => unknown(jobId));
+    events.on('waiting', ({ jobId }) => unknown(jobId));
+  }
+
+  #started(id: string, progress?: TaskProgress): void {
+    const file = this.#followed.get(id);
+    if (!file) return;
+    this.#hearers.onEvent({ path: file.path, event: 'started', size_bytes: file.sizeBytes });
+    if (progress) this.#progress(id, progress);
+  }
+
+  #progress(id: string, { offset, error }: TaskProgress): void {
+    const file = this.#followed.get(id);
+    if (!file || !Number.isSafeInteger(offset)) return;
+    const { path, sizeBytes: size_bytes } = file;
+    const sent = { acknowledged_bytes: offset, sent_bytes: offset, size_bytes };
+    this.#hearers.onEvent({ path, event: 'progress', ...sent });
+    if (error === undefined) return;
+    const { message } = failureIn(JSON.stringify(error));
+    this.#hearers.onEvent({ path, event: 'notice', message });
+  }
+
+  #completed(id: string, result: TaskResult): void {
+    const { requests, duration_ms: durationMs } = result;
+    this.#settle(id, ({ sizeBytes }) => ({
+      ...{ requests, durationMs, uploaded: uploadedOf(result, sizeBytes) },
+    }));
+  }
+
+  #failed(id: string, error: MediactlError): void {
+    this.#settle(id, () => ({ requests: 0, durationMs: 0, error }));
+  }
+
+  #settle(
+    id: string,
+    what: (file: Followed) => Pick<FileOutcome, 'requests' | 'durationMs' | 'uploaded' | 'error'>,
+  ): void {
+    const file = this.#followed.get(id);
+    if (!file) return;
+    this.#followed.delete(id);
+    const { path, workspace } = file;
+    const outcome: FileOutcome = { job: { path, workspace }, path, queueId: id, ...what(file) };
+    const asset_uid = outcome.uploaded?.assetUid ?? null;
+    const word = outcome.error ? 'failed' : 'uploaded';
+    if (outcome.uploaded) {
+      const { blake3, verified, assetUid } = outcome.uploaded;
+      this.#hearers.onEvent({ path, event: 'uploaded', asset_uid: assetUid, blake3, verified });
+    }
+    this.#hearers.onEvent({ path, event: 'finished', outcome: word, asset_uid });
+    this.#hearers.onOutcome(outcome);
+    if (this.#followed.size === 0) this.#wake();
+  }
+
+  /** Asks what became of each: it may have been done before anybody listened. */
+  async #sweep(): Promise<void> {
+    const ids = [...this.#followed.keys()];
+    for (let at = 0; at < ids.length; at += askedAtOnce) {
+      this.#signal.throwIfAborted();
+      await Promise.all(ids.slice(at, at + askedAtOnce).map((id) => this.#look(id)));
+    }
+  }
+
+  async #look(id: string): Promise<void> {
+    const state = await this.#fleet.queue.getJobState(id);
+    if (state === 'completed' || state === 'failed') {
+      const job = await this.#fleet.queue.getJob(id);
+      if (state === 'failed') this.#failed(id, failureIn(job?.failedReason ?? ''));
+      else if (job?.returnvalue) this.#completed(id, job.returnvalue);
+      return;
+    }
+    if (state !== 'unknown') return;
+    const [receipt] = await this.#fleet.store.receipts([id]);
+    if (receipt !== undefined) this.#completed(id, JSON.parse(receipt) as TaskResult);
+    else this.#failed(id, forgotten());
+  }
+}
+
+const forgotten = () =>
+  new MediactlError('somebody took it out of the queue', {
+    code: 'forgotten',
+    exitCode: exitCodes.notFound,
+    hint: 'queue it again',
+  });

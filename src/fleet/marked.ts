@@ -1,0 +1,32 @@
+import type { Api } from '../api/api.ts';
+import { isUnfinished } from '../wire/assumptions.ts';
+import { textIn } from '../wire/reading.ts';
+import type { Asset } from '../wire/types.ts';
+
+/** More assets of one mark than attempts at one file: the search finds something else. */
+const mostMarked = 200;
+
+/** Stands in an asset's description, and makes it provably of one upload. */
+export const markOf = (id: string) => `[mediactl ${id}]`;
+
+/**
+ * Deletes (softly) what creations of one upload have made whose answers were lost: assets with its mark
+ * that wait for their bytes.
+ *
+ * @returns the uids deleted, and assets with its mark that may hold something
+ */
+export async function removeMarked(
+  { assets }: Pick<Api, 'assets'>,
+  id: string,
+): Promise<{ removed: string[]; left: Asset[] }> {
+  const mark = markOf(id);
+  const marked: Asset[] = [];
+  for await (const page of assets.list({ search: mark }, { limit: mostMarked }))
+    marked.push(...page.filter(({ description }) => textIn(description)?.includes(mark)));
+  const empty = marked.filter(({ status }) => isUnfinished(status));
+  for (const { uid } of empty) await assets.delete(uid);
+  return {
+    removed: empty.map(({ uid }) => uid),
+    left: marked.filter(({ status }) => !isUnfinished(status)),
+  };
+}

@@ -1,0 +1,39 @@
+import type { Clock } from '../clock.ts';
+import type { Store } from './store.ts';
+
+const firstPauseMs = 200;
+const longestPauseMs = 2_000;
+
+/** A line that broke, a server that is not there, ends or begins (SQLSTATE 08, 57P01 to 57P03). */
+const isOutage = (error: unknown) => {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  return (
+    /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|08|57P0)/.test(code) ||
+    /^Connection terminated|timeout exceeded when trying to connect/.test(message)
+  );
+};
+
+/** Waits out a store that is away, as ioredis does by itself. What it is asked may be asked twice. */
+export function patient(store: Store, clock: Clock, signal: AbortSignal): Store {
+  const patiently =
+    <Given extends unknown[], T>(ask: (...given: Given) => Promise<T>) =>
+    async (...given: Given): Promise<T> => {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await ask(...given);
+        } catch (error) {
+          if (!isOutage(error)) throw error;
+          const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
+          await clock.sleep(longest * (0.5 + clock.random() / 2), signal);
+        }
+      }
+    };
+  return {
+    claim: patiently(store.claim),
+    write: patiently(store.write),
+    finish: patiently(store.finish),
+    pages: patiently(store.pages),
+    receipts: patiently(store.receipts),
+    forget: patiently(store.forget),
+  };
+}

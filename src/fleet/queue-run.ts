@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
+import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
+import { Channel } from '../upload/channel.ts';
+import type { FileOutcome } from '../upload/outcome.ts';
+import { emptyPlan } from '../upload/plan.ts';
+import { ReadyWatch } from '../upload/ready-watch.ts';
+import {
+  difference,
+  type ManyTools,
+  type Run,
+  type RunEnd,
+  type RunOptions,
+} from '../upload/run.ts';
+import type { Wanted } from '../upload/wanted.ts';
+import type { Fleet } from './fleet.ts';
+import { Follower } from './follower.ts';
+import { thereBefore } from './results.ts';
+import { isAddress, type Roots } from './roots.ts';
+import { type TaskResult, type TaskSource, taskId, type UploadTask } from './task.ts';
+
+/** Files that are given to the queue together. */
+const batchSize = 200;
+/** A service that is away for hours is tried again for as long: 2 s, 4 s … 17 min. */
+const attempts = 10;
+const firstPauseMs = 2_000;
+
+/** @property path as it was typed */
+type Queued = { id: string; task: UploadTask; path: string };
+
+/**
+ * Hands what is wanted, less what is known, to the workers of a queue; then waits for what becomes of it,
+ * if somebody wants to know. The same file for the same place is one job, however often it is queued.
+ */
+export class QueueRun implements Run {
+  readonly #fleet: Fleet;
+  readonly #roots: Roots;
+  readonly #options: RunOptions;
+  readonly #tools: ManyTools;
+  readonly #outcomes = new Channel<FileOutcome>();
+  readonly #plan = emptyPlan();
+  readonly #watch: ReadyWatch | undefined;
+  #follower: Follower | undefined;
+  #stop: MediactlError | undefined;
+  #left = 0;
+
+  /** @param options `timeoutMs`: wait until the assets are ready */
+  constructor(fleet: Fleet, roots: Roots, options: RunOptions, tools: ManyTools) {
+    this.#fleet = fleet;
+    this.#roots = roots;
+    this.#options = options;
+    this.#tools = tools;
+    const { timeoutMs } = options;
+    if (timeoutMs === undefined) return;
+    this.#watch = new ReadyWatch(tools, timeoutMs, {
+      onSettled: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => {
+        if (endsTheRun(error)) this.#stop ??= error;
+      },
+    });
+  }
+
+  get end(): RunEnd {
+    return { plan: this.#plan, stop: this.#stop, left: this.#left };
+  }
+
+  async *outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
+    const work = this.#all(wanted).finally(() => this.#outcomes.close());
+    work.catch(() => {}); // awaited below, once what came before is told
+    try {
+      yield* this.#outcomes;
+    } finally {
+      await work;
+    }
+  }
+
+  async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
+    const done = (outcome: FileOutcome) => this.#done(outcome);
+    const files = await difference(wanted, this.#plan, this.#options, this.#tools, done);
+    await this.#tools.onPlan(this.#plan);
+    const watching = this.#watch?.run();
+    try {
+      await this.#queueAndFollow(files);
+    } catch (error) {
+      this.#watch?.giveUp();
+      throw error;
+    }
+    this.#watch?.noMore();
+    await watching;
+  }
+
+  async #queueAndFollow(files: readonly Wanted[]): Promise<void> {
+    const { api, signal = new AbortController().signal, onEvent } = this.#tools;
+    const { clock } = api.transport;
+    if (this.#watch)
+      this.#follower = await Follower.open(
+        this.#fleet,
+        { clock, signal },
+        { onEvent, onOutcome: (outcome) => this.#done(outcome) },
+      );
+    for (let at = 0; at < files.length; at += batchSize) {
+      if (this.#stop || signal.aborted) {
+        this.#left += files.length - at;
+        break;
+      }
+      await this.#queue(files.slice(at, at + batchSize));
+    }
+    try {
+      await this.#follower?.untilNoneIsLeft();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      this.#left += this.#follower?.size ?? 0; // the workers go on
+    }
+  }
+
+  async #queue(files: readonly Wanted[]): Promise<void> {
+    const queued: Queued[] = [];
+    for (const file of files) {
+      if (this.#stop) this.#left++;
+      else
+        await this.#taskOf(file).then(
+          (one) => queued.push(one),
+          (thrown) => this.#failed(file, asMediactlError(thrown)),
+        );
+    }
+    const { queue, store } = this.#fleet;
+    const receipts = await store.receipts(queued.map(({ id }) => id));
+    const fresh = queued.filter((one, index) => {
+      const receipt = receipts[index];
+      if (receipt === undefined) return true;
+      const result = JSON.parse(receipt) as TaskResult;
+      this.#done({ ...outcomeOf(one), uploaded: thereBefore(result, one.task.sizeBytes) });
+      return false;
+    });
+    for (const { id, task, path } of fresh) this.#follower?.add(id, { ...task, path });
+    const states = await Promise.all(fresh.map(({ id }) => queue.getJobState(id)));
+    await queue.addBulk(
+      fresh.map(({ id, task }) => ({
+        ...{ name: task.filename, data: task },
+        opts: {
+          ...{ jobId: id, attempts, stackTraceLimit: 0 },
+          backoff: { type: 'exponential', delay: firstPauseMs, jitter: 0.5 },
+        },
+      })),
+    );
+    const failed = fresh.filter((_, index) => states[index] === 'failed');
+    for (const { id } of failed) await retry(this.#fleet, id);
+    if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
+  }
+
+  async #taskOf(file: Wanted): Promise<Queued> {
+    const { folders, api, contentType } = this.#tools;
+    const { workspace, about: all, chunkBytes, onExpired, requireChecksum, again } = this.#options;
+    const { about, path, sizeBytes = 0, mtimeNs = '0', named, knownAs = path } = file;
+    const lasting = isAddress(path) ? { path: knownAs } : this.#roots.sourceOf(knownAs);
+    const folder = await folders.make(file);
+    const task: UploadTask = {
+      ...{ version: 1, service: api.transport.baseUrl.origin, sizeBytes },
+      path: isAddress(path) ? path : placeOf(lasting),
+      source: isAddress(path) ? { path: named ?? path } : lasting,
+      fileVersion: mtimeNs,
+      workspace,
+      filename: file.filename ?? basename(path),
+      ...defined({
+        folder,
+        name: about?.name ?? all.name,
+        description: about?.description ?? all.description,
+        contentType: about?.contentType ?? all.contentType ?? contentType(path),
+        tags: about?.tags && [...about.tags],
+        again: again ? randomUUID() : undefined,
+      }),
+      ...{ chunkBytes, onExpired, requireChecksum },
+    };
+    return { id: taskId(task, lasting), task, path };
+  }
+
+  #failed({ path }: Wanted, error: MediactlError): void {
+    if (endsTheRun(error)) this.#stop ??= error;
+    const job = { path, workspace: this.#options.workspace };
+    this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });
+  }
+
+  /** What is whole may be waited for yet; all else is told. */
+  #done(outcome: FileOutcome): void {
+    const { uploaded, error } = outcome;
+    if (uploaded && !error) void this.#tools.onUploaded(uploaded.assetUid).catch(() => {}); // @last is a courtesy
+    if (this.#watch && uploaded && !error) this.#watch.add(outcome);
+    else this.#outcomes.push(outcome);
+  }
+}
+
+const outcomeOf = ({ id: queueId, task: { workspace }, path }: Queued): FileOutcome => ({
+  ...{ job: { path, workspace }, path, queueId, requests: 0, durationMs: 0 },
+});
+
+/** As workers know it. */
+const placeOf = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
+
+const defined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+
+/** Puts a failed file back into the queue. @returns false where it is not failed any more, or gone */
+export async function retry({ queue }: Fleet, id: string): Promise<boolean> {
+  const job = await queue.getJob(id);
+  if (!job || !(await job.isFailed())) return false;
+  await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: false });
+  return true;
+}

@@ -1,0 +1,64 @@
+import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
+import type { Uploaded } from '../upload/job.ts';
+import type { UploadJobOfQueue } from './fleet.ts';
+import type { TaskResult } from './task.ts';
+
+/** A result as the uploader has it. */
+export const uploadedOf = (result: TaskResult, sizeBytes: number): Uploaded => ({
+  ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
+  assetUid: result.asset_uid,
+  sessionUid: result.session_uid,
+  bytesSent: result.bytes_sent,
+  resumedFrom: result.resumed_from,
+  blake3: result.blake3,
+  verified: result.verified,
+});
+
+/** Of a file that came through the queue before. */
+export const thereBefore = (result: TaskResult, sizeBytes: number): Uploaded => ({
+  ...uploadedOf(result, sizeBytes),
+  ...{ how: 'there', bytesSent: 0, resumedFrom: null },
+});
+
+/** As the queue keeps it. */
+export const resultOf = (
+  uploaded: Uploaded,
+  more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
+): TaskResult => ({
+  asset_uid: uploaded.assetUid,
+  session_uid: uploaded.sessionUid,
+  name: uploaded.name,
+  bytes_sent: uploaded.bytesSent,
+  resumed_from: uploaded.resumedFrom,
+  blake3: uploaded.blake3,
+  verified: uploaded.verified,
+  ...more,
+});
+
+/** Why the queue says that a job has failed: our own record, or the engine's words. */
+export function failureIn(reason: string): MediactlError {
+  const record = recordIn(reason);
+  if (record) return MediactlError.from(record);
+  const hasKilled = /stalled more than/.test(reason);
+  return new MediactlError(hasKilled ? 'given up' : 'it failed', {
+    code: hasKilled ? 'given_up' : 'unclassified',
+    exitCode: exitCodes.unclassified,
+    reason: hasKilled ? 'every worker that had it in hand has died' : reason || undefined,
+    hint: 'mediactl uploads retry ID --queue, once it is known why',
+  });
+}
+
+function recordIn(reason: string): ErrorRecord | undefined {
+  try {
+    const record = JSON.parse(reason) as ErrorRecord | null;
+    return typeof record?.message === 'string' && typeof record.code === 'string'
+      ? record
+      : undefined;
+  } catch {
+    return undefined; // words of the engine
+  }
+}
+
+/** What people call a job's file; whatever the store holds. */
+export const pathOf = ({ data, id }: Pick<UploadJobOfQueue, 'data' | 'id'>): string =>
+  typeof data?.path === 'string' ? data.path : (id as string);

@@ -1,0 +1,137 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { FileSource, type Source } from '../upload/source.ts';
+import { readAddress } from '../upload/source-address.ts';
+import type { TaskSource } from './task.ts';
+
+/** A directory that files are read below, by a name that every machine knows it by, if it has one. */
+type Directory = { name?: string; path: string };
+/** An address that files are read below: `https://bucket.example.com/rushes/`. */
+type Address = { origin: string; path: string };
+
+/** What a `--root` may be. */
+const forms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
+
+export const isAddress = (path: string) => /^https?:\/\//i.test(path);
+
+/**
+ * Where a machine may read. Whoever reaches the store can queue any path and any address: nothing outside
+ * is opened, nor asked for.
+ */
+export class Roots {
+  readonly #directories: readonly Directory[];
+  readonly #addresses: readonly Address[];
+
+  private constructor(directories: readonly Directory[], addresses: readonly Address[]) {
+    this.#directories = directories;
+    this.#addresses = addresses;
+  }
+
+  /** @param typed each as `forms` @throws MediactlError exit 2 */
+  static async open(typed: readonly string[], cwd: string): Promise<Roots> {
+    const directories: Directory[] = [];
+    const addresses: Address[] = [];
+    for (const text of typed) {
+      if (isAddress(text)) {
+        const { url } = readAddress(text);
+        addresses.push({ origin: url.origin, path: url.pathname.replace(/\/?$/, '/') });
+        continue;
+      }
+      const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
+      const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
+      if (path === undefined) throw usageError(`there is no directory ${named ?? text}`, forms);
+      if (name !== undefined && directories.some((each) => each.name === name))
+        throw usageError(`--root ${name} is given twice`, forms);
+      directories.push({ path, ...(name !== undefined && { name }) });
+    }
+    return new Roots(directories, addresses);
+  }
+
+  /** In words. */
+  get label(): string {
+    return [
+      ...this.#directories.map(({ name, path }) => (name ? `${name}=${path}` : path)),
+      ...this.#addresses.map(({ origin, path }) => origin + path),
+    ].join(', ');
+  }
+
+  /** How others find a file of this machine: below the innermost root that has a name, else by its path. */
+  sourceOf(path: string): TaskSource {
+    const [innermost] = this.#directories
+      .filter((each) => each.name !== undefined && isBelow(each.path, path))
+      .sort((one, other) => other.path.length - one.path.length);
+    if (innermost?.name === undefined) return { path };
+    const parts = relative(innermost.path, path).split(sep);
+    return { root: innermost.name, path: parts.join('/') };
+  }
+
+  /**
+   * Opens what somebody queued.
+   *
+   * @param openAddress of an address that may be asked for
+   * @throws MediactlError `outside_roots` (2); `root_gone` (2) where the disk is not there, which is no
+   *   fault of the file; as `FileSource.open`
+   */
+  async open(
+    source: TaskSource,
+    openAddress: (address: string) => Promise<Source>,
+  ): Promise<Source> {
+    if (source.root === undefined && isAddress(source.path)) {
+      this.#assertAllowed(source.path);
+      return openAddress(source.path);
+    }
+    const { root, place } = this.#placeOf(source);
+    const real = await realpath(place).catch(() => undefined);
+    if (real === undefined) {
+      await assertThere(root);
+      return FileSource.open(place); // which says what is wrong with it
+    }
+    if (!isBelow(root.path, real)) throw outside(place, this.label);
+    return FileSource.open(real, place);
+  }
+
+  #assertAllowed(address: string): void {
+    const { url, path } = readAddress(address);
+    const isAllowed = this.#addresses.some(
+      (each) => each.origin === url.origin && url.pathname.startsWith(each.path),
+    );
+    if (!isAllowed) throw outside(path, this.label);
+  }
+
+  #placeOf({ root: name, path }: TaskSource): { root: Directory; place: string } {
+    if (name === undefined && !isAbsolute(path)) throw outside(path, this.label);
+    const found = this.#directories
+      .filter((each) => name === undefined || each.name === name)
+      .map((root) => ({ root, place: resolve(root.path, path) }))
+      .find(({ root, place }) => isBelow(root.path, place));
+    if (found) return found;
+    throw outside(name === undefined ? path : `${name}:${path}`, this.label);
+  }
+}
+
+/** An absolute path in a directory, at whatever depth. */
+function isBelow(directory: string, path: string): boolean {
+  const way = relative(directory, path);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** A disk that is not mounted is an empty directory, or none. @throws MediactlError `root_gone` */
+async function assertThere({ path }: Directory): Promise<void> {
+  const names = await readdir(path).catch(() => []);
+  if (names.length > 0) return;
+  throw new MediactlError(`there is nothing in ${path}`, {
+    code: 'root_gone',
+    exitCode: exitCodes.usage,
+    reason: 'files are queued from there: its disk may not be mounted here',
+    hint: 'mount it, then start the worker again',
+  });
+}
+
+const outside = (path: string, roots: string) =>
+  new MediactlError(`${path} is not below a root of this worker`, {
+    code: 'outside_roots',
+    exitCode: exitCodes.usage,
+    reason: `it reads below ${roots || 'nothing'}`,
+    hint: forms,
+  });

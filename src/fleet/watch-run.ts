@@ -1,0 +1,87 @@
+import type { Clock } from '../clock.ts';
+import { Channel } from '../upload/channel.ts';
+import type { OnUploadEvent, RunEvent } from '../upload/events.ts';
+import type { FileOutcome } from '../upload/outcome.ts';
+import { emptyPlan } from '../upload/plan.ts';
+import type { Run, RunEnd } from '../upload/run.ts';
+import type { Fleet, UploadJobOfQueue } from './fleet.ts';
+import { Follower } from './follower.ts';
+import { pathOf } from './results.ts';
+import type { TaskProgress } from './task.ts';
+
+type WatchTools = {
+  clock: Clock;
+  signal: AbortSignal;
+  onEvent: OnUploadEvent;
+  onPlanned(planned: RunEvent & { event: 'planned' }): void;
+};
+
+const pageSize = 500;
+/** In which a file may be that something is yet to become of. */
+const pending = ['active', 'waiting', 'prioritized', 'delayed'] as const;
+
+/** Watches a queue until nothing is left in it. */
+export class WatchRun implements Run {
+  readonly #fleet: Fleet;
+  readonly #tools: WatchTools;
+  readonly #outcomes = new Channel<FileOutcome>();
+  readonly #plan = emptyPlan();
+  #left = 0;
+
+  constructor(fleet: Fleet, tools: WatchTools) {
+    this.#fleet = fleet;
+    this.#tools = tools;
+  }
+
+  get end(): RunEnd {
+    return { plan: this.#plan, stop: undefined, left: this.#left };
+  }
+
+  async *outcomes(): AsyncGenerator<FileOutcome[]> {
+    const work = this.#watch().finally(() => this.#outcomes.close());
+    work.catch(() => {}); // awaited below, once what came before is told
+    try {
+      yield* this.#outcomes;
+    } finally {
+      await work;
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const { signal, onEvent } = this.#tools;
+    const { queue } = this.#fleet;
+    const follower: Follower = await Follower.open(this.#fleet, this.#tools, {
+      onEvent,
+      onOutcome: (outcome) => this.#outcomes.push(outcome),
+      onAdded: (id) =>
+        void queue.getJob(id).then(
+          (job) => job && this.#add(follower, job, false),
+          () => {}, // the store is away: what comes is seen when it is begun
+        ),
+    });
+    for (const state of pending)
+      for (let at = 0; ; at += pageSize) {
+        const jobs = await queue.getJobs([state], at, at + pageSize - 1, true);
+        for (const job of jobs) this.#add(follower, job as UploadJobOfQueue, state === 'active');
+        if (jobs.length < pageSize) break;
+      }
+    try {
+      await follower.untilNoneIsLeft();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      this.#left = follower.size;
+    }
+  }
+
+  #add(follower: Follower, job: UploadJobOfQueue, isActive: boolean): void {
+    const id = job.id as string;
+    if (follower.has(id) || job.finishedOn) return;
+    const { sizeBytes = 0, workspace = '' } = job.data ?? {};
+    const { new: planned } = this.#plan;
+    planned.files++;
+    planned.bytes += sizeBytes;
+    this.#tools.onPlanned({ event: 'planned', ...planned, there: 0 });
+    const progress = { worker: '', offset: 0, ...(job.progress as object) } as TaskProgress;
+    follower.add(id, { path: pathOf(job), workspace, sizeBytes }, isActive ? progress : undefined);
+  }
+}

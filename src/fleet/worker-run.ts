@@ -1,0 +1,225 @@
+import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
+import { Channel } from '../upload/channel.ts';
+import type { FileOutcome } from '../upload/outcome.ts';
+import { readAddress } from '../upload/source-address.ts';
+import { attempt, type WorkTools } from './attempt.ts';
+import { fateOf } from './fates.ts';
+import type { Fleet, UploadJobOfQueue } from './fleet.ts';
+import { Lease } from './lease.ts';
+import { failureIn, pathOf, resultOf } from './results.ts';
+import { isAddress } from './roots.ts';
+import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
+
+export type WorkOptions = {
+  /** What others call this worker. */
+  name: string;
+  /** Files at a time. */
+  concurrency: number;
+  /** Milliseconds of silence after which another worker takes over. */
+  leaseMs: number;
+  /** Deaths of workers after which a file is given up. */
+  maxStalls: number;
+  idleTimeoutMs: number;
+  marks: boolean;
+};
+
+const progressEveryMs = 1_000;
+const retryAskMs = 1_000;
+
+/** Takes files off a queue until it is told to stop. What became of each comes as it happens. */
+export class WorkerRun {
+  readonly #fleet: Fleet;
+  readonly #options: WorkOptions;
+  readonly #tools: WorkTools;
+  /** What may leave this machine: keys and tokens do not. */
+  readonly #redact: (record: ErrorRecord) => ErrorRecord;
+  readonly #outcomes = new Channel<FileOutcome>();
+  readonly #leases = new Map<string, Lease>();
+  /** Of attempts whose failure the queue has not heard of yet. */
+  readonly #failed = new Map<string, FileOutcome>();
+  readonly #ended = new AbortController();
+  /** What ended it before it was told to: its key, its disk. */
+  failure: MediactlError | undefined;
+  /** Files that others go on with. */
+  handedBack = 0;
+
+  constructor(
+    fleet: Fleet,
+    options: WorkOptions,
+    tools: WorkTools,
+    redact: (record: ErrorRecord) => ErrorRecord,
+  ) {
+    this.#fleet = fleet;
+    this.#options = options;
+    this.#tools = tools;
+    this.#redact = redact;
+  }
+
+  async *outcomes(): AsyncGenerator<FileOutcome[]> {
+    const work = this.#work().finally(() => this.#outcomes.close());
+    work.catch(() => {}); // awaited below, once what came before is told
+    try {
+      yield* this.#outcomes;
+    } finally {
+      this.#ended.abort();
+      await work;
+    }
+  }
+
+  async #work(): Promise<void> {
+    const { name, concurrency, leaseMs, maxStalls } = this.#options;
+    const worker = this.#fleet.worker((job, token) => this.#perform(job, token), {
+      ...{ name, concurrency, lockDuration: leaseMs, maxStalledCount: maxStalls },
+      // A dead worker's file is seen to be so at the second look.
+      stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
+      runRetryDelay: retryAskMs,
+    });
+    worker.on('error', () => {}); // its line to the store: waited out, and seen by the lease
+    worker.on('locksRenewed', ({ jobIds }) => {
+      for (const id of jobIds) this.#leases.get(id)?.renewed();
+    });
+    worker.on('lockRenewalFailed', (ids) => {
+      for (const id of ids) this.#leases.get(id)?.lost();
+    });
+    worker.on('failed', (job, error) => {
+      if (job) this.#heardOf(job, error);
+    });
+    const over = AbortSignal.any([this.#tools.signal, this.#ended.signal]);
+    if (!over.aborted)
+      await new Promise<void>((resolve) =>
+        over.addEventListener('abort', () => resolve(), { once: true }),
+      );
+    await worker.close();
+  }
+
+  /** @returns what the queue keeps of it @throws for the queue, what is to become of the job */
+  async #perform(job: UploadJobOfQueue, token: string | undefined): Promise<TaskResult> {
+    const { clock } = this.#tools.api.transport;
+    const startedAt = clock.now();
+    const id = job.id as string;
+    const outcome: FileOutcome = {
+      ...{ job: { path: id, workspace: '' }, path: id, queueId: id, requests: 0, durationMs: 0 },
+    };
+    try {
+      const task = taskIn(job.data);
+      outcome.job = { path: task.path, workspace: task.workspace };
+      outcome.path = task.path;
+      const lease = new Lease(clock, this.#options.leaseMs, task.path);
+      this.#leases.set(id, lease);
+      const claim = await this.#fleet.store.claim(id);
+      // Done, and its worker died before the queue heard of it.
+      if (claim.receipt !== undefined) return JSON.parse(claim.receipt) as TaskResult;
+      const attempted = await attempt(
+        id,
+        task,
+        { claim, lease, store: this.#fleet.store, label: this.#fleet.address.label },
+        {
+          idleTimeoutMs: this.#options.idleTimeoutMs,
+          marks: this.#options.marks,
+          isRepeated: job.attemptsStarted > 1,
+        },
+        { ...this.#tools, onEvent: this.#telling(job) },
+      );
+      const durationMs = clock.now() - startedAt;
+      const { uploaded, requests, removed } = attempted;
+      const { name: worker } = this.#options;
+      const result = resultOf(uploaded, { worker, requests, duration_ms: durationMs, removed });
+      lease.assertHeld();
+      if (!(await this.#fleet.store.finish(id, claim.epoch, JSON.stringify(result))))
+        throw lease.lost();
+      await forgetSecret(job, task);
+      this.#tell({ ...outcome, uploaded, requests, durationMs });
+      return result;
+    } catch (thrown) {
+      outcome.durationMs = clock.now() - startedAt;
+      throw await this.#fateOf(job, token, outcome, asMediactlError(thrown));
+    } finally {
+      this.#leases.delete(id);
+    }
+  }
+
+  /** Sees to the job as its failure asks for. @returns what tells the queue */
+  async #fateOf(
+    job: UploadJobOfQueue,
+    token: string | undefined,
+    outcome: FileOutcome,
+    error: MediactlError,
+  ): Promise<Error> {
+    const record = this.#redact(error.toJSON());
+    const said = JSON.stringify(record);
+    const fate = fateOf(error);
+    if (fate === 'lost') {
+      this.#notice(outcome, 'another worker has it by now');
+      return error;
+    }
+    if (fate === 'again' || fate === 'file') {
+      this.#failed.set(job.id as string, { ...outcome, error });
+      return fate === 'file' ? this.#fleet.unrecoverable(said) : new Error(said);
+    }
+    const { name: worker } = this.#options;
+    const progress: TaskProgress = { worker, offset: 0, error: record };
+    if (fate !== 'back') await job.updateProgress(progress);
+    if (fate === 'queue') {
+      await this.#fleet.queue.pause();
+      this.#notice(outcome, `${error.message}: the queue waits until mediactl uploads retry --all`);
+    }
+    if (fate === 'worker') {
+      this.failure ??= error;
+      this.#ended.abort();
+    }
+    await job.moveToWait(token);
+    this.handedBack++;
+    return this.#fleet.handedBack();
+  }
+
+  /** The queue has heard of a failure: the file is tried again, or has failed. */
+  #heardOf(job: UploadJobOfQueue, { message }: Error): void {
+    const id = job.id as string;
+    const outcome = this.#failed.get(id);
+    this.#failed.delete(id);
+    const path = pathOf(job);
+    const error = outcome?.error ?? failureIn(message);
+    if (!job.finishedOn) {
+      this.#notice({ path }, `${error.message}; it is tried again later`);
+      return;
+    }
+    const nothing = { requests: 0, durationMs: 0 };
+    this.#tell({ job: { path, workspace: '' }, path, queueId: id, ...nothing, ...outcome, error });
+  }
+
+  #tell(outcome: FileOutcome): void {
+    const { path, uploaded, error } = outcome;
+    this.#tools.onEvent({
+      path,
+      event: 'finished',
+      outcome: error ? 'failed' : 'uploaded',
+      asset_uid: uploaded?.assetUid ?? null,
+    });
+    this.#outcomes.push(outcome);
+  }
+
+  #notice({ path }: { path: string }, message: string): void {
+    this.#tools.onEvent({ path, event: 'notice', message });
+  }
+
+  /** Tells people here of a file, and the queue now and then. */
+  #telling(job: UploadJobOfQueue): WorkTools['onEvent'] {
+    const { clock } = this.#tools.api.transport;
+    const { name: worker } = this.#options;
+    let toldAt = clock.now();
+    return (event) => {
+      this.#tools.onEvent(event);
+      if (event.event !== 'progress' || clock.now() - toldAt < progressEveryMs) return;
+      toldAt = clock.now();
+      const progress: TaskProgress = { worker, offset: event.sent_bytes };
+      job.updateProgress(progress).catch(() => {}); // the next one tells more
+    };
+  }
+}
+
+/** A query, a user or a password in an address is somebody's secret: it is not kept once it has served. */
+async function forgetSecret(job: UploadJobOfQueue, task: UploadTask): Promise<void> {
+  const { path } = task.source;
+  if (!isAddress(path) || readAddress(path).path === path) return;
+  await job.updateData({ ...task, source: { path: readAddress(path).path } });
+}

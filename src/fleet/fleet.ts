@@ -2,7 +2,7 @@ import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from '
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
-import { patient } from './patience.ts';
+import { patiently, patientStore } from './patience.ts';
 import { postgresStore, postgresTables, redisStore, type Store } from './store.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -26,6 +26,8 @@ export type Fleet = {
     perform: Processor<UploadTask, TaskResult>,
     options: Omit<WorkerOptions, 'connection'>,
   ): Worker<UploadTask, TaskResult>;
+  /** Asks the queue, and waits out a store that is away. What it is asked may be asked twice. */
+  patiently<T>(ask: () => Promise<T>): Promise<T>;
   /** What happens to jobs from now on. */
   events(): QueueEvents;
   /** Of a processor: the job is not failed, but back in the queue. */
@@ -72,6 +74,7 @@ async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> 
     quiet(queue);
     return {
       ...{ address, health, store: redisStore(redis, name) },
+      patiently: (ask) => ask(), // ioredis waits by itself
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) => new engine.Worker(name, perform, { ...options, connection }),
       events: () => kept(quiet(new engine.QueueEvents(name, { connection })), opened),
@@ -87,7 +90,8 @@ async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> 
   }
 }
 
-async function onPostgres(address: QueueAddress, { clock, signal }: Tools): Promise<Fleet> {
+async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
+  const { clock } = tools;
   const engine = await import('./engine.lazy.ts');
   const { name, href } = address;
   const pool = new engine.Pool({
@@ -114,7 +118,8 @@ async function onPostgres(address: QueueAddress, { clock, signal }: Tools): Prom
     return {
       address,
       health: { server: `postgresql ${server}`, doubt: undefined },
-      store: patient(postgresStore(pool, name), clock, signal),
+      store: patientStore(postgresStore(pool, name), tools),
+      patiently: (ask) => patiently(ask, tools),
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
         new engine.Worker(

@@ -168,15 +168,16 @@ export class Follower {
   }
 
   async #look(id: string): Promise<void> {
-    const state = await this.#fleet.queue.getJobState(id);
+    const { queue, patiently, store } = this.#fleet;
+    const state = await patiently(() => queue.getJobState(id));
     if (state === 'completed' || state === 'failed') {
-      const job = await this.#fleet.queue.getJob(id);
+      const job = await patiently(() => queue.getJob(id));
       if (state === 'failed') this.#failed(id, failureIn(job?.failedReason ?? ''));
       else if (job?.returnvalue) this.#completed(id, job.returnvalue);
       return;
     }
     if (state !== 'unknown') return;
-    const [receipt] = await this.#fleet.store.receipts([id]);
+    const [receipt] = await store.receipts([id]);
     if (receipt !== undefined) this.#completed(id, JSON.parse(receipt) as TaskResult);
     else this.#failed(id, forgotten());
   }

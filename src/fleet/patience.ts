@@ -14,26 +14,32 @@ const isOutage = (error: unknown) => {
 };
 
 /** Waits out a store that is away, as ioredis does by itself. What it is asked may be asked twice. */
-export function patient(store: Store, clock: Clock, signal: AbortSignal): Store {
-  const patiently =
+export async function patiently<T>(
+  ask: () => Promise<T>,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
+      await clock.sleep(longest * (0.5 + clock.random() / 2), signal);
+    }
+  }
+}
+
+export function patientStore(store: Store, tools: { clock: Clock; signal: AbortSignal }): Store {
+  const patient =
     <Given extends unknown[], T>(ask: (...given: Given) => Promise<T>) =>
-    async (...given: Given): Promise<T> => {
-      for (let tries = 0; ; tries++) {
-        try {
-          return await ask(...given);
-        } catch (error) {
-          if (!isOutage(error)) throw error;
-          const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
-          await clock.sleep(longest * (0.5 + clock.random() / 2), signal);
-        }
-      }
-    };
+    (...given: Given): Promise<T> =>
+      patiently(() => ask(...given), tools);
   return {
-    claim: patiently(store.claim),
-    write: patiently(store.write),
-    finish: patiently(store.finish),
-    pages: patiently(store.pages),
-    receipts: patiently(store.receipts),
-    forget: patiently(store.forget),
+    claim: patient(store.claim),
+    write: patient(store.write),
+    finish: patient(store.finish),
+    pages: patient(store.pages),
+    receipts: patient(store.receipts),
+    forget: patient(store.forget),
   };
 }

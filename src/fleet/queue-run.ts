@@ -123,7 +123,7 @@ export class QueueRun implements Run {
           (thrown) => this.#failed(file, asMediactlError(thrown)),
         );
     }
-    const { queue, store } = this.#fleet;
+    const { queue, store, patiently } = this.#fleet;
     const receipts = await store.receipts(queued.map(({ id }) => id));
     const fresh = queued.filter((one, index) => {
       const receipt = receipts[index];
@@ -133,16 +133,15 @@ export class QueueRun implements Run {
       return false;
     });
     for (const { id, task, path } of fresh) this.#follower?.add(id, { ...task, path });
-    const states = await Promise.all(fresh.map(({ id }) => queue.getJobState(id)));
-    await queue.addBulk(
-      fresh.map(({ id, task }) => ({
-        ...{ name: task.filename, data: task },
-        opts: {
-          ...{ jobId: id, attempts, stackTraceLimit: 0 },
-          backoff: { type: 'exponential', delay: firstPauseMs, jitter: 0.5 },
-        },
-      })),
-    );
+    const states = await Promise.all(fresh.map(({ id }) => patiently(() => queue.getJobState(id))));
+    const jobs = fresh.map(({ id, task }) => ({
+      ...{ name: task.filename, data: task },
+      opts: {
+        ...{ jobId: id, attempts, stackTraceLimit: 0 },
+        backoff: { type: 'exponential', delay: firstPauseMs, jitter: 0.5 },
+      },
+    }));
+    await patiently(() => queue.addBulk(jobs)); // a job that is there stays as it is
     const failed = fresh.filter((_, index) => states[index] === 'failed');
     for (const { id } of failed) await retry(this.#fleet, id);
     if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
@@ -202,8 +201,8 @@ const defined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[
   };
 
 /** Puts a failed file back into the queue. @returns false where it is not failed any more, or gone */
-export async function retry({ queue }: Fleet, id: string): Promise<boolean> {
-  const job = await queue.getJob(id);
+export async function retry({ queue, patiently }: Fleet, id: string): Promise<boolean> {
+  const job = await patiently(() => queue.getJob(id));
   if (!job || !(await job.isFailed())) return false;
   await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: false });
   return true;

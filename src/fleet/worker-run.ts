@@ -97,6 +97,8 @@ export class WorkerRun {
     const { clock } = this.#tools.api.transport;
     const startedAt = clock.now();
     const id = job.id as string;
+    // It was on its way when this worker was told to end.
+    if (this.#isOver) throw await this.#handBack(job, token);
     const outcome: FileOutcome = {
       ...{ job: { path: id, workspace: '' }, path: id, queueId: id, requests: 0, durationMs: 0 },
     };
@@ -158,17 +160,26 @@ export class WorkerRun {
     }
     const { name: worker } = this.#options;
     const progress: TaskProgress = { worker, offset: 0, error: record };
-    if (fate !== 'back') await job.updateProgress(progress);
+    const { queue, patiently } = this.#fleet;
+    if (fate !== 'back') await patiently(() => job.updateProgress(progress));
     if (fate === 'queue') {
-      await this.#fleet.queue.pause();
+      await patiently(() => queue.pause());
       this.#notice(outcome, `${error.message}: the queue waits until mediactl uploads retry --all`);
     }
     if (fate === 'worker') {
       this.failure ??= error;
       this.#ended.abort();
     }
-    await job.moveToWait(token);
     this.handedBack++;
+    return this.#handBack(job, token);
+  }
+
+  get #isOver(): boolean {
+    return this.#tools.signal.aborted || this.#ended.signal.aborted;
+  }
+
+  async #handBack(job: UploadJobOfQueue, token: string | undefined): Promise<Error> {
+    await job.moveToWait(token);
     return this.#fleet.handedBack();
   }
 

@@ -16,6 +16,7 @@ export type BusyAsset = {
   /** When every byte was there, in milliseconds since the epoch. */
   wholeAt: number | undefined;
   isTrashed: boolean;
+  description?: string | undefined;
   tags?: string[];
 };
 
@@ -45,6 +46,7 @@ export class BusyService {
   readonly counts: Record<string, number> = {};
   /** By the beginning of their window, in milliseconds since the epoch. */
   readonly refused = new Map<number, number>();
+  readonly granted = new Map<number, number>();
   requests = 0;
   connections = 0;
   fault: (seen: BusySeen) => BusyFault | undefined = () => undefined;
@@ -149,7 +151,10 @@ export class BusyService {
     const isTooMany = this.#used >= limit.requests;
     if (isTooMany)
       this.refused.set(this.#windowSince, (this.refused.get(this.#windowSince) ?? 0) + 1);
-    else this.#used++;
+    else {
+      this.#used++;
+      this.granted.set(this.#windowSince, this.#used);
+    }
     response.setHeader('x-ratelimit-limit', String(limit.requests));
     response.setHeader('x-ratelimit-remaining', String(limit.requests - this.#used));
     response.setHeader('x-ratelimit-reset', String(resetAt / 1000));
@@ -188,7 +193,8 @@ export class BusyService {
     const size = Number(headers['upload-length']);
     const asset: BusyAsset = {
       ...{ uid, name: metadata.asset_name ?? metadata.filename ?? '', size, stored: 0, blake3: '' },
-      ...{ folder: metadata.parent_folder_uid, createdAt: new Date().toISOString() },
+      ...{ description: metadata.description, folder: metadata.parent_folder_uid },
+      ...{ createdAt: new Date().toISOString() },
       ...{ wholeAt: size === 0 ? Date.now() : undefined, isTrashed: false },
     };
     this.assets.set(uid, asset);
@@ -241,19 +247,21 @@ export class BusyService {
     const offset = Number(searchParams.get('offset') ?? 0);
     const limit = Number(searchParams.get('limit') ?? 20);
     const parent = searchParams.get('parent');
+    const search = searchParams.get('search');
     const all = [...this.assets.values()]
       .filter(({ isTrashed }) => !isTrashed)
       .filter(({ folder }) => parent === null || (folder ?? 'root') === parent)
+      .filter(({ description = '' }) => search === null || description.includes(search))
       .reverse();
     const items = all.slice(offset, offset + limit).map((asset) => this.#record(asset));
     return { status: 200, body: { items, count: all.length } };
   }
 
-  #record({ uid, name, wholeAt, createdAt }: BusyAsset) {
+  #record({ uid, name, description, wholeAt, createdAt }: BusyAsset) {
     const { readyAfterMs = 0 } = this.#options;
     const isReady = wholeAt !== undefined && Date.now() >= wholeAt + readyAfterMs;
     const status = wholeAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
-    return { uid, name, status, created_at: createdAt };
+    return { uid, name, description, status, created_at: createdAt };
   }
 }
 

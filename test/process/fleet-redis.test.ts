@@ -1,0 +1,4 @@
+import { describeFleet } from '../support/fleet-suite.ts';
+import { redis } from '../support/stores.ts';
+
+describeFleet(redis);

@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { BusyService } from './busy-service.ts';
+import { writeSome } from './files.ts';
+import { linesOf, Machines, pause, until } from './fleet.ts';
+import { answering, type Fault, Interposer, type Seen } from './interposer.ts';
+import { writeMany } from './many-files.ts';
+import { Random } from './random.ts';
+import { startSandbox, type TestSandbox } from './sandbox.ts';
+import type { StoreOfTests, StoreServer } from './stores.ts';
+import { temporaryFolder } from './temporary.ts';
+
+const MiB = 1024 * 1024;
+
+/**
+ * Uploads by several machines: workers that die, freeze, are stopped and are cut off, on a real store.
+ * A file of tests for each store calls it, so that they run beside each other.
+ */
+export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
+  describe.skipIf(!isHere)(`a queue on ${kind}`, () => {
+    let store: StoreServer;
+    let machines: Machines | undefined;
+    let sandbox: TestSandbox;
+    beforeAll(async () => {
+      [store, sandbox] = await Promise.all([start(), startSandbox()]);
+    });
+    afterEach(() => machines?.end());
+    afterAll(() => Promise.all([store.end(), sandbox.end()]));
+
+    const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
+
+    /** Machines before a sandbox, with a line that a test may break. */
+    async function overLine(plan: (seen: Seen) => Fault | undefined, folder = temporaryFolder()) {
+      const line = await Interposer.before(sandbox.url, plan);
+      const environment = {
+        MEDIACTL_API_KEY: sandbox.key,
+        MEDIACTL_BASE_URL: line.url,
+        MEDIACTL_WORKSPACE: sandbox.workspace,
+      };
+      machines = new Machines(environment, queue(), folder);
+      return { line, folder, machines };
+    }
+
+    /** Source and stored source of an asset, by their digests. */
+    const stored = (uid: string) => digestOf(join(sandbox.dataDir, 'media', uid, 'source'));
+
+    /** Of the files that a test queues, which the service has. */
+    const assetsNamed = async (name: string) =>
+      (
+        (await machines?.json(['assets', 'ls', '--search', name, '--all'])) as { uid: string }[]
+      ).map(({ uid }) => uid);
+
+    it('300 files, three workers and a stranger on the key, a kill -9 every three seconds: each is one asset, byte for byte, and nothing passes the budget', async () => {
+      const limit = { requests: 150, windowMs: 4_000 };
+      const service = await BusyService.start({ limit, latencyMs: 20 });
+      const folder = join(temporaryFolder(), 'shots');
+      const digests = writeMany(folder, 300, 60_000);
+      machines = new Machines(service.environment, queue(), folder);
+      const workerArgs = ['--mark', '--lease', '2s', '--max-stalls', '50'];
+      const workers = [1, 2, 3].map(() => machines?.worker(workerArgs));
+      const pushed = machines.upload([folder], ['--wait']);
+      let isDone = false;
+      pushed.finished.then(() => {
+        isDone = true;
+      });
+      // Whoever does not look at the budget is refused now and then: by what the service told it.
+      const strangers = new Map<number, number>();
+      const stranger = (async () => {
+        for (; !isDone; await pause(400)) {
+          const { status, headers } = await fetch(`${service.url}/api/external/v1/assets/?limit=1`);
+          const since = Number(headers.get('x-ratelimit-reset')) * 1000 - limit.windowMs;
+          if (status === 429) strangers.set(since, (strangers.get(since) ?? 0) + 1);
+        }
+      })();
+      const random = new Random(5);
+      let kills = 0;
+      while (!isDone) {
+        await Promise.race([pause(3_000), pushed.finished]);
+        if (isDone) break;
+        const at = random.below(workers.length);
+        workers[at]?.child.kill('SIGKILL');
+        kills++;
+        workers[at] = machines.worker(workerArgs);
+      }
+      await stranger;
+      const { code, stdout, stderr } = await pushed.finished;
+      expect(code, stderr).toBe(0);
+      expect(linesOf(stdout)).toHaveLength(300);
+      expect(kills).toBeGreaterThan(3);
+      const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+      expect(whole.sort()).toEqual([...digests].sort());
+      const left = [...service.assets.values()].filter((each) => !each.wholeAt && !each.isTrashed);
+      expect(left).toEqual([]);
+      for (const [since, refused] of service.refused)
+        expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(1);
+      expect(service.granted.size).toBeGreaterThan(3);
+      expect(store.dump()).not.toContain(service.environment.MEDIACTL_API_KEY);
+    }, 120_000);
+
+    it('a file of 200 MiB, killed twice: the next one goes on at the byte that the service holds', async () => {
+      const size = 200 * MiB;
+      const chunk = 20 * MiB;
+      const kills: number[] = [];
+      let worker: ReturnType<Machines['worker']> | undefined;
+      let sent = 0;
+      const { folder, machines: fleet } = await overLine(({ method, nth }) => {
+        if (method !== 'PATCH') return undefined;
+        let before = 0;
+        return {
+          onBytes: (passed) => {
+            sent += passed - before;
+            before = passed;
+            if ((nth !== 4 && nth !== 8) || passed < 5 * MiB || kills.includes(nth)) return;
+            kills.push(nth);
+            worker?.child.kill('SIGKILL');
+          },
+        };
+      });
+      const path = join(folder, `${kind} large.bin`);
+      writeSome(path, size, kind);
+      const args = ['--lease', '1s'];
+      const pushed = fleet.upload([path], ['--wait', '--chunk-size', String(chunk)]);
+      for (let round = 0; round < 3; round++) {
+        worker = fleet.worker(args);
+        if (round < 2) await worker.finished;
+      }
+      const { code, stdout, stderr } = await pushed.finished;
+      expect([code, kills], stderr).toEqual([0, [4, 8]]);
+      const [record] = linesOf(stdout);
+      expect(record).toMatchObject({ outcome: 'uploaded', size_bytes: size, verified: true });
+      expect(record.resumed_from).toBeGreaterThan(6 * chunk);
+      expect(record.resumed_from + record.bytes_sent).toBe(size);
+      // What a killed process had handed to its socket may come twice.
+      expect(sent - size).toBeLessThan(2 * chunk);
+      expect(stored(record.asset_uid)).toBe(digestOf(path));
+      expect(await assetsNamed(`${kind} large`)).toHaveLength(1);
+    }, 120_000);
+
+    it('SIGTERM hands the work back at once: another goes on, long before the lease is over', async () => {
+      let isHeld = true;
+      const {
+        line,
+        folder,
+        machines: fleet,
+      } = await overLine(({ method, nth }) =>
+        method === 'PATCH' && nth === 2 && isHeld ? { respond: () => {} } : undefined,
+      );
+      const path = join(folder, `${kind} handed.bin`);
+      writeSome(path, 3 * MiB, kind);
+      const args = ['--lease', '10m'];
+      const pushed = fleet.upload([path], ['--wait', '--chunk-size', '1MiB']);
+      const first = fleet.worker(args);
+      await until(() => line.methods.filter((method) => method === 'PATCH').length === 2);
+      isHeld = false;
+      const second = fleet.worker(args);
+      first.child.kill('SIGTERM');
+      const { code: ended, stderr: said, stdout: nothing } = await first.finished;
+      expect([ended, nothing], said).toEqual([0, '']);
+      expect(said).toContain('1 file handed back to the queue');
+      const { code, stdout, stderr } = await pushed.finished;
+      expect(code, stderr).toBe(0);
+      expect(linesOf(stdout)[0]).toMatchObject({ resumed_from: MiB, verified: true });
+      second.child.kill('SIGTERM');
+      expect(await assetsNamed(`${kind} handed`)).toHaveLength(1);
+    }, 60_000);
+
+    it('a worker that was frozen, and wakes after another had its file, sends and writes nothing', async () => {
+      let frozen: ReturnType<Machines['worker']> | undefined;
+      let passed = 0;
+      const {
+        line,
+        folder,
+        machines: fleet,
+      } = await overLine(({ method, nth }) =>
+        method === 'PATCH' && nth === 2
+          ? {
+              onBytes: (bytes) => {
+                passed = bytes;
+                if (bytes > 3 * MiB) frozen?.child.kill('SIGSTOP');
+              },
+            }
+          : undefined,
+      );
+      const path = join(folder, `${kind} frozen.bin`);
+      writeSome(path, 120 * MiB, kind);
+      frozen = fleet.worker(['--lease', '1s']);
+      const pushed = fleet.upload([path], ['--wait', '--chunk-size', '40MiB']);
+      await until(() => passed > 3 * MiB);
+      await pause(500);
+      const whenFrozen = passed;
+      const other = fleet.worker(['--lease', '1s']);
+      const { code, stdout, stderr } = await pushed.finished;
+      expect(code, stderr).toBe(0);
+      const [{ asset_uid }] = linesOf(stdout);
+      const before = { requests: line.seen.length, store: await keptOf(fleet) };
+      frozen.child.kill('SIGCONT');
+      await pause(1_500);
+      expect(line.seen).toHaveLength(before.requests);
+      // A buffer that was on its way when it froze, and no further one.
+      expect(passed - whenFrozen).toBeLessThanOrEqual(8 * MiB);
+      frozen.child.kill('SIGTERM');
+      other.child.kill('SIGTERM');
+      const { stdout: told } = await frozen.finished;
+      expect(told).toBe('');
+      expect(await keptOf(fleet)).toEqual(before.store);
+      expect(stored(asset_uid)).toBe(digestOf(path));
+      expect(await assetsNamed(`${kind} frozen`)).toEqual([asset_uid]);
+    }, 60_000);
+
+    it('a file that kills every worker is given up, and the others are sent; retried, it goes through', async () => {
+      const folder = temporaryFolder();
+      const bad = join(folder, `${kind} poison.bin`);
+      writeSome(bad, 1000, 'poison');
+      for (const n of [1, 2, 3]) writeSome(join(folder, `${kind} good ${n}.bin`), 1000, `${n}`);
+      let isPoison = true;
+      let worker: ReturnType<Machines['worker']> | undefined;
+      const { machines: fleet } = await overLine(({ method, headers }) => {
+        const metadata = String(headers['upload-metadata']);
+        const isBad = metadata.includes(Buffer.from(`${kind} poison.bin`).toString('base64'));
+        return method === 'POST' && isPoison && isBad
+          ? { respond: () => void worker?.child.kill('SIGKILL') }
+          : undefined;
+      }, folder);
+      const args = ['--lease', '1s', '--max-stalls', '1', '--concurrency', '1'];
+      const pushed = fleet.upload([folder], ['--wait']);
+      let deaths = 0;
+      while (deaths < 2) {
+        worker = fleet.worker(args);
+        if ((await worker.finished).signal === 'SIGKILL') deaths++;
+      }
+      worker = fleet.worker(args);
+      const { code, stdout, stderr } = await pushed.finished;
+      expect(code, stderr).toBe(11);
+      const outcomes = linesOf(stdout).map(({ outcome, error }) => error?.code ?? outcome);
+      expect(outcomes.sort()).toEqual(['given_up', 'uploaded', 'uploaded', 'uploaded']);
+      worker.child.kill('SIGTERM');
+      await worker.finished;
+      isPoison = false;
+      const [{ id, stalls }] = await fleet.json(['uploads', 'ls', '--queue']);
+      expect(stalls).toBeGreaterThan(1);
+      await fleet.json(['uploads', 'retry', id, '--queue']);
+      const watching = fleet.run(['uploads', 'watch', '--queue', '--jsonl']);
+      fleet.worker(args);
+      const watched = await watching.finished;
+      expect([watched.code, linesOf(watched.stdout).length], watched.stderr).toEqual([0, 1]);
+    }, 60_000);
+
+    it('a key that is not accepted ends its worker, exit 4; another does the work', async () => {
+      const { folder, machines: fleet } = await overLine(() => undefined);
+      writeSome(join(folder, `${kind} key.bin`), 1000, 'key');
+      const pushed = fleet.upload([folder], ['--wait']);
+      const bad = await fleet.worker([], { MEDIACTL_API_KEY: 'not-a-key-of-anybody' }).finished;
+      expect([bad.code, bad.stderr]).toEqual([4, expect.stringContaining('1 file handed back')]);
+      fleet.worker();
+      const { code, stderr } = await pushed.finished;
+      expect(code, stderr).toBe(0);
+    }, 60_000);
+
+    it('storage that is used up pauses the queue, and no file fails; retry goes on', async () => {
+      let isFull = true;
+      const full = answering(507, { error: { code: 'storage', message: 'storage is used up' } });
+      const { folder, machines: fleet } = await overLine(({ method }) =>
+        method === 'POST' && isFull ? full : undefined,
+      );
+      for (const n of [1, 2, 3, 4]) writeSome(join(folder, `${kind} full ${n}.bin`), 1000, `${n}`);
+      const pushed = fleet.upload([folder], ['--wait']);
+      fleet.worker();
+      const listed = async () => fleet.json(['uploads', 'ls', '--queue']);
+      await until(async () => (await listed()).some(({ error }: { error: unknown }) => error));
+      await pause(1_000);
+      const rows = await listed();
+      expect(rows.map(({ state }: { state: string }) => state)).toEqual(Array(4).fill('waiting'));
+      const { stderr } = await fleet.run(['uploads', 'ls', '--queue']).finished;
+      expect(stderr).toContain('the queue is paused');
+      isFull = false;
+      await fleet.json(['uploads', 'retry', '--all', '--queue']);
+      expect((await pushed.finished).code).toBe(0);
+    }, 60_000);
+
+    it('a store that is killed twice for eight seconds: nothing twice, nothing lost', async () => {
+      const service = await BusyService.start({ latencyMs: 150 });
+      const folder = join(temporaryFolder(), 'shots');
+      const digests = writeMany(folder, 100, 20_000);
+      machines = new Machines(service.environment, queue(), folder);
+      const workers = [1, 2].map(() => machines?.worker(['--lease', '5s', '--mark']));
+      const pushed = machines.upload([folder], ['--wait']);
+      for (const share of [0.2, 0.6]) {
+        await until(() => service.whole.length >= 100 * share);
+        await store.kill();
+        await pause(8_000);
+        await store.start();
+      }
+      const { code, stderr } = await pushed.finished;
+      expect(code, stderr).toBe(0);
+      const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+      expect(whole.sort()).toEqual([...digests].sort());
+      expect(workers.map((each) => each?.child.exitCode)).toEqual([null, null]);
+    }, 90_000);
+  });
+}
+
+const digestOf = (path: string) =>
+  existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'not there';
+
+/** What the queue has of its files, without the times. */
+const keptOf = (fleet: Machines) => fleet.json(['uploads', 'ls', '--done', '--queue']);

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { mediactl, type Started } from './spawn.ts';
+import { temporaryFolder } from './temporary.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** Machines that work at one queue: each process has a home of its own. */
+export class Machines {
+  readonly #environment: Environment;
+  readonly #root: string;
+  readonly running = new Set<Started>();
+
+  /** @param root which workers read below */
+  constructor(environment: Environment, address: string, root: string) {
+    this.#environment = { ...environment, MEDIACTL_QUEUE: address };
+    this.#root = root;
+  }
+
+  run(args: readonly string[], environment: Environment = {}): Started {
+    const home = temporaryFolder();
+    const started = mediactl(args, {
+      MEDIACTL_STATE_DIR: join(home, 'state'),
+      MEDIACTL_CONFIG_DIR: join(home, 'config'),
+      ...this.#environment,
+      ...environment,
+    });
+    this.running.add(started);
+    started.finished.then(() => this.running.delete(started));
+    return started;
+  }
+
+  worker(args: readonly string[] = [], environment: Environment = {}): Started {
+    return this.run(['worker', '--jsonl', '--root', this.#root, ...args], environment);
+  }
+
+  upload(paths: readonly string[], args: readonly string[] = []): Started {
+    const always = ['--queue', '--jsonl', '--progress', 'none'];
+    return this.run(['upload', '-r', ...paths, ...always, ...args]);
+  }
+
+  /** What a command prints with --json; it is to end well. */
+  async json(args: readonly string[]) {
+    const { code, stdout, stderr } = await this.run([...args, '--json']).finished;
+    if (code !== 0) throw new Error(`${args.join(' ')}: exit ${code}: ${stderr}`);
+    return JSON.parse(stdout);
+  }
+
+  async end(): Promise<void> {
+    const all = [...this.running];
+    for (const { child } of all) {
+      child.kill('SIGCONT');
+      child.kill('SIGKILL');
+    }
+    await Promise.all(all.map(({ finished }) => finished));
+  }
+}
+
+/** Resolves once it is so. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export const linesOf = (stdout: string) =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));

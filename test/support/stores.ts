@@ -1,0 +1,142 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/* Real servers of a queue, each on a free port and in a folder of its own. */
+
+const pathOf = (script: string) => spawnSync('sh', ['-c', script]).stdout.toString().trim();
+const redisServer = pathOf('command -v redis-server');
+/** Debian keeps them out of the PATH. */
+const postgresBin = pathOf('ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1');
+
+export type StoreServer = {
+  kind: 'redis' | 'postgres';
+  /** For `--queue`. */
+  address: string;
+  /** Without a chance to write anything more. */
+  kill(): Promise<void>;
+  /** At the same place, with what it had kept. */
+  start(): Promise<void>;
+  /** All that it holds, in the clear. */
+  dump(): string;
+  end(): Promise<void>;
+};
+
+const freePort = () =>
+  new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+const gone = (child: ChildProcess) =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve()
+    : new Promise<void>((resolve) => child.once('exit', () => resolve()));
+
+/** Asks until it answers. */
+async function untilReady(command: string, args: readonly string[]): Promise<void> {
+  for (let tries = 0; spawnSync(command, args).status !== 0; tries++) {
+    if (tries > 200) throw new Error(`${command} ${args.join(' ')} does not answer`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** @param options as on its command line: `['--maxmemory-policy', 'allkeys-lru']` */
+export async function startRedis(options: readonly string[] = []): Promise<StoreServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediactl-redis-'));
+  const port = await freePort();
+  const ask = (...words: string[]) => execFileSync('redis-cli', ['-p', String(port), ...words]);
+  let child: ChildProcess;
+  const start = async () => {
+    child = spawn(
+      redisServer,
+      [
+        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+        ...['--appendonly', 'yes', '--rdbcompression', 'no', '--loglevel', 'warning', ...options],
+      ],
+      { stdio: 'ignore' },
+    );
+    await untilReady('redis-cli', ['-p', String(port), 'dbsize']);
+  };
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await gone(child);
+  };
+  await start();
+  return {
+    ...{ kind: 'redis', address: `redis://127.0.0.1:${port}`, start, kill },
+    dump: () => {
+      ask('save');
+      return readFileSync(join(folder, 'dump.rdb'), 'latin1');
+    },
+    end: async () => {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function startPostgres(): Promise<StoreServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediactl-postgres-'));
+  const data = join(folder, 'data');
+  const port = await freePort();
+  // initdb refuses root.
+  const isRoot = process.getuid?.() === 0;
+  const as = isRoot ? { uid: 65534, gid: 65534 } : {};
+  mkdirSync(data);
+  if (isRoot) for (const path of [folder, data]) chownSync(path, 65534, 65534);
+  execFileSync(join(postgresBin, 'initdb'), ['-D', data, '-U', 'tester', '-A', 'trust', '-N'], {
+    ...as,
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  let child: ChildProcess;
+  const start = async () => {
+    child = spawn(
+      join(postgresBin, 'postgres'),
+      ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder],
+      { ...as, cwd: folder, stdio: 'ignore' },
+    );
+    await untilReady(join(postgresBin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]);
+  };
+  const kill = async () => {
+    child.kill('SIGQUIT'); // "immediate": its children too
+    await gone(child);
+  };
+  await start();
+  return {
+    ...{ kind: 'postgres', address: `postgres://tester@127.0.0.1:${port}/postgres`, start, kill },
+    dump: () =>
+      execFileSync(
+        join(postgresBin, 'pg_dumpall'),
+        ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester'],
+        { maxBuffer: 1024 ** 3 },
+      ).toString('latin1'),
+    end: async () => {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A store, and whether this machine can run it: tests of one that it cannot skip. */
+export type StoreOfTests = {
+  kind: StoreServer['kind'];
+  isHere: boolean;
+  start: () => Promise<StoreServer>;
+};
+
+export const redis: StoreOfTests = {
+  kind: 'redis',
+  isHere: redisServer !== '',
+  start: () => startRedis(),
+};
+export const postgres: StoreOfTests = {
+  kind: 'postgres',
+  isHere: postgresBin !== '',
+  start: () => startPostgres(),
+};

@@ -18,7 +18,7 @@ _mediactl() {
     word=${COMP_WORDS[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
-      --profile|-w|--workspace|--base-url|-o|--output|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--folder|--name|--description|--content-type|--include|--exclude|--from-list|--manifest|--manifest-out|--max-delete|--same|--size|--timeout|--parallel|--shard|--until|--reserve|--chunk-size|--limit-rate|--on-expired|--progress|--search|--status|--tag|--created-after|--created-before|--type|--sort|--limit|--offset|--html|--add-tag|--remove-tag|--set-tags|--set|--set-json|--body|--max-update|-o|--output|-d|--directory|--for|--player|--source|--size|--asset|--token-file|--port|-f|--file|--store|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input) skip=$word ;;
+      --profile|-w|--workspace|--base-url|-o|--output|--fields|--jq|--color|--request-timeout|--max-wait|--debug|--folder|--name|--description|--content-type|--include|--exclude|--from-list|--manifest|--manifest-out|--max-delete|--same|--size|--timeout|--parallel|--shard|--queue|--root|--until|--reserve|--chunk-size|--limit-rate|--on-expired|--progress|--root|--concurrency|--lease|--max-stalls|--search|--status|--tag|--created-after|--created-before|--type|--sort|--limit|--offset|--html|--add-tag|--remove-tag|--set-tags|--set|--set-json|--body|--max-update|-o|--output|-d|--directory|--for|--player|--source|--size|--asset|--token-file|--port|-f|--file|--store|--data|--seed|--fault|--rate-limit|--session-lifetime|--token-lifetime|--credits|--max-upload-size|--storage|--theme|--lines|-X|--method|-f|--raw-field|-F|--field|-H|--header|--input) skip=$word ;;
       -*) ;;
       *)
         case "$place${place:+ }$word" in
@@ -30,6 +30,9 @@ _mediactl() {
           'uploads forget') place='uploads forget' ;;
           'uploads gc') place='uploads gc' ;;
           'uploads import') place='uploads import' ;;
+          'uploads watch') place='uploads watch' ;;
+          'uploads retry') place='uploads retry' ;;
+          'worker') place='worker' ;;
           'check') place='check' ;;
           'assets') place='assets' ;;
           'assets ls'|'assets list'|'ls'|'search') place='assets ls' ;;
@@ -131,15 +134,18 @@ _mediactl() {
     *) return ;;
   esac
   case $place in
-    '') words='upload uploads check assets videos play browse folders workspaces embed auth config doctor sandbox api completion commands schema ls search get rm download open login whoami status logout' flags='-V --version --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --manifest --manifest-out --plan --sync --prune --max-delete --again --same --size --wait --timeout --parallel --shard --until --reserve --chunk-size --limit-rate --on-expired --require-checksum -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') more=1 ;;
-    'uploads') words='ls resume wait forget gc import' flags='' values=() ;;
-    'uploads ls') words='' flags='--done --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
+    '') words='upload uploads worker check assets videos play browse folders workspaces embed auth config doctor sandbox api completion commands schema ls search get rm download open login whoami status logout' flags='-V --version --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
+    'upload') words='' flags='--folder --create-folders --name --description --content-type -r --recursive --include --exclude --from-list --manifest --manifest-out --plan --sync --prune --max-delete --again --same --size --wait --timeout --parallel --shard --queue --root --until --reserve --chunk-size --limit-rate --on-expired --require-checksum -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') more=1 ;;
+    'uploads') words='ls resume wait forget gc import watch retry' flags='' values=() ;;
+    'uploads ls') words='' flags='--done --queue --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads resume') words='' flags='--all --again --wait --timeout --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads wait') words='' flags='--timeout --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'uploads forget') words='' flags='--expired --all --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
+    'uploads forget') words='' flags='--expired --all --queue --done --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('uploads') ;;
     'uploads gc') words='' flags='--trash --max-delete --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'uploads import') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('files') ;;
+    'uploads watch') words='' flags='--queue -v --verbose --progress --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
+    'uploads retry') words='' flags='--queue --all --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('assets') more=1 ;;
+    'worker') words='' flags='--queue --root --concurrency --lease --max-stalls --reserve --limit-rate --mark --name --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
     'check') words='' flags='--folder --include --exclude --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') ;;
     'assets') words='ls get update rm player thumb download wait' flags='' values=() ;;
     'assets ls') words='' flags='--search --status --tag --created-after --created-before --type --folder --sort --limit --all --offset --count --html -r --recursive --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') more=1 ;;
@@ -206,7 +212,7 @@ _mediactl() {
     'api') words='' flags='-X --method -f --raw-field -F --field -H --header --input --paginate -i --include --profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('') ;;
     'completion') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('=bash zsh fish powershell') ;;
     'commands') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=() ;;
-    'schema') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('=upload error commands written downloads sheet domains check plan upload-plan plan-summary finished-upload differences') ;;
+    'schema') words='' flags='--profile -w --workspace --base-url -o --output --json --jsonl --csv --tsv --fields --jq -q --quiet -y --yes -n --dry-run --no-input --color --no-pager --request-timeout --max-wait --debug' values=('=upload error commands written downloads sheet domains check plan upload-plan plan-summary finished-upload queued-upload differences') ;;
   esac
   if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   elif [[ -n $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -3,7 +3,8 @@ import { usageError } from '../errors.ts';
 import { type QueueAddress, readQueueAddress } from '../settings/queue-address.ts';
 
 export const queueFlag = '--queue [address]';
-export const ofAQueue = 'redis://HOST or postgres://HOST/DATABASE; else the setting queue';
+/** Of those that are kept on this machine and in a queue alike. */
+export const ofAQueue = 'of a queue, not of this machine';
 
 /** What stands in argv, others of this machine may read. @throws MediactlError exit 2 */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {

@@ -1,6 +1,6 @@
 import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { waitingEvent } from '../upload/events.ts';
+import { type OnUploadEvent, waitingEvent } from '../upload/events.ts';
 import type { Uploaded, UploadJob, UploadTools } from '../upload/job.ts';
 import { versionOf } from '../upload/known.ts';
 import { findLost } from '../upload/lost-creation.ts';
@@ -48,13 +48,17 @@ export async function attempt(
   const removed: string[] = [];
   const api = tools.api.observed({
     lane: 'bulk',
-    onNotice: (notice) => tools.onEvent({ path: task.path, ...waitingEvent(notice) }),
+    onNotice: (notice) => onEvent({ path: task.path, ...waitingEvent(notice) }),
     onRequest: () => {
       lease.assertHeld();
       requests++;
     },
   });
   const journal = new SharedJournal(store, claim, lease, label);
+  // What is said of a file by who has lost it would only confuse.
+  const onEvent: OnUploadEvent = (event) => {
+    if (!lease.signal.aborted) tools.onEvent(event);
+  };
   const lostBefore = async () => {
     if (!options.marks) return undefined;
     const { removed: deleted, left } = await removeMarked(api, id);
@@ -72,10 +76,15 @@ export async function attempt(
     {
       ...{ api, journal, before: 0, throttle: tools.throttle, profile: tools.profile },
       signal: AbortSignal.any([tools.signal, lease.signal]),
-      onEvent: tools.onEvent,
+      onEvent,
       openSource: async () => {
         const source = await tools.roots.open(task.source, tools.openAddress);
-        return held(asQueued(task, source), lease);
+        const change = changeSince(task, source);
+        if (!change) return held(source, lease);
+        await source.close();
+        throw changed(task.path, change).with({
+          hint: 'once it no longer changes, queue it again',
+        });
       },
       findLost: async (lost) => {
         const marked = await lostBefore();
@@ -116,17 +125,15 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
   });
 }
 
-/** @throws MediactlError `file_changed` (13) where it is not the file that was queued */
-function asQueued({ path, sizeBytes, fileVersion }: UploadTask, source: Source): Source {
-  const { identity } = source;
-  const reason =
-    sizeBytes !== identity.sizeBytes
-      ? `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes since it was queued`
-      : sameVersion(fileVersion, versionOf(identity))
-        ? undefined
-        : 'it was written to since it was queued';
-  if (reason === undefined) return source;
-  throw changed(path, reason).with({ hint: 'once it no longer changes, queue it again' });
+/** Why a file is not the one that was queued; undefined where it is. */
+function changeSince(
+  { sizeBytes, fileVersion }: UploadTask,
+  { identity }: Source,
+): string | undefined {
+  if (sizeBytes !== identity.sizeBytes)
+    return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes since it was queued`;
+  const isSame = sameVersion(fileVersion, versionOf(identity));
+  return isSame ? undefined : 'it was written to since it was queued';
 }
 
 /** File servers keep times more coarsely than disks: a millisecond is the same time. */

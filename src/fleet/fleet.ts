@@ -9,7 +9,7 @@ import type { TaskResult, UploadTask } from './task.ts';
 export type UploadJobOfQueue = Job<UploadTask, TaskResult>;
 
 /** What a store is, and what it does with what it is given. */
-export type Health = {
+type Health = {
   /** Such as `redis 7.0.15`. */
   server: string;
   /** What may be lost, in a sentence; undefined where nothing is. */
@@ -38,6 +38,8 @@ export type Fleet = {
 };
 
 const connectMs = 10_000;
+/** Of PostgreSQL, which has a hundred for everybody: questions are short. */
+const connections = 4;
 /** Redis and PostgreSQL come back within seconds, where they do. */
 const longestPauseMs = 2_000;
 
@@ -78,7 +80,8 @@ async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> 
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) => new engine.Worker(name, perform, { ...options, connection }),
       events: () => kept(quiet(new engine.QueueEvents(name, { connection })), opened),
-      ...signs(engine),
+      handedBack: () => new engine.WaitingError(),
+      unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {
         await ended(opened, clock);
         redis.disconnect();
@@ -98,6 +101,7 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
     connectionString: href,
     connectionTimeoutMillis: connectMs,
     keepAlive: true,
+    max: connections,
   });
   pool.on('error', () => {}); // of a connection that nobody uses: the next one tells
   try {
@@ -111,7 +115,11 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
       client.release();
     }
     const backend = engine.createPostgresBackend;
-    const connection = { connectionString: href, connectionTimeoutMillis: connectMs };
+    const connection = {
+      connectionString: href,
+      connectionTimeoutMillis: connectMs,
+      max: connections,
+    };
     const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never);
     const opened: { close(): Promise<void> }[] = [queue];
     quiet(queue);
@@ -135,7 +143,8 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
           ),
           opened,
         ) as unknown as QueueEvents,
-      ...signs(engine),
+      handedBack: () => new engine.WaitingError(),
+      unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {
         await ended(opened, clock);
         await pool.end();
@@ -146,13 +155,6 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
     throw error instanceof MediactlError ? error : unreachable(address, error);
   }
 }
-
-type Engine = typeof import('./engine.lazy.ts');
-
-const signs = ({ WaitingError, UnrecoverableError }: Engine) => ({
-  handedBack: () => new WaitingError(),
-  unrecoverable: (message: string) => new UnrecoverableError(message),
-});
 
 /** An engine that loses its line says so to whoever listens, and ends the process where nobody does. */
 function quiet<T extends { on(event: 'error', hear: () => void): unknown }>(emitter: T): T {
@@ -201,9 +203,9 @@ function healthIn(info: string, { label }: QueueAddress): Health {
   };
 }
 
-/** What a store says that does not let one in: Redis, then SQLSTATE 28 (PostgreSQL). */
+/** What a store says that does not let one in: Redis, then SQLSTATE 28 and 42501 (PostgreSQL). */
 const isRefusal = ({ message, code }: { message: string; code?: string }) =>
-  /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || code?.startsWith('28') === true;
+  /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || /^(?:28|42501)/.test(code ?? '');
 
 function unreachable({ label }: QueueAddress, error: unknown): MediactlError {
   const { message, code } = error as { message: string; code?: string };
@@ -212,7 +214,7 @@ function unreachable({ label }: QueueAddress, error: unknown): MediactlError {
       code: 'queue_refused',
       exitCode: exitCodes.unauthenticated,
       reason: message,
-      hint: 'its user and password stand in MEDIACTL_QUEUE, or in the profile',
+      hint: 'user and password stand in MEDIACTL_QUEUE or the profile; a first user of PostgreSQL makes schemas',
       underlying: error,
     });
   return new MediactlError(`the queue ${label} cannot be reached`, {

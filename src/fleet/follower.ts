@@ -101,7 +101,7 @@ export class Follower {
     );
     events.on('failed', ({ jobId, failedReason }) => this.#failed(jobId, failureIn(failedReason)));
     events.on('stalled', ({ jobId }) => {
-      const message = 'its worker is not heard of any more; another one goes on';
+      const message = 'its worker is not heard of any more; another one continues';
       const file = this.#followed.get(jobId);
       if (file) onEvent({ path: file.path, event: 'notice', message });
     });

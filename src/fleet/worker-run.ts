@@ -25,6 +25,8 @@ export type WorkOptions = {
 
 const progressEveryMs = 1_000;
 const retryAskMs = 1_000;
+const longestCloseMs = 10_000;
+const lookEverySeconds = 1;
 
 /** Takes files off a queue until it is told to stop. What became of each comes as it happens. */
 export class WorkerRun {
@@ -73,6 +75,8 @@ export class WorkerRun {
       // A dead worker's file is seen to be so at the second look.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
       runRetryDelay: retryAskMs,
+      // A frozen worker may take the word that there is work: the others look by themselves.
+      drainDelay: lookEverySeconds,
     });
     worker.on('error', () => {}); // its line to the store: waited out, and seen by the lease
     worker.on('locksRenewed', ({ jobIds }) => {
@@ -89,7 +93,11 @@ export class WorkerRun {
       await new Promise<void>((resolve) =>
         over.addEventListener('abort', () => resolve(), { once: true }),
       );
-    await worker.close();
+    // What a store that is away does not hear, the end of the lease tells.
+    const { clock } = this.#tools.api.transport;
+    const closed = new AbortController();
+    const late = clock.sleep(longestCloseMs, closed.signal).then(() => worker.close(true));
+    await Promise.race([worker.close().finally(() => closed.abort()), late.catch(() => {})]);
   }
 
   /** @returns what the queue keeps of it @throws for the queue, what is to become of the job */
@@ -110,7 +118,10 @@ export class WorkerRun {
       this.#leases.set(id, lease);
       const claim = await this.#fleet.store.claim(id);
       // Done, and its worker died before the queue heard of it.
-      if (claim.receipt !== undefined) return JSON.parse(claim.receipt) as TaskResult;
+      if (claim.receipt !== undefined) {
+        await forgetSecret(job, task);
+        return JSON.parse(claim.receipt) as TaskResult;
+      }
       const attempted = await attempt(
         id,
         task,
@@ -151,7 +162,7 @@ export class WorkerRun {
     const said = JSON.stringify(record);
     const fate = fateOf(error);
     if (fate === 'lost') {
-      this.#notice(outcome, 'another worker has it by now');
+      this.#notice(outcome, 'another worker has it now');
       return error;
     }
     if (fate === 'again' || fate === 'file') {
@@ -164,7 +175,10 @@ export class WorkerRun {
     if (fate !== 'back') await patiently(() => job.updateProgress(progress));
     if (fate === 'queue') {
       await patiently(() => queue.pause());
-      this.#notice(outcome, `${error.message}: the queue waits until mediactl uploads retry --all`);
+      this.#notice(
+        outcome,
+        `${error.message}: the queue is paused until mediactl uploads retry --all`,
+      );
     }
     if (fate === 'worker') {
       this.failure ??= error;

@@ -127,7 +127,10 @@ const count = closed({ files: { type: 'integer' }, bytes: { type: 'integer' } })
 
 /** JSON Schemas (2020-12) of what mediactl makes itself; records of the service are the service's. */
 export const schemas: Record<string, { summary: string; schema: object }> = {
-  upload: { summary: 'upload, uploads resume', schema: arrayOf(uploadRecord) },
+  upload: {
+    summary: 'upload, uploads resume, uploads watch, worker',
+    schema: arrayOf(uploadRecord),
+  },
   error: { summary: 'the line on stderr with --json', schema: closed({ error: errorRecord }) },
   commands: {
     summary: 'commands --json',
@@ -228,6 +231,42 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
         state: { enum: ['pending', 'ready', 'failed'] },
         reason: nullable('string'),
         at: { type: 'string', format: 'date-time' },
+      }),
+    ),
+  },
+  'queued-upload': {
+    summary: 'uploads ls --queue, uploads retry, uploads forget --queue',
+    schema: arrayOf(
+      closed({
+        id: { type: 'string' },
+        path: {
+          type: 'string',
+          description: 'as workers know it; of an address, without its query',
+        },
+        state: { enum: ['waiting', 'uploading', 'retrying', 'failed', 'uploaded'] },
+        size_bytes: nullable('integer'),
+        offset_bytes: { ...nullable('integer'), description: 'as far as its worker has told' },
+        worker: nullable('string'),
+        attempts: { type: 'integer', description: 'how often a worker has begun it' },
+        stalls: { type: 'integer', description: 'how many workers died at it' },
+        asset_uid: nullable('string'),
+        session_uid: nullable('string'),
+        name: nullable('string'),
+        bytes_sent: { ...nullable('integer'), description: 'by the worker that finished it' },
+        resumed_from: nullable('integer'),
+        requests: nullable('integer'),
+        duration_ms: nullable('integer'),
+        blake3: { ...nullable('string'), pattern: '^[0-9a-f]{64}$' },
+        verified: nullable('boolean'),
+        removed: {
+          ...arrayOf({ type: 'string' }),
+          description: 'assets of lost answers, deleted by their mark',
+        },
+        base_url: nullable('string'),
+        queued_at: { type: 'string', format: 'date-time' },
+        begun_at: nullable('string'),
+        done_at: nullable('string'),
+        error: { ...errorOrNull, description: 'why it failed, or why it waits' },
       }),
     ),
   },

@@ -34,6 +34,9 @@ const calls: Record<string, string[]> = {
   'uploads gc': ['uploads', 'gc', '--trash'],
   'uploads import': ['uploads', 'import', '/dev/null'],
   'uploads ls': ['uploads', 'ls'],
+  'uploads watch': ['uploads', 'watch', '--queue', 'redis://127.0.0.1:1'],
+  'uploads retry': ['uploads', 'retry', '--all', '--queue', 'redis://127.0.0.1:1'],
+  worker: ['worker', '--queue', 'redis://127.0.0.1:1'],
   'uploads resume': ['uploads', 'resume', '--all'],
   'uploads forget': ['uploads', 'forget', 'abc'],
   'workspaces ls': ['workspaces', 'ls'],
@@ -80,8 +83,11 @@ const calls: Record<string, string[]> = {
   'sandbox watch': ['sandbox', 'watch', uid],
 };
 
-/** Of a sandbox that does not run there is no log, and no page; an empty folder differs. */
-const exits: Record<string, number> = { 'sandbox logs': 3, 'sandbox watch': 3, check: 11 };
+/** Of a sandbox, and a queue, that does not run nothing is seen; an empty folder differs. */
+const exits: Record<string, number> = {
+  ...{ 'sandbox logs': 3, 'sandbox watch': 3, check: 11 },
+  ...{ 'uploads watch': 10, 'uploads retry': 10 },
+};
 
 const tree = describeTree(await wholeTree('0.0.0'));
 const names = leaves(tree).map(({ path }) => path.replace('mediactl ', ''));

@@ -97,6 +97,9 @@ const elsewhere: Record<string, string> = {
   'uploads gc': 'test/command/receipts.test.ts',
   'uploads import': 'test/command/receipts.test.ts',
   'uploads wait': 'test/command/receipts.test.ts',
+  'uploads watch': 'test/command/queue.test.ts',
+  'uploads retry': 'test/command/queue.test.ts',
+  worker: 'test/command/queue.test.ts',
 };
 
 const modes: Record<string, { args: string[]; options: CliOptions }> = {

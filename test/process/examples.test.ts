@@ -9,6 +9,7 @@ import { leaves } from '../../src/reference/node.ts';
 import { describe as describeTree } from '../../src/reference/tree.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { redis, type StoreServer } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /*
@@ -45,9 +46,17 @@ const codes: Record<string, { code: number; why: string }> = {
   'mediactl check ./rushes --folder /Campaigns/2026': { code: 11, why: 'nothing is there' },
   'mediactl check ./rushes --folder /Campaigns/2026 --json': { code: 11, why: 'nothing is there' },
   'mediactl uploads forget 3f2a9c1d5e6b7a80': { code: 3, why: 'no such upload' },
+  'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan': {
+    ...{ code: 3, why: 'no such upload' },
+  },
 };
 
+/** A queue that examples speak of. */
+const queue = 'redis://queue.lan';
+const isOfQueue = (line: string) => /--queue|mediactl worker|uploads (?:watch|retry)/.test(line);
+
 let sandbox: TestSandbox;
+let store: StoreServer | undefined;
 let clip: string;
 const { call, upload } = rawHttp(() => sandbox);
 beforeAll(async () => {
@@ -56,8 +65,9 @@ beforeAll(async () => {
     ...{ strict: false, rateLimit: { limit: 100_000, windowSeconds: 3600 } },
   });
   clip = (await upload(fixture('clip.mp4'), { asset_name: 'intro' })).uid;
+  if (redis.isHere) store = await redis.start();
 });
-afterAll(() => sandbox.end());
+afterAll(() => Promise.all([sandbox.end(), store?.end()]));
 
 type Folder = { uid: string; name: string; children: Folder[] };
 
@@ -98,6 +108,7 @@ async function arrangeHome(): Promise<{
   writeFileSync(join(home, 'shots.csv'), 'path,name\nclip.mp4,Quay\n');
   writeFileSync(join(home, 'sent.jsonl'), '');
   writeFileSync(join(home, 'key.txt'), sandbox.key);
+  writeFileSync(join(home, 'queue-address.txt'), `${queue}\n`);
   writeFileSync(join(home, 'domains.txt'), 'news.example.com\n');
   const { playback_token: token } = await (await call('GET', `/assets/${clip}/player/`)).json();
   writeFileSync(join(home, 'token.txt'), token);
@@ -128,6 +139,7 @@ async function arrangeHome(): Promise<{
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
     MEDIACTL_KEY_STORE: 'file',
+    ...(store && { MEDIACTL_QUEUE: store.address }),
   };
   return { home, env, token };
 }
@@ -138,7 +150,8 @@ it('those that are not run, or fail, are examples still', () => {
 });
 
 describe('examples', () => {
-  it.each(examples.filter((line) => !(line in elsewhere)))('%s', async (line) => {
+  it.for(examples.filter((line) => !(line in elsewhere)))('%s', async (line, { skip }) => {
+    skip(isOfQueue(line) && !store, 'redis-server is not here');
     const { home, env, token } = await arrangeHome();
     if (line.includes('/Campaigns') || line.includes('/Archive')) await arrangeFolders(line);
     if (line.includes('old.example.com'))
@@ -156,10 +169,18 @@ describe('examples', () => {
       .replace('sandbox start', 'sandbox start --port 0')
       .replace('--port 0 --port 4600', '--port 0')
       .replace('--port 8123', '--port 0')
-      // it runs until somebody ends it
+      .replaceAll(queue, store?.address ?? queue)
+      .replace('/mnt/media', home)
+      .replace('/Volumes/media', home)
+      // they run until somebody ends them
       .replace(
-        /^mediactl browse/,
-        'timeout --foreground -s INT --preserve-status 1.5 mediactl browse',
+        /^mediactl (browse|worker)/,
+        'timeout --foreground -s INT --preserve-status 1.5 mediactl $1',
+      )
+      // somebody is to do the work
+      .replace(
+        /^mediactl upload .*--queue.*--wait$/,
+        'mediactl worker & $&; e=$?; kill %1; exit $e',
       );
     const run = promisify(execFile)('bash', ['-c', `set -o pipefail; ${typed}`], {
       ...{ cwd: home, env, timeout: 25_000 },

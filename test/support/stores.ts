@@ -80,7 +80,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
   };
 }
 
-export async function startPostgres(): Promise<StoreServer> {
+async function startPostgres(): Promise<StoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'mediactl-postgres-'));
   const data = join(folder, 'data');
   const port = await freePort();

@@ -102,6 +102,14 @@ export const checks: Record<string, Check> = {
     return set.length > 0 ? set.join(', ') : 'as assumed: mediactl doctor --learn asks the service';
   },
 
+  queue: async (context) => {
+    const { queue } = context.settings;
+    if (!queue) return 'none set: one machine uploads by itself';
+    const { health } = await context.fleet(queue);
+    const found = `${queue.label} (${health.server})`;
+    return health.doubt ? `${found}; but ${health.doubt}` : found;
+  },
+
   uploads: async (context) => {
     const entries = await (await context.journal()).list();
     const corrupt = entries.filter(isCorrupt).length;

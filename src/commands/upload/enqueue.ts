@@ -34,9 +34,9 @@ export function assertQueueable(named: readonly string[], flags: Flags): void {
       );
   if (flags.until !== undefined || flags.prune)
     throw usageError(
-      `--queue does not take ${flags.prune ? '--prune' : '--until'}`,
+      `--queue does not accept ${flags.prune ? '--prune' : '--until'}`,
       'leave out one of them',
-      'the workers go on whatever this command does',
+      'the workers continue whatever this command does',
     );
   const unreachable = named.find((path) => path === '-' || path.startsWith('rclone:'));
   if (unreachable !== undefined)
@@ -60,7 +60,7 @@ export async function enqueue(
   return runUploads(context, {
     ...request,
     carry: (tools) => new QueueRun(fleet, named, request.options, tools),
-    next: () => `the workers go on: mediactl uploads watch --queue`,
+    next: () => 'workers upload them: mediactl uploads watch',
   });
 }
 

@@ -24,6 +24,8 @@ export type RunView = {
   failures: readonly FileOutcome[];
   /** Whether assets are waited for until they are ready. */
   isWaited: boolean;
+  /** What is said where there were none. */
+  nothing?: string;
   /** What comes after the files, said at the end: of one, or of many. */
   next?: (isOne: boolean) => string | undefined;
   /** Called once all outcomes have come, whoever is left to read them. */
@@ -78,7 +80,9 @@ export function present(context: Context, run: Run, view: RunView) {
       await view.close();
     }
     const { stop, left } = run.end;
-    const said = isOne ? summary.skipped : summary.line(clock.now(), left, view.isWaited);
+    const said = isOne
+      ? summary.skipped
+      : summary.line(clock.now(), left, view.isWaited, view.nothing);
     if (said && !view.isQuiet) terminal.say(said);
     const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
     if (after && !view.isQuiet) terminal.say(after);

@@ -22,7 +22,7 @@ import { confirm } from '../../terminal/prompt.ts';
 import { type Column, type ListResult, listBy } from '../../terminal/result.ts';
 import { example, type Run } from '../command.ts';
 import { progressFor } from '../progress.ts';
-import { ofAQueue, queueFlag, queueOf } from '../queue.ts';
+import { queueFlag, queueOf } from '../queue.ts';
 import { present } from './present.ts';
 
 /** One file of a queue, as `uploads ls --queue` prints it. */
@@ -156,7 +156,7 @@ export async function queuedUploads(
 
 async function openQueue(context: Context, typed: string | boolean | undefined): Promise<Fleet> {
   const { address, given } = queueOf(context, typed);
-  if (given.length > 0) throw usageError(`--queue does not accept '${given[0]}'`, ofAQueue);
+  if (given.length > 0) throw usageError(`--queue does not accept '${given[0]}'`, 'redis://HOST');
   return context.fleet(address);
 }
 
@@ -172,12 +172,12 @@ async function* jobsIn({ queue }: Fleet, state: EngineState): AsyncGenerator<Upl
 /** What somebody should know who waits for a queue. */
 async function sayState({ terminal }: Context, { queue }: Fleet): Promise<void> {
   if (await queue.isPaused())
-    terminal.warn('the queue is paused: mediactl uploads retry --all --queue goes on');
+    terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
   const { waiting = 0, active = 0, delayed = 0 } = await queue.getJobCounts();
   // Some managed stores do not tell who is connected.
   const workers = await queue.getWorkers().catch(() => undefined);
   if (workers?.length === 0 && waiting + active + delayed > 0)
-    terminal.warn('no worker is at it: mediactl worker, on any machine that reaches the files');
+    terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
 }
 
 export function watch(command: Command, run: Run): void {
@@ -185,9 +185,9 @@ export function watch(command: Command, run: Run): void {
   command
     .summary('watch a queue until nothing is left in it')
     .description(
-      'Shows the uploads of a queue as they go on, whichever worker has them, until nothing is left; what is queued meanwhile is watched too.',
+      'Shows the uploads of a queue while workers carry them out, until nothing is left; what is queued meanwhile too.',
     )
-    .option(queueFlag, `queue to watch: ${ofAQueue}`)
+    .option(queueFlag, 'queue to watch; else MEDIACTL_QUEUE')
     .option('-v, --verbose', 'show what became of every file, not only of those that failed')
     .addOption(
       new Option('--progress <form>', 'what to show')
@@ -208,6 +208,7 @@ export function watch(command: Command, run: Run): void {
         });
         return present(context, watching, {
           ...{ progress, verbose, files: [], failures: [], isWaited: false },
+          nothing: 'nothing is queued',
           isQuiet: ['json', 'none'].includes(mode),
           close: async () => {},
         });
@@ -224,10 +225,10 @@ export function retry(command: Command, run: Run): void {
   command
     .summary('try failed uploads of a queue again')
     .description(
-      'Puts failed uploads back into the queue. A queue that was paused, since credits or storage were used up, goes on.',
+      'Puts failed uploads back into the queue, and ends the pause of one whose credits or storage were used up.',
     )
     .argument('[id...]', 'as uploads ls --queue tells')
-    .option(queueFlag, `queue that they are in: ${ofAQueue}`)
+    .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
     .option('--all', 'every failed upload')
     .action(
       run(async (context, typed, { queue, all }) => {
@@ -253,7 +254,7 @@ export function retry(command: Command, run: Run): void {
           async () => {
             if (await fleet.queue.isPaused()) {
               await fleet.queue.resume();
-              context.terminal.say('the queue goes on');
+              context.terminal.say('the queue continues');
             }
           },
         );

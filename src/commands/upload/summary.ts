@@ -66,8 +66,8 @@ export class Summary {
       : `${name}: its content is there as asset ${uploaded.assetUid} (${uploaded.name}); --same upload sends it anyway`;
   }
 
-  /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". */
-  line(now: number, left: number, isWaited: boolean): string {
+  /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing where there was nothing */
+  line(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
       [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
@@ -84,10 +84,11 @@ export class Summary {
     const said = counts
       .filter(([count]) => count > 0)
       .map(([count, what]) => `${grouped(count)} ${what}`);
+    if (said.length === 0) return nothing;
     const doubt = this.#unverified > 0 ? ` (${grouped(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
     const sent = queued > 0 ? '' : `; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
-    return `${said.join(', ') || 'nothing to upload'}${doubt}${sent}`;
+    return `${said.join(', ')}${doubt}${sent}`;
   }
 
   /** The error to end with. @param isOne there was one file in all, whose own error says it all */

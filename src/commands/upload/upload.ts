@@ -5,7 +5,7 @@ import { parseCount } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
-import { ofAQueue, queueFlag, queueOf } from '../queue.ts';
+import { queueFlag, queueOf } from '../queue.ts';
 import { openReceipts } from '../receipts.ts';
 import {
   rateLimitOf,
@@ -90,10 +90,13 @@ export const upload: Define = (command, run) => {
     .option('--timeout <duration>', 'how long to wait at most, after the last upload', '30m')
     .option('--parallel <number>', `files sent at once (${usualParallel})`)
     .option('--shard <part>', 'send one part of the files, such as 3/10; other machines the others')
-    .option(queueFlag, `hand the files to the workers of a queue: ${ofAQueue}`)
+    .option(
+      queueFlag,
+      'hand the files to the workers of a queue (redis://HOST; else MEDIACTL_QUEUE)',
+    )
     .option(
       '--root <name=path>',
-      'with --queue, a directory that the workers know by that name; may be repeated',
+      'with --queue, a directory that workers know by a name; may be repeated',
       collect,
       [] as string[],
     )

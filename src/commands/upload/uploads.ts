@@ -45,10 +45,10 @@ function list(command: Command, run: Run): void {
     .alias('list')
     .summary('list the uploads under way')
     .description(
-      'Lists the uploads that were begun on this machine and are not finished; with --done those that are. With --queue those of a queue, whoever queued them.',
+      'Lists the uploads that were begun on this machine and are not finished; with --done those that are. With --queue, those of a queue.',
     )
     .option('--done', 'what was sent from this machine, to any service; of a queue, what is done')
-    .option(queueFlag, `of a queue, not of this machine: ${ofAQueue}`)
+    .option(queueFlag, ofAQueue)
     .action(
       run(async (context, { done, queue }) => {
         if (queue !== undefined) return queuedUploads(context, queue, done);
@@ -90,7 +90,7 @@ function forget(command: Command, run: Run): void {
     .argument('[session]', 'id of the upload, or uid of its session or asset')
     .option('--expired', 'every upload whose session has expired, by the clock of this machine')
     .option('--all', 'every upload')
-    .option(queueFlag, `of a queue, not of this machine: ${ofAQueue}`)
+    .option(queueFlag, ofAQueue)
     .option('--done', 'with --queue, those that are done: their files may be queued again')
     .action(
       run(async (context, given, { expired, all, queue, done }) => {

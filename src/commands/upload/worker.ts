@@ -10,7 +10,7 @@ import { type ListResult, nothing } from '../../terminal/result.ts';
 import { RangeSource } from '../../upload/range-source.ts';
 import { Throttle } from '../../upload/throttle.ts';
 import { collect, type Define, example } from '../command.ts';
-import { ofAQueue, queueFlag, queueOf } from '../queue.ts';
+import { queueFlag, queueOf } from '../queue.ts';
 import { rateLimitOf, uploadOptions } from '../upload-options.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import { Summary } from './summary.ts';
@@ -26,9 +26,9 @@ export const worker: Define = (command, run) => {
   );
   command
     .description(
-      'Uploads what others queue with upload --queue, until it is interrupted; as many workers on as many machines as you like. One that ends hands its files back, one that dies is replaced: another goes on at the byte that the service holds.',
+      'Uploads what others queue with upload --queue, until it is interrupted; start as many as you like, on any machines. Where one ends or dies, another continues at the byte that the service holds.',
     )
-    .option(queueFlag, `queue to work at: ${ofAQueue}`)
+    .option(queueFlag, 'queue to work at: redis:// or postgres://; else MEDIACTL_QUEUE')
     .option(
       '--root <[name=]path>',
       'read below this directory, or https address, alone (here); may be repeated',
@@ -42,14 +42,15 @@ export const worker: Define = (command, run) => {
     .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
     .option(
       '--mark',
-      'mark assets by a word in their description, and delete by it those without bytes that a lost answer left',
+      'mark assets in their description, and delete by that what a lost answer left empty',
     )
     .option('--name <name>', 'what others call this worker (host and process)')
     .action(
       run(async (context, flags) => {
         const { terminal, clock, host, signal } = context;
         const { address, given } = queueOf(context, flags.queue);
-        if (given.length > 0) throw usageError(`worker takes no ${given[0]}`, '--root PATH');
+        if (given.length > 0)
+          throw usageError(`worker does not accept '${given[0]}'`, '--root PATH');
         const options = {
           concurrency: parseCount('--concurrency', flags.concurrency, 1),
           leaseMs: leaseOf(flags.lease),
@@ -111,7 +112,7 @@ export const worker: Define = (command, run) => {
       }
       const back = work.handedBack;
       if (back > 0) terminal.say(`${counted(back, 'file')} handed back to the queue`);
-      terminal.say(summary.line(clock.now(), 0, false));
+      terminal.say(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
     };
     return {
       ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },

@@ -1,0 +1,406 @@
+import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { exitCodes, MediactlError } from '../../src/errors.ts';
+import { Cli, type CliOptions, type Ran } from '../support/cli.ts';
+import { cliWorld } from '../support/cli-world.ts';
+import { FileServer } from '../support/file-server.ts';
+import { someBytes } from '../support/files.ts';
+import { pause, until } from '../support/fleet.ts';
+import { redis, type StoreServer, startRedis } from '../support/stores.ts';
+
+/* A queue as its users see it: what they type, what they are told, what the store holds. */
+
+const { world, account } = cliWorld();
+
+describe.skipIf(!redis.isHere)('a queue', () => {
+  let store: StoreServer;
+  let media: string;
+  let queue: string;
+  const working: { stop: AbortController; ended: Promise<Ran> }[] = [];
+  beforeAll(async () => {
+    store = await redis.start();
+  });
+  afterAll(() => store.end());
+  beforeEach(() => {
+    queue = `${store.address}#q${Math.random().toString(36).slice(2)}`;
+    media = join(world.cli.home, 'media');
+    mkdirSync(media);
+  });
+  afterEach(async () => {
+    for (const { stop } of working) stop.abort();
+    await Promise.all(working.splice(0).map(({ ended }) => ended));
+  });
+
+  const run = (args: string[], options: CliOptions = {}) =>
+    world.cli.run(args, {
+      ...options,
+      environment: { MEDIACTL_QUEUE: queue, ...options.environment },
+    });
+  const json = async (args: string[]) => {
+    const { code, stdout, stderr } = await run([...args, '--json']);
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout);
+  };
+  /** A worker of another machine, until the test ends. */
+  const work = (args: string[] = [], options: CliOptions = {}, root = media) => {
+    const stop = new AbortController();
+    const ended = new Cli(account()).run(['worker', '--root', root, '--jsonl', ...args], {
+      ...options,
+      environment: { MEDIACTL_QUEUE: queue, ...options.environment },
+      signal: stop.signal,
+    });
+    working.push({ stop, ended });
+    return { stop, ended };
+  };
+  const file = (name: string, bytes: Buffer | string = `# ${name}`) => {
+    const path = join(media, name);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  const listed = (...more: string[]) => json(['uploads', 'ls', '--queue', ...more]);
+
+  it('hands over, tells the ids, and is carried out by a worker: the same records as without', async () => {
+    const paths = [file('a.md'), file('b.md')];
+    const args = ['--folder', '/Queued', '--create-folders', '--description', 'of the test'];
+    const handed = await run(['upload', ...paths, ...args, '--queue', '--jsonl']);
+    expect([handed.code, handed.stderr]).toEqual([
+      0,
+      '2 queued\nworkers upload them: mediactl uploads watch\n',
+    ]);
+    const queued = handed.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(queued).toMatchObject(
+      paths.map((path) => ({ path, outcome: 'queued', asset_uid: null, error: null })),
+    );
+    const waiting = await run(['uploads', 'ls', '--queue', '--json']);
+    expect(waiting.stderr).toContain('no worker is connected: mediactl worker');
+    expect(JSON.parse(waiting.stdout)).toMatchObject(
+      queued.map(({ queue_id }) => ({ id: queue_id, state: 'waiting', worker: null })),
+    );
+    work(['--name', 'station-3']);
+    const records = await json(['upload', ...paths, ...args, '--queue', '--wait']);
+    expect(records.map((record: object) => Object.keys(record))).toEqual(
+      queued.map((record) => Object.keys(record)),
+    );
+    for (const record of records)
+      expect(record).toMatchObject({ verified: true, status: 'ready', requests: 2, error: null });
+    const uids = records.map(({ asset_uid }: { asset_uid: string }) => asset_uid);
+    const asset = await json(['assets', 'get', uids[0]]);
+    expect(asset).toMatchObject({ description: 'of the test' });
+    const done = await listed('--done');
+    expect(done.map(({ asset_uid }: { asset_uid: string }) => asset_uid).sort()).toEqual(
+      uids.sort(),
+    );
+    expect(done[0]).toMatchObject({
+      state: 'uploaded',
+      worker: 'station-3',
+      attempts: 1,
+      stalls: 0,
+    });
+    expect(await listed()).toEqual([]);
+    const shape = JSON.parse((await run(['schema', 'queued-upload'])).stdout);
+    const ajv = new Ajv2020({
+      strict: true,
+      allowUnionTypes: true,
+      formats: { 'date-time': true },
+    });
+    expect(ajv.validate(shape, done), ajv.errorsText()).toBe(true);
+  });
+
+  it('the same file is one job, however often it is queued, and after it was done', async () => {
+    const path = file('once.md');
+    const queued = await json(['upload', path, '--queue']);
+    expect(await json(['upload', path, '--queue'])).toEqual(queued);
+    work();
+    const [first] = await json(['upload', path, '--queue', '--wait']);
+    const [again] = await json(['upload', path, '--queue']);
+    expect(again).toMatchObject({ outcome: 'there', asset_uid: first.asset_uid, bytes_sent: 0 });
+    const [anew] = await json(['upload', path, '--queue', '--wait', '--again']);
+    expect(anew).toMatchObject({ outcome: 'uploaded', resumed_from: null });
+    expect(anew.asset_uid).not.toBe(first.asset_uid);
+    await json(['uploads', 'forget', '--done', '--queue', '--yes']);
+    expect(await listed('--done')).toEqual([]);
+    const [third] = await json(['upload', path, '--queue', '--wait']);
+    expect(third.outcome).toBe('uploaded');
+  });
+
+  it('--queue before a path takes the path for what it is', async () => {
+    const path = file('after.md');
+    const { code, stdout } = await run(['upload', '--queue', path, '--jsonl']);
+    expect([code, JSON.parse(stdout).path]).toEqual([0, path]);
+  });
+
+  it('what is one file’s fault fails that file: it names why, and keeps the others', async () => {
+    const [good, gone, written] = [file('good.md'), file('gone.md'), file('written.md', 'four')];
+    await json(['upload', good, gone, written, '--queue']);
+    rmSync(gone);
+    writeFileSync(written, 'fore');
+    utimesSync(written, new Date(), new Date(Date.now() + 5_000));
+    work();
+    await until(async () => (await listed('--done')).length === 1);
+    await until(async () => (await listed()).length === 2);
+    await until(async () =>
+      (await listed()).every(({ state }: { state: string }) => state === 'failed'),
+    );
+    const failed = await listed();
+    expect(failed.map(({ error }: { error: { code: string } }) => error.code).sort()).toEqual([
+      ...['file_changed', 'no_such_file'],
+    ]);
+    const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
+    expect(table.stdout).toMatch(/failed: .*changed since its upload began/);
+    // Put back, the same command sends it.
+    writeFileSync(gone, '# gone.md');
+    const { code, stdout } = await run(['upload', gone, '--queue', '--wait', '--json']);
+    expect([code, JSON.parse(stdout)[0].status]).toEqual([0, 'ready']);
+  });
+
+  it('--wait ends with the code of what failed, and names it; retry of what is gone is 3', async () => {
+    const path = file('outside.md');
+    const elsewhere = join(world.cli.home, 'elsewhere');
+    mkdirSync(elsewhere);
+    work([], {}, elsewhere);
+    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--json']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('not below a root of this worker');
+    expect((await run(['uploads', 'retry', 'u000', '--queue'])).code).toBe(3);
+    expect((await run(['uploads', 'forget', 'u000', '--queue', '--yes'])).code).toBe(3);
+    const [{ id }] = await listed();
+    expect((await run(['uploads', 'forget', id, '--queue'])).code).toBe(2);
+    expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
+    expect(await listed()).toEqual([]);
+  });
+
+  it('a file that a worker has in hand is not forgotten', async () => {
+    const path = file('large.bin', someBytes(3_000_000, 'large'));
+    const held = work(['--limit-rate', '200KB']);
+    const [{ queue_id: id }] = await json(['upload', path, '--queue']);
+    await until(async () => (await listed())[0]?.state === 'uploading');
+    await until(async () => (await listed())[0]?.offset_bytes > 0);
+    const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('a worker has it in hand')]);
+    held.stop.abort(Object.assign(new Error('interrupted')));
+  });
+
+  it('Ctrl-C ends the wait, and the workers go on', async () => {
+    const path = file('patient.md');
+    const stop = new AbortController();
+    const interrupted = new MediactlError('interrupted', {
+      ...{ code: 'interrupted', exitCode: exitCodes.interrupted },
+    });
+    const waiting = run(['upload', path, '--queue', '--wait'], { signal: stop.signal });
+    await until(async () => (await listed()).length === 1);
+    stop.abort(interrupted);
+    const { code, stderr } = await waiting;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('1 left')]);
+    work();
+    await until(async () => (await listed('--done')).length === 1);
+  });
+
+  it('uploads watch shows what is under way, and ends when nothing is left', async () => {
+    for (const name of ['1.md', '2.md', '3.md']) file(name);
+    await json(['upload', '-r', media, '--queue']);
+    const watching = run(['uploads', 'watch', '--queue', '--jsonl', '--progress', 'json']);
+    await pause(300);
+    const later = file('later.md');
+    await json(['upload', later, '--queue']);
+    work();
+    const { code, stdout, stderr } = await watching;
+    expect(code).toBe(0);
+    const told = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).outcome);
+    expect(told).toEqual(Array(4).fill('uploaded'));
+    const events = stderr.split('\n').filter((line) => line.startsWith('{'));
+    const planned = events
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === 'planned');
+    expect(planned.at(-1)).toMatchObject({ files: 4 });
+    const empty = await run(['uploads', 'watch', '--queue']);
+    expect([empty.code, empty.stderr]).toEqual([0, 'nothing is queued\n']);
+  });
+
+  it('an address is uploaded by a worker that may ask for it; what lets in is a secret', async () => {
+    const server = await FileServer.of(someBytes(100_000, 'far'));
+    const secret = `${server.url}?X-Amz-Signature=5ecre7`;
+    const refused = await run(['upload', secret, '--queue']);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(refused.stderr).not.toContain('5ecre7');
+    await json(['upload', secret, '--queue', '--yes']);
+    expect(store.dump()).toContain('5ecre7');
+    const worker = work(['--root', new URL(server.url).origin]);
+    await until(async () => (await listed('--done')).length === 1);
+    const shown = await run(['uploads', 'ls', '--queue', '--done', '--json']);
+    expect(shown.stdout + shown.stderr).not.toContain('5ecre7');
+    worker.stop.abort();
+    expect(JSON.stringify(await worker.ended)).not.toContain('5ecre7');
+    // Done with, it is nowhere in the queue: its log of changes, the append-only file, forgets in its time.
+    expect(store.dump()).not.toContain('5ecre7');
+  });
+
+  it('the key is nowhere in the store, nor is a token', async () => {
+    file('secret.md');
+    work();
+    const [{ asset_uid }] = await json(['upload', '-r', media, '--queue', '--wait']);
+    const { playback_token } = await json(['assets', 'player', asset_uid]);
+    const dump = store.dump();
+    expect(dump).toContain(asset_uid);
+    for (const each of [world.sandbox.key, playback_token]) expect(dump).not.toContain(each);
+  });
+
+  it('an attempt whose answer was lost: by its mark its asset is found and deleted, and no other', async () => {
+    const path = file('marked.md');
+    const [{ queue_id: id }] = await json(['upload', path, '--queue', '--description', 'mine']);
+    const create = async (description: string) => {
+      const metadata = { filename: 'x.md', workspace_uid: world.sandbox.workspace, description };
+      const encoded = Object.entries(metadata).map(
+        ([key, value]) => `${key} ${Buffer.from(value).toString('base64')}`,
+      );
+      const answer = await fetch(`${world.sandbox.url}/api/external/v1/upload/`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${world.sandbox.key}`, 'tus-resumable': '1.0.0' },
+          ...{ 'upload-length': '4', 'upload-metadata': encoded.join(',') },
+        },
+      });
+      return ((await answer.json()) as { asset_uid: string }).asset_uid;
+    };
+    const [ours, other] = [await create(`mine [mediactl ${id}]`), await create('[mediactl u0]')];
+    await intendedBefore(store.address, queue, id, path);
+    work(['--mark']);
+    await until(async () => (await listed('--done')).length === 1);
+    const [done] = await listed('--done');
+    expect(done.removed).toEqual([ours]);
+    expect((await run(['assets', 'get', ours])).code).toBe(3);
+    expect(await json(['assets', 'get', other])).toMatchObject({ uid: other });
+    const { description } = await json(['assets', 'get', done.asset_uid]);
+    expect(description).toBe(`mine [mediactl ${id}]`);
+  });
+
+  it('a worker of another service fails the file, and says which it is for', async () => {
+    await json(['upload', file('foreign.md'), '--queue']);
+    work([], {
+      environment: { MEDIACTL_BASE_URL: world.sandbox.url.replace('127.0.0.1', 'localhost') },
+    });
+    await until(async () => (await listed())[0]?.state === 'failed');
+    const [{ error }] = await listed();
+    expect(error).toMatchObject({
+      code: 'foreign_service',
+      message: `it is for ${world.sandbox.url}`,
+    });
+  });
+
+  it('a job that is no upload is failed, and shown as what it is', async () => {
+    const { Queue } = await import('bullmq');
+    const { port } = new URL(store.address);
+    const [, name = ''] = queue.split('#');
+    const raw = new Queue(name, { connection: { host: '127.0.0.1', port: Number(port) } });
+    await raw.add('x', { path: '\u001b[31mred', source: 7 }, { jobId: 'strange' });
+    await raw.close();
+    work();
+    await until(async () => (await listed())[0]?.state === 'failed');
+    const { stdout } = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
+    expect(stdout).not.toContain('\u001b[31mred');
+    expect(stdout).toContain('something else than an upload');
+  });
+
+  it.each([
+    [['upload', 'FILE', '--queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
+    [['uploads', 'ls', '--queue', 'redis://127.0.0.1?password=secret'], 'would show the password'],
+    [['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'], 'would show the password'],
+    [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
+    [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'does not accept'],
+    [['upload', 'FILE', '--queue', '--parallel', '3'], 'worker --concurrency'],
+    [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'each worker’s own'],
+    [['upload', 'FILE', '--queue', '--reserve', '5'], 'each worker’s own'],
+    [['upload', 'FILE', '--queue', '--until', '06:00'], 'does not accept --until'],
+    [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
+    [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
+    [['upload', 'FILE', '--root', 'm=/'], '--root is of --queue'],
+    [['worker', '--root', '/nowhere/at/all'], 'there is no directory'],
+    [['worker', '--lease', '10ms'], '--lease does not accept'],
+    [['worker', '--concurrency', '0'], '--concurrency'],
+    [['uploads', 'retry', '--queue'], 'which upload?'],
+    [['uploads', 'retry', 'u1', '--all', '--queue'], 'which upload?'],
+    [['uploads', 'forget', '--queue'], 'which upload?'],
+    [['uploads', 'forget', '--done'], '--done is of --queue'],
+    [['uploads', 'ls', '--queue', 'clip.mp4'], '--queue does not accept'],
+  ])('%j: exit 2', async (args, said) => {
+    const path = file('usage.md');
+    const { code, stderr } = await run(args.map((word) => (word === 'FILE' ? path : word)));
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect(stderr).not.toContain('secret@');
+  });
+
+  it('no queue is named: exit 2, and how to name one; one that is away: exit 10', async () => {
+    const path = file('nowhere.md');
+    const none = await run(['upload', path, '--queue'], { environment: { MEDIACTL_QUEUE: '' } });
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('MEDIACTL_QUEUE')]);
+    const away = await run(['upload', path, '--queue', 'redis://127.0.0.1:1']);
+    expect([away.code, away.stderr]).toEqual([10, expect.stringContaining('cannot be reached')]);
+  });
+
+  it('its address is kept in the profile from stdin, 0600, and shown without its password', async () => {
+    const cli = new Cli();
+    const login = ['auth', 'login', '--base-url', world.sandbox.url, '--with-key'];
+    await cli.run(login, { stdin: world.sandbox.key });
+    const address = queue.replace('//', '//:a-secret@');
+    const { code, stderr } = await cli.run(['config', 'set', 'queue', '-'], {
+      stdin: `${address}\n`,
+    });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(statSync(join(cli.home, 'config/config.json')).mode & 0o777).toBe(0o600);
+    for (const args of [['config', 'ls'], ['config', 'get', 'queue'], ['doctor'], ['worker', '-n']])
+      expect(JSON.stringify(await cli.run(args))).not.toContain('a-secret');
+    expect((await cli.run(['config', 'get', 'queue'])).stdout).toBe(`${queue}\n`);
+  });
+
+  it('doctor looks at it: what it is, and what may be lost', async () => {
+    const found = async (address: string) => {
+      const ran = await run(['doctor', '--json'], { environment: { MEDIACTL_QUEUE: address } });
+      return JSON.parse(ran.stdout).find(({ check }: { check: string }) => check === 'queue');
+    };
+    expect(await found(queue)).toMatchObject({
+      ok: true,
+      found: expect.stringMatching(/redis \d/),
+    });
+    const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
+    expect(await found(evicting.address)).toMatchObject({
+      ok: false,
+      error: { code: 'queue_evicts' },
+    });
+    await evicting.end();
+    const forgetful = await startRedis(['--appendonly', 'no']);
+    expect(await found(forgetful.address)).toMatchObject({
+      ...{ ok: true, found: expect.stringContaining('append-only') },
+    });
+    const { stop, ended } = work([], { environment: { MEDIACTL_QUEUE: forgetful.address } });
+    await pause(300);
+    stop.abort();
+    expect((await ended).stderr).toContain('append-only');
+    await forgetful.end();
+  });
+});
+
+/** What a worker leaves that dies between its intent and the answer to its creation. */
+async function intendedBefore(
+  server: string,
+  queue: string,
+  id: string,
+  path: string,
+): Promise<void> {
+  const { Redis } = await import('ioredis');
+  const client = new Redis(server);
+  const entry = {
+    ...{ version: 2, state: 'intended', id, path, realPath: path, baseUrl: world.sandbox.url },
+    file: { sizeBytes: 11, mtimeNs: '1' },
+    ...{ profile: 'none', begunAt: new Date().toISOString() },
+    metadata: { filename: 'marked.md', workspace_uid: world.sandbox.workspace },
+  };
+  await client.hset(`mediactl:${queue.split('#')[1]}:pages`, id, JSON.stringify(entry));
+  client.disconnect();
+}

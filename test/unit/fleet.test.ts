@@ -1,0 +1,336 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { exitCodes, MediactlError } from '../../src/errors.ts';
+import { fateOf } from '../../src/fleet/fates.ts';
+import { type Fleet, openFleet } from '../../src/fleet/fleet.ts';
+import { Lease } from '../../src/fleet/lease.ts';
+import { failureIn } from '../../src/fleet/results.ts';
+import { Roots } from '../../src/fleet/roots.ts';
+import { taskId, taskIn, type UploadTask } from '../../src/fleet/task.ts';
+import { readQueueAddress } from '../../src/settings/queue-address.ts';
+import type { Source } from '../../src/upload/source.ts';
+import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const codeOf = (error: unknown) => (error as MediactlError).explanation?.code;
+
+const task = (more: Partial<UploadTask> = {}): UploadTask => ({
+  ...{ version: 1, service: 'https://media.example.com', path: '/m/a.mov', sizeBytes: 5 },
+  source: { path: '/m/a.mov' },
+  ...{ fileVersion: '1700000000000000000', workspace: 'w', filename: 'a.mov', chunkBytes: 10 },
+  ...{ onExpired: 'restart', requireChecksum: false },
+  ...more,
+});
+
+describe('the address of a queue', () => {
+  it.each([
+    ['redis://queue.lan', 'redis', 'mediactl', 'redis://queue.lan', false],
+    [
+      'rediss://u:secret@queue.lan:6380/2#days',
+      'redis',
+      'days',
+      'rediss://queue.lan:6380/2#days',
+      true,
+    ],
+    ['postgres://me@db/media', 'postgres', 'mediactl', 'postgres://db/media', false],
+    [
+      'postgresql://db/media?password=secret',
+      'postgres',
+      'mediactl',
+      'postgresql://db/media',
+      true,
+    ],
+  ])('%s', (text, store, name, label, hasPassword) => {
+    expect(readQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
+  });
+
+  it.each([
+    'clip.mp4',
+    'http://queue',
+    'redisql://q',
+    'postgress://q',
+    'redis://q#a:b',
+    'redis://q#a b',
+  ])('%s is none', (text) => {
+    expect(() => readQueueAddress('--queue', text)).toThrow('--queue does not accept');
+  });
+});
+
+describe('what a failure means', () => {
+  const failing = (exitCode: MediactlError['exitCode'], code = 'x', retryable = false) =>
+    new MediactlError('it failed', { code, exitCode, retryable });
+  it.each([
+    [failing(exitCodes.unauthenticated), 'worker'],
+    [failing(exitCodes.forbidden), 'worker'],
+    [failing(exitCodes.usage, 'root_gone'), 'worker'],
+    [failing(exitCodes.unreachable, 'tls'), 'worker'],
+    [failing(exitCodes.integrity, 'foreign_origin'), 'worker'],
+    [failing(exitCodes.quota), 'queue'],
+    [failing(exitCodes.unreachable), 'again'],
+    [failing(exitCodes.unreachable, 'refused'), 'again'],
+    [failing(exitCodes.rateLimited), 'again'],
+    [failing(exitCodes.unclassified), 'again'],
+    [failing(exitCodes.rejected, 'conflict', true), 'again'],
+    [failing(exitCodes.usage, 'no_such_file'), 'file'],
+    [failing(exitCodes.unclassified, 'file_gone'), 'file'],
+    [failing(exitCodes.rejected), 'file'],
+    [failing(exitCodes.integrity, 'file_changed'), 'file'],
+    [failing(exitCodes.notFound), 'file'],
+    [failing(exitCodes.terminated, 'terminated'), 'back'],
+    [failing(exitCodes.interrupted, 'interrupted'), 'back'],
+    [failing(exitCodes.rejected, 'lease_lost', true), 'lost'],
+  ])('%o: %s', (error, fate) => {
+    expect(fateOf(error)).toBe(fate);
+  });
+
+  it('goes to another machine and back as it was', () => {
+    const error = failing(exitCodes.quota, 'storage', true).with({
+      ...{ reason: 'all is full', hint: 'delete some', status: 507, details: { free: 0 } },
+    });
+    expect(failureIn(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
+  });
+
+  it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
+    'of other words (%s) an error all the same',
+    (words) => {
+      expect(failureIn(words).exitCode).toBe(exitCodes.unclassified);
+    },
+  );
+});
+
+describe('a job of the queue', () => {
+  it('is the same for the same file and place, and its id is no number', () => {
+    const of = (more: Partial<UploadTask> = {}, path = '/m/a.mov') => taskId(task(more), { path });
+    expect(of()).toBe(of({ description: 'another', chunkBytes: 99 }));
+    const others = [
+      ...[of({ sizeBytes: 6 }), of({ fileVersion: '17' }), of({ workspace: 'v' })],
+      ...[of({ folder: 'f' }), of({ name: 'n' }), of({ service: 'https://b' }), of({}, '/m/b.mov')],
+      ...[of({ again: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
+    ];
+    expect(new Set([of(), ...others]).size).toBe(others.length + 1);
+    expect(of()).toMatch(/^u[0-9a-f]{15}$/);
+  });
+
+  it.each([
+    ...[null, 'text', {}, { ...task(), version: 2 }, { ...task(), source: null }],
+    ...[
+      { ...task(), source: { path: 1 } },
+      { ...task(), sizeBytes: -1 },
+      { ...task(), tags: [1] },
+    ],
+    ...[
+      { ...task(), chunkBytes: 0 },
+      { ...task(), folder: 7 },
+    ],
+  ])('is looked at before it is believed: %o', (data) => {
+    expect(() => taskIn(data)).toThrow('something else than an upload');
+  });
+});
+
+describe('roots', () => {
+  const folder = temporaryFolder();
+  const nobody = async (): Promise<Source> => {
+    throw new Error('asked');
+  };
+  beforeAll(() => {
+    for (const each of ['media/day 1', 'secret', 'empty'])
+      mkdirSync(join(folder, each), { recursive: true });
+    for (const each of ['media/day 1/a.mov', 'secret/key']) writeFileSync(join(folder, each), each);
+    symlinkSync(join(folder, 'secret/key'), join(folder, 'media/link.mov'));
+    symlinkSync(join(folder, 'media/day 1'), join(folder, 'media/today'));
+  });
+
+  it('one that has a name is found below another mount', async () => {
+    const there = await Roots.open([`m=${folder}/media`], '/');
+    const source = there.sourceOf(join(folder, 'media/day 1/a.mov'));
+    expect(source).toEqual({ root: 'm', path: 'day 1/a.mov' });
+    const here = await Roots.open(['m=media'], folder);
+    const opened = await here.open(source, nobody);
+    expect(opened.sizeBytes).toBe('media/day 1/a.mov'.length);
+    await opened.close();
+  });
+
+  it.each([
+    [{ path: '/etc/passwd' }],
+    [{ path: 'media/day 1/a.mov' }],
+    [{ path: 'FOLDER/media/../secret/key' }],
+    [{ path: 'FOLDER/secret/key' }],
+    [{ path: 'FOLDER/media/link.mov' }],
+    [{ path: 'FOLDER/media' }],
+    [{ root: 'm', path: '../secret/key' }],
+    [{ root: 'm', path: '/etc/passwd' }],
+    [{ root: 'other', path: 'a.mov' }],
+    [{ path: 'http://169.254.169.254/latest/meta-data' }],
+    [{ path: 'https://files.example.com/public-not/a.mov' }],
+    [{ path: 'https://files.example.com/public/../private/a.mov' }],
+    [{ path: 'https://files.example.com.evil.test/public/a.mov' }],
+    [{ path: 'https://user@other.test/public/a.mov' }],
+  ])('nothing outside is opened: %o', async (source) => {
+    const roots = await Roots.open(
+      [`${folder}/media`, 'm=media', 'https://files.example.com/public'],
+      folder,
+    );
+    const typed = { ...source, path: source.path.replace('FOLDER', folder) };
+    expect(await roots.open(typed, nobody).catch(codeOf)).toBe('outside_roots');
+  });
+
+  it('an address below one is asked for, and a link within one is followed', async () => {
+    const roots = await Roots.open([`${folder}/media`, 'https://files.example.com/public'], folder);
+    const asked = roots.open({ path: 'https://files.example.com/public/a.mov?sig=1' }, nobody);
+    await expect(asked).rejects.toThrow('asked');
+    const linked = await roots.open({ path: `${folder}/media/today/a.mov` }, nobody);
+    await linked.close();
+  });
+
+  it('a file that is not there is no file; where nothing is, the disk is not there', async () => {
+    const roots = await Roots.open([`${folder}/media`, `${folder}/empty`], folder);
+    const missing = (path: string) =>
+      roots.open({ path: `${folder}/${path}` }, nobody).catch(codeOf);
+    expect(await missing('media/b.mov')).toBe('no_such_file');
+    expect(await missing('empty/b.mov')).toBe('root_gone');
+  });
+
+  it('one that is not there, or is given twice, is said at once', async () => {
+    await expect(Roots.open(['nowhere'], folder)).rejects.toThrow('there is no directory nowhere');
+    await expect(Roots.open(['m=media', 'm=secret'], folder)).rejects.toThrow('given twice');
+  });
+});
+
+describe('a lease', () => {
+  const at = (state: { now: number }) => ({ ...systemClock, now: () => state.now });
+
+  it('is lost by silence, at the first look, and stays lost', () => {
+    const time = { now: 1_000 };
+    const lease = new Lease(at(time), 5_000, 'a.mov');
+    time.now += 4_999;
+    lease.assertHeld();
+    lease.renewed();
+    time.now += 4_999;
+    lease.assertHeld();
+    time.now += 1;
+    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+    expect(lease.signal.aborted).toBe(true);
+    lease.renewed();
+    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+  });
+
+  it('a clock that is set back does not lengthen it', async () => {
+    const time = { now: 1_000_000 };
+    const lease = new Lease(at(time), 50, 'a.mov');
+    time.now = 0;
+    await systemClock.sleep(60);
+    expect(() => lease.assertHeld()).toThrow("in another worker's hands");
+  });
+});
+
+describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
+  describe.skipIf(!isHere)('', () => {
+    let server: StoreServer;
+    let fleet: Fleet;
+    const tools = { clock: systemClock, signal: new AbortController().signal };
+    beforeAll(async () => {
+      server = await start();
+      fleet = await openFleet(readQueueAddress('', `${server.address}#fence`), tools);
+    });
+    afterAll(async () => {
+      await fleet.close();
+      await server.end();
+    });
+
+    it('an attempt that lost its upload to a later one writes nothing', async () => {
+      const { store } = fleet;
+      const first = await store.claim('a');
+      expect(await store.write('a', first.epoch, 'of the first')).toBe(true);
+      const second = await store.claim('a');
+      expect(second).toMatchObject({ page: 'of the first', receipt: undefined });
+      expect(second.epoch).toBeGreaterThan(first.epoch);
+      expect(await store.write('a', first.epoch, 'late')).toBe(false);
+      expect(await store.write('a', first.epoch, undefined)).toBe(false);
+      expect(await store.finish('a', first.epoch, 'late')).toBe(false);
+      expect(await store.pages()).toEqual(['of the first']);
+      expect(await store.finish('a', second.epoch, 'done')).toBe(true);
+      expect([await store.pages(), await store.receipts(['b', 'a'])]).toEqual([
+        [],
+        [undefined, 'done'],
+      ]);
+      for (const late of [first, second])
+        expect(await store.write('a', late.epoch, 'after the end')).toBe(false);
+    });
+
+    it('one that comes again after all was forgotten is not taken for its former self', async () => {
+      const { store } = fleet;
+      const former = await store.claim('c');
+      await store.forget(['c']);
+      const anew = await store.claim('c');
+      expect(await store.write('c', former.epoch, 'of the former')).toBe(false);
+      expect(await store.write('c', anew.epoch, 'of the new')).toBe(true);
+      expect(await store.write('c', anew.epoch, undefined)).toBe(true);
+      expect((await store.claim('c')).page).toBeUndefined();
+    });
+
+    it('many that open it for the first time at once all come in', async () => {
+      const opened = await Promise.all(
+        [1, 2, 3, 4].map(() => openFleet(readQueueAddress('', `${server.address}#many`), tools)),
+      );
+      const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
+      expect(new Set(claims.map(({ epoch }) => epoch)).size).toBe(4);
+      for (const each of opened) await each.close();
+    });
+
+    it('while it is away who asks waits, and is answered', async () => {
+      const { epoch } = await fleet.store.claim('d');
+      await server.kill();
+      const written = fleet.store.write('d', epoch, 'late');
+      await systemClock.sleep(300);
+      await server.start();
+      expect(await written).toBe(true);
+    });
+
+    it('one that nobody listens at, exit 10', async () => {
+      const address = readQueueAddress('', server.address.replace(/:\d+/, ':1'));
+      expect(await openFleet(address, tools).catch(codeOf)).toBe('queue_unreachable');
+    });
+  });
+});
+
+describe.skipIf(!redis.isHere)('a Redis', () => {
+  const tools = { clock: systemClock, signal: new AbortController().signal };
+  const opened = async (options: string[], user = '') => {
+    const server = await startRedis(options);
+    try {
+      const text = server.address.replace('//', `//${user}`);
+      const fleet = await openFleet(readQueueAddress('', text), tools);
+      await fleet.close();
+      return fleet.health;
+    } catch (error) {
+      const { message, explanation } = error as MediactlError;
+      expect(JSON.stringify([message, explanation.reason])).not.toContain('secret');
+      return { code: explanation.code, exit: explanation.exitCode };
+    } finally {
+      await server.end();
+    }
+  };
+
+  it('lets in who has its password', async () => {
+    const options = ['--requirepass', 'a-secret-of-redis'];
+    const refused = { code: 'queue_refused', exit: exitCodes.unauthenticated };
+    expect(await opened(options)).toEqual(refused);
+    expect(await opened(options, ':another-secret@')).toEqual(refused);
+    expect(await opened(options, ':a-secret-of-redis@')).toMatchObject({ doubt: undefined });
+  });
+
+  it('that may throw away what it holds is refused', async () => {
+    const refused = { code: 'queue_evicts', exit: exitCodes.usage };
+    expect(await opened(['--maxmemory-policy', 'allkeys-lru'])).toEqual(refused);
+  });
+
+  it('without an append-only file is in doubt; with one it is not', async () => {
+    expect(await opened(['--appendonly', 'no'])).toMatchObject({
+      server: expect.stringMatching(/^redis \d/),
+      doubt: expect.stringContaining('append-only'),
+    });
+    expect(await opened([])).toMatchObject({ doubt: undefined });
+  });
+});

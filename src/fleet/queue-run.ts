@@ -129,7 +129,16 @@ export class QueueRun implements Run {
       const receipt = receipts[index];
       if (receipt === undefined) return true;
       const result = JSON.parse(receipt) as TaskResult;
-      this.#done({ ...outcomeOf(one), uploaded: thereBefore(result, one.task.sizeBytes) });
+      const uploaded = thereBefore(result, one.task.sizeBytes);
+      const { path, task } = one;
+      this.#tools.onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
+      this.#tools.onEvent({
+        path,
+        event: 'finished',
+        outcome: 'there',
+        asset_uid: uploaded.assetUid,
+      });
+      this.#done({ ...outcomeOf(one), uploaded });
       return false;
     });
     for (const { id, task, path } of fresh) this.#follower?.add(id, { ...task, path });

@@ -1,5 +1,6 @@
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/channel.ts';
+import type { RunEvent } from '../upload/events.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
 import { readAddress } from '../upload/source-address.ts';
 import { attempt, type WorkTools } from './attempt.ts';
@@ -23,6 +24,8 @@ export type WorkOptions = {
   marks: boolean;
 };
 
+type Planned = RunEvent & { event: 'planned' };
+
 const progressEveryMs = 1_000;
 const retryAskMs = 1_000;
 const longestCloseMs = 10_000;
@@ -32,7 +35,7 @@ const lookEverySeconds = 1;
 export class WorkerRun {
   readonly #fleet: Fleet;
   readonly #options: WorkOptions;
-  readonly #tools: WorkTools;
+  readonly #tools: WorkTools & { onPlanned(planned: Planned): void };
   /** What may leave this machine: keys and tokens do not. */
   readonly #redact: (record: ErrorRecord) => ErrorRecord;
   readonly #outcomes = new Channel<FileOutcome>();
@@ -40,6 +43,7 @@ export class WorkerRun {
   /** Of attempts whose failure the queue has not heard of yet. */
   readonly #failed = new Map<string, FileOutcome>();
   readonly #ended = new AbortController();
+  readonly #planned = { files: 0, bytes: 0 };
   /** What ended it before it was told to: its key, its disk. */
   failure: MediactlError | undefined;
   /** Files that others go on with. */
@@ -48,7 +52,7 @@ export class WorkerRun {
   constructor(
     fleet: Fleet,
     options: WorkOptions,
-    tools: WorkTools,
+    tools: WorkTools & { onPlanned(planned: Planned): void },
     redact: (record: ErrorRecord) => ErrorRecord,
   ) {
     this.#fleet = fleet;
@@ -114,6 +118,7 @@ export class WorkerRun {
       const task = taskIn(job.data);
       outcome.job = { path: task.path, workspace: task.workspace };
       outcome.path = task.path;
+      this.#taken(task);
       const lease = new Lease(clock, this.#options.leaseMs, task.path);
       this.#leases.set(id, lease);
       const claim = await this.#fleet.store.claim(id);
@@ -225,6 +230,13 @@ export class WorkerRun {
 
   #notice({ path }: { path: string }, message: string): void {
     this.#tools.onEvent({ path, event: 'notice', message });
+  }
+
+  /** How much there is to do is what was begun so far: nobody counts the queue. */
+  #taken({ sizeBytes }: UploadTask): void {
+    this.#planned.files++;
+    this.#planned.bytes += sizeBytes;
+    this.#tools.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
   }
 
   /** Tells people here of a file, and the queue now and then. */

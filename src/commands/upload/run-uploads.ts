@@ -189,7 +189,7 @@ function timeUp(
 
 async function sayPlan(
   context: Context,
-  { options, rateLimit, reserve, progress: mode, sources, isForOne, isFlat }: RunRequest,
+  { options, rateLimit, reserve, progress: mode, sources, isForOne, isFlat, carry }: RunRequest,
   plan: Plan,
   progress: Progress,
 ): Promise<void> {
@@ -203,7 +203,8 @@ async function sayPlan(
     terminal.warn(
       `${counted(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
     );
-  const isBig = filesOf(plan) >= manyFiles && files > 0;
+  // Of what others carry, the requests are theirs.
+  const isBig = filesOf(plan) >= manyFiles && files > 0 && !carry;
   const { limit } = transport.rateLimit ?? {};
   if (limit !== undefined && reserve !== undefined && reserve >= limit)
     throw usageError(

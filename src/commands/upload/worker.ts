@@ -5,7 +5,7 @@ import { Roots } from '../../fleet/roots.ts';
 import { WorkerRun } from '../../fleet/worker-run.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { counted } from '../../terminal/figures.ts';
-import { openProgress } from '../../terminal/progress.ts';
+import { openManyProgress } from '../../terminal/many-progress.ts';
 import { type ListResult, nothing } from '../../terminal/result.ts';
 import { RangeSource } from '../../upload/range-source.ts';
 import { Throttle } from '../../upload/throttle.ts';
@@ -69,7 +69,8 @@ export const worker: Define = (command, run) => {
         api.transport.reserve(reserve === undefined || reserve === '' ? undefined : reserve);
         const fleet = await context.fleet(address);
         if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
-        const progress = await openProgress('plain', terminal, clock, () => api.transport.budget);
+        const mode = terminal.canAnimate ? 'bar' : 'none';
+        const progress = await openManyProgress(mode, terminal, clock, () => api.transport.budget);
         const media = context.anonymousApi(baseUrl).transport;
         const work = new WorkerRun(
           fleet,
@@ -77,9 +78,8 @@ export const worker: Define = (command, run) => {
           {
             ...{ api, profile, roots, signal },
             throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-            onEvent: (event) => {
-              if (event.event === 'notice') progress.show(event);
-            },
+            onEvent: (event) => progress.show(event),
+            onPlanned: (planned) => progress.begin(planned),
             openAddress: (asked) => RangeSource.open(asked, media, { signal }),
           },
           (record) => terminal.redactor.redactRecord(record),

@@ -2,7 +2,7 @@ import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from '
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
-import { patiently, patientStore } from './patience.ts';
+import { atMost, patiently, patientStore } from './patience.ts';
 import { postgresStore, postgresTables, redisStore, type Store } from './store.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -72,18 +72,20 @@ async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> 
     isOpen = true;
     const connection = redis;
     const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection });
-    const opened: { close(): Promise<void> }[] = [queue];
+    const opened: Opened[] = [queue];
     quiet(queue);
     return {
       ...{ address, health, store: redisStore(redis, name) },
       patiently: (ask) => ask(), // ioredis waits by itself
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
-      worker: (perform, options) => new engine.Worker(name, perform, { ...options, connection }),
+      worker: (perform, options) =>
+        kept(new engine.Worker(name, perform, { ...options, connection }), opened),
       events: () => kept(quiet(new engine.QueueEvents(name, { connection })), opened),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {
         await ended(opened, clock);
+        isOpen = false; // the engine's own connections try no more either
         redis.disconnect();
       },
     };
@@ -121,7 +123,7 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
       max: connections,
     };
     const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never);
-    const opened: { close(): Promise<void> }[] = [queue];
+    const opened: Opened[] = [queue];
     quiet(queue);
     return {
       address,
@@ -130,11 +132,14 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
       patiently: (ask) => patiently(ask, tools),
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
-        new engine.Worker(
-          name,
-          perform,
-          { ...options, connection: connection as never },
-          backend as never,
+        kept(
+          new engine.Worker(
+            name,
+            perform,
+            { ...options, connection: connection as never },
+            backend as never,
+          ),
+          opened,
         ) as unknown as Worker<UploadTask, TaskResult>,
       events: () =>
         kept(
@@ -147,7 +152,7 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {
         await ended(opened, clock);
-        await pool.end();
+        await atMost(closeMs, clock, pool.end());
       },
     };
   } catch (error) {
@@ -162,19 +167,20 @@ function quiet<T extends { on(event: 'error', hear: () => void): unknown }>(emit
   return emitter;
 }
 
-function kept<T extends { close(): Promise<void> }>(one: T, all: { close(): Promise<void> }[]): T {
+function kept<T extends Opened>(one: T, all: Opened[]): T {
   all.push(one);
   return one;
 }
 
 const closeMs = 3_000;
 
+type Opened = { close(): Promise<void>; disconnect(): Promise<void> };
+
 /** A store that is away does not keep the process. */
-async function ended(opened: readonly { close(): Promise<void> }[], clock: Clock): Promise<void> {
-  const over = new AbortController();
-  const all = Promise.all(opened.map((each) => each.close().catch(() => {})));
-  await Promise.race([all, clock.sleep(closeMs, over.signal).catch(() => {})]);
-  over.abort();
+async function ended(opened: readonly Opened[], clock: Clock): Promise<void> {
+  const closed = Promise.all(opened.map((each) => each.close().catch(() => {})));
+  await atMost(closeMs, clock, closed);
+  for (const each of opened) each.disconnect().catch(() => {}); // of a line that is dead already
 }
 
 /** @throws MediactlError `queue_evicts` */

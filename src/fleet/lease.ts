@@ -52,5 +52,4 @@ const leaseLost = (path: string) =>
     code: 'lease_lost',
     exitCode: exitCodes.rejected,
     reason: 'this worker was not heard of for longer than --lease',
-    retryable: true,
   });

@@ -29,6 +29,14 @@ export async function patiently<T>(
   }
 }
 
+/** Waits for it, but no longer. */
+export async function atMost(delayMs: number, clock: Clock, work: Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  const late = clock.sleep(delayMs, done.signal).catch(() => {});
+  await Promise.race([work.finally(() => done.abort()), late]);
+}
+
+/** The same store, waited for. */
 export function patientStore(store: Store, tools: { clock: Clock; signal: AbortSignal }): Store {
   const patient =
     <Given extends unknown[], T>(ask: (...given: Given) => Promise<T>) =>

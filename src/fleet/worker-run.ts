@@ -7,6 +7,7 @@ import { attempt, type WorkTools } from './attempt.ts';
 import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Lease } from './lease.ts';
+import { atMost } from './patience.ts';
 import { failureIn, pathOf, resultOf } from './results.ts';
 import { isAddress } from './roots.ts';
 import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
@@ -46,7 +47,7 @@ export class WorkerRun {
   readonly #planned = { files: 0, bytes: 0 };
   /** What ended it before it was told to: its key, its disk. */
   failure: MediactlError | undefined;
-  /** Files that others go on with. */
+  /** Files that others continue. */
   handedBack = 0;
 
   constructor(
@@ -99,9 +100,8 @@ export class WorkerRun {
       );
     // What a store that is away does not hear, the end of the lease tells.
     const { clock } = this.#tools.api.transport;
-    const closed = new AbortController();
-    const late = clock.sleep(longestCloseMs, closed.signal).then(() => worker.close(true));
-    await Promise.race([worker.close().finally(() => closed.abort()), late.catch(() => {})]);
+    await atMost(longestCloseMs, clock, worker.pause());
+    await atMost(longestCloseMs, clock, worker.close(true));
   }
 
   /** @returns what the queue keeps of it @throws for the queue, what is to become of the job */
@@ -189,8 +189,9 @@ export class WorkerRun {
       this.failure ??= error;
       this.#ended.abort();
     }
+    const back = await this.#handBack(job, token);
     this.handedBack++;
-    return this.#handBack(job, token);
+    return back;
   }
 
   get #isOver(): boolean {

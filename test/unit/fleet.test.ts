@@ -80,7 +80,7 @@ describe('what a failure means', () => {
     [failing(exitCodes.notFound), 'file'],
     [failing(exitCodes.terminated, 'terminated'), 'back'],
     [failing(exitCodes.interrupted, 'interrupted'), 'back'],
-    [failing(exitCodes.rejected, 'lease_lost', true), 'lost'],
+    [failing(exitCodes.rejected, 'lease_lost'), 'lost'],
   ])('%o: %s', (error, fate) => {
     expect(fateOf(error)).toBe(fate);
   });

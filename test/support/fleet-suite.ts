@@ -280,6 +280,22 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect((await pushed.finished).code).toBe(0);
     }, 60_000);
 
+    it('a worker that is told to stop ends, though its store is away', async () => {
+      const { machines: fleet } = await overLine(() => undefined);
+      const worker = fleet.worker();
+      let said = '';
+      worker.child.stderr?.on('data', (text) => {
+        said += text;
+      });
+      await until(() => said.includes('it reads below'));
+      await store.kill();
+      await pause(500);
+      worker.child.kill('SIGTERM');
+      const { code, stderr } = await worker.finished;
+      await store.start();
+      expect([code, stderr]).toEqual([0, expect.stringContaining('nothing was uploaded')]);
+    }, 60_000);
+
     // The engine waits in its own way for each: Redis is what most have.
     const [away, times] = kind === 'redis' ? [8_000, [0.2, 0.6]] : [2_000, [0.4]];
     it(`a store that is killed ${times.length} times for ${away / 1000} s: nothing twice, nothing lost`, async () => {

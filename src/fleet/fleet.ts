@@ -38,8 +38,8 @@ export type Fleet = {
 };
 
 const connectMs = 10_000;
-/** Of PostgreSQL, which has a hundred for everybody: questions are short. */
-const connections = 4;
+/** Of PostgreSQL, which has a hundred for everybody: two may listen, the others ask briefly. */
+const connections = 6;
 /** Redis and PostgreSQL come back within seconds, where they do. */
 const longestPauseMs = 2_000;
 
@@ -104,6 +104,8 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
     connectionTimeoutMillis: connectMs,
     keepAlive: true,
     max: connections,
+    options: '-c search_path=bullmq', // as the engine calls its schema
+    Client: engine.QuietClient,
   });
   pool.on('error', () => {}); // of a connection that nobody uses: the next one tells
   try {
@@ -117,11 +119,7 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
       client.release();
     }
     const backend = engine.createPostgresBackend;
-    const connection = {
-      connectionString: href,
-      connectionTimeoutMillis: connectMs,
-      max: connections,
-    };
+    const connection = pool as never;
     const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never);
     const opened: Opened[] = [queue];
     quiet(queue);
@@ -133,19 +131,12 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
         kept(
-          new engine.Worker(
-            name,
-            perform,
-            { ...options, connection: connection as never },
-            backend as never,
-          ),
+          new engine.Worker(name, perform, { ...options, connection }, backend as never),
           opened,
         ) as unknown as Worker<UploadTask, TaskResult>,
       events: () =>
         kept(
-          quiet(
-            new engine.QueueEvents(name, { connection: connection as never }, backend as never),
-          ),
+          quiet(new engine.QueueEvents(name, { connection }, backend as never)),
           opened,
         ) as unknown as QueueEvents,
       handedBack: () => new engine.WaitingError(),

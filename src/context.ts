@@ -179,7 +179,15 @@ export class Context {
   /** A queue that several machines work at; closed with everything else. @throws as `openFleet` */
   async fleet(address: QueueAddress): Promise<Fleet> {
     const { openFleet } = await import('./fleet/fleet.ts');
-    const fleet = await openFleet(address, { clock: this.clock, signal: this.signal });
+    const { clock, signal, terminal } = this;
+    let wasAway = false;
+    const onAway = (isAway: boolean) => {
+      if (isAway === wasAway || signal.aborted) return;
+      wasAway = isAway;
+      if (isAway) terminal.warn(`the queue ${address.label} cannot be reached; waiting for it`);
+      else terminal.say(`the queue ${address.label} is there again`);
+    };
+    const fleet = await openFleet(address, { clock, signal, onAway });
     this.#fleets.push(fleet);
     return fleet;
   }

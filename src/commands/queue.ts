@@ -21,15 +21,16 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
  * is no address.
  *
  * @param typed true for `--queue` alone
+ * @param given undefined for a command that has no arguments
  * @throws MediactlError exit 2 where there is none
  */
 export function queueOf(
   { settings }: Context,
   typed: string | boolean | undefined,
-  given: readonly string[] = [],
+  given?: readonly string[],
 ): { address: QueueAddress; given: readonly string[] } {
-  const isAddress = typeof typed === 'string' && /^(?:rediss?|postgres(?:ql)?):/i.test(typed);
-  const all = typeof typed === 'string' && !isAddress ? [typed, ...given] : given;
+  const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));
+  const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
   if (isAddress) {
     const address = readQueueAddress('--queue', typed);
     assertNoPassword('--queue', address);

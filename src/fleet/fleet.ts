@@ -43,7 +43,12 @@ const connections = 6;
 /** Redis and PostgreSQL come back within seconds, where they do. */
 const longestPauseMs = 2_000;
 
-type Tools = { clock: Clock; signal: AbortSignal };
+type Tools = {
+  clock: Clock;
+  signal: AbortSignal;
+  /** Told when the store cannot be reached any more, and when it can again. */
+  onAway(isAway: boolean): void;
+};
 
 /**
  * @throws MediactlError `queue_unreachable` (10); `queue_refused` (4) for a wrong password;
@@ -52,7 +57,7 @@ type Tools = { clock: Clock; signal: AbortSignal };
 export const openFleet = (address: QueueAddress, tools: Tools): Promise<Fleet> =>
   address.store === 'redis' ? onRedis(address, tools) : onPostgres(address, tools);
 
-async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> {
+async function onRedis(address: QueueAddress, { clock, onAway }: Tools): Promise<Fleet> {
   const engine = await import('./engine.lazy.ts');
   const { name } = address;
   let isOpen = false;
@@ -70,6 +75,8 @@ async function onRedis(address: QueueAddress, { clock }: Tools): Promise<Fleet> 
     await redis.connect();
     const health = healthIn(await redis.info(), address);
     isOpen = true;
+    redis.on('close', () => isOpen && onAway(true));
+    redis.on('ready', () => onAway(false));
     const connection = redis;
     const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection });
     const opened: Opened[] = [queue];
@@ -107,7 +114,8 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
     options: '-c search_path=bullmq', // as the engine calls its schema
     Client: engine.QuietClient,
   });
-  pool.on('error', () => {}); // of a connection that nobody uses: the next one tells
+  // Of a connection that nobody uses: whoever asks next is to wait.
+  pool.on('error', () => void patiently(() => pool.query('select 1'), tools).catch(() => {}));
   try {
     const client = await pool.connect();
     let server = '';
@@ -201,17 +209,31 @@ function healthIn(info: string, { label }: QueueAddress): Health {
 }
 
 /** What a store says that does not let one in: Redis, then SQLSTATE 28 and 42501 (PostgreSQL). */
-const isRefusal = ({ message, code }: { message: string; code?: string }) =>
-  /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || /^(?:28|42501)/.test(code ?? '');
+const isRefusal = (message: string, code: string) =>
+  /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || /^(?:28|42501)/.test(code);
 
-function unreachable({ label }: QueueAddress, error: unknown): MediactlError {
-  const { message, code } = error as { message: string; code?: string };
-  if (isRefusal({ message, ...(code !== undefined && { code }) }))
+/** SQLSTATE of a server that is there: no such database, too old. */
+const isAnswer = (code: string) => /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57|E)/.test(code);
+
+function unreachable({ label, store }: QueueAddress, error: unknown): MediactlError {
+  const { message, code = '' } = error as { message: string; code?: string };
+  if (isRefusal(message, code))
     return new MediactlError(`${label} does not let mediactl in`, {
       code: 'queue_refused',
       exitCode: exitCodes.unauthenticated,
       reason: message,
-      hint: 'user and password stand in MEDIACTL_QUEUE or the profile; a first user of PostgreSQL makes schemas',
+      hint:
+        store === 'redis'
+          ? 'user and password stand in MEDIACTL_QUEUE, or in the profile'
+          : 'user and password stand in MEDIACTL_QUEUE, or in the profile; the first to come makes schemas',
+      underlying: error,
+    });
+  if (isAnswer(code))
+    return new MediactlError(`the queue ${label} cannot be used`, {
+      code: 'queue_unusable',
+      exitCode: exitCodes.usage,
+      reason: message,
+      hint: 'check the address, its database above all',
       underlying: error,
     });
   return new MediactlError(`the queue ${label} cannot be reached`, {

@@ -101,7 +101,7 @@ export class Follower {
     );
     events.on('failed', ({ jobId, failedReason }) => this.#failed(jobId, failureIn(failedReason)));
     events.on('stalled', ({ jobId }) => {
-      const message = 'its worker is not heard of any more; another one continues';
+      const message = 'its worker was not heard of for longer than its --lease; left to the next';
       const file = this.#followed.get(jobId);
       if (file) onEvent({ path: file.path, event: 'notice', message });
     });
@@ -116,7 +116,7 @@ export class Follower {
     if (progress) this.#progress(id, progress);
   }
 
-  #progress(id: string, { offset, error }: TaskProgress): void {
+  #progress(id: string, { worker, offset, error }: TaskProgress): void {
     const file = this.#followed.get(id);
     if (!file || !Number.isSafeInteger(offset)) return;
     const { path, sizeBytes: size_bytes } = file;
@@ -124,7 +124,7 @@ export class Follower {
     this.#hearers.onEvent({ path, event: 'progress', ...sent });
     if (error === undefined) return;
     const { message } = failureIn(JSON.stringify(error));
-    this.#hearers.onEvent({ path, event: 'notice', message });
+    this.#hearers.onEvent({ path, event: 'notice', message: `${worker}: ${message}` });
   }
 
   #completed(id: string, result: TaskResult): void {

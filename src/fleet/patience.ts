@@ -13,16 +13,21 @@ const isOutage = (error: unknown) => {
   );
 };
 
+type Patience = { clock: Clock; signal: AbortSignal; onAway(isAway: boolean): void };
+
 /** Waits out a store that is away, as ioredis does by itself. What it is asked may be asked twice. */
 export async function patiently<T>(
   ask: () => Promise<T>,
-  { clock, signal }: { clock: Clock; signal: AbortSignal },
+  { clock, signal, onAway }: Patience,
 ): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
-      return await ask();
+      const answer = await ask();
+      onAway(false);
+      return answer;
     } catch (error) {
       if (!isOutage(error)) throw error;
+      onAway(true);
       const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
       await clock.sleep(longest * (0.5 + clock.random() / 2), signal);
     }
@@ -37,7 +42,7 @@ export async function atMost(delayMs: number, clock: Clock, work: Promise<unknow
 }
 
 /** The same store, waited for. */
-export function patientStore(store: Store, tools: { clock: Clock; signal: AbortSignal }): Store {
+export function patientStore(store: Store, tools: Patience): Store {
   const patient =
     <Given extends unknown[], T>(ask: (...given: Given) => Promise<T>) =>
     (...given: Given): Promise<T> =>

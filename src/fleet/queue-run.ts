@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
+import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
 import { Channel } from '../upload/channel.ts';
+import type { Uploaded } from '../upload/job.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
 import { emptyPlan } from '../upload/plan.ts';
 import { ReadyWatch } from '../upload/ready-watch.ts';
+import type { ReceiptKey } from '../upload/receipts.ts';
 import {
   difference,
   type ManyTools,
@@ -12,7 +14,7 @@ import {
   type RunEnd,
   type RunOptions,
 } from '../upload/run.ts';
-import type { Wanted } from '../upload/wanted.ts';
+import { keyOf, type Wanted } from '../upload/wanted.ts';
 import type { Fleet } from './fleet.ts';
 import { Follower } from './follower.ts';
 import { thereBefore } from './results.ts';
@@ -25,8 +27,8 @@ const batchSize = 200;
 const attempts = 10;
 const firstPauseMs = 2_000;
 
-/** @property path as it was typed */
-type Queued = { id: string; task: UploadTask; path: string };
+/** @property path as it was typed @property key what this machine's receipts know it by */
+type Queued = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
 /**
  * Hands what is wanted, less what is known, to the workers of a queue; then waits for what becomes of it,
@@ -41,6 +43,7 @@ export class QueueRun implements Run {
   readonly #plan = emptyPlan();
   readonly #watch: ReadyWatch | undefined;
   #follower: Follower | undefined;
+  readonly #followed = new Map<string, Queued>();
   #stop: MediactlError | undefined;
   #left = 0;
 
@@ -96,7 +99,7 @@ export class QueueRun implements Run {
       this.#follower = await Follower.open(
         this.#fleet,
         { clock, signal },
-        { onEvent, onOutcome: (outcome) => this.#done(outcome) },
+        { onEvent, onOutcome: (outcome) => this.#came(outcome) },
       );
     for (let at = 0; at < files.length; at += batchSize) {
       if (this.#stop || signal.aborted) {
@@ -109,7 +112,9 @@ export class QueueRun implements Run {
       await this.#follower?.untilNoneIsLeft();
     } catch (error) {
       if (!signal.aborted) throw error;
-      this.#left += this.#follower?.size ?? 0; // the workers go on
+      this.#left += this.#follower?.size ?? 0; // the workers continue
+      const { reason } = signal;
+      if (reason instanceof MediactlError) this.#stop ??= reason;
     }
   }
 
@@ -138,10 +143,14 @@ export class QueueRun implements Run {
         outcome: 'there',
         asset_uid: uploaded.assetUid,
       });
+      this.#keepReceipt(one, uploaded);
       this.#done({ ...outcomeOf(one), uploaded });
       return false;
     });
-    for (const { id, task, path } of fresh) this.#follower?.add(id, { ...task, path });
+    for (const one of fresh) {
+      this.#followed.set(one.id, one);
+      this.#follower?.add(one.id, { ...one.task, path: one.path });
+    }
     const states = await Promise.all(fresh.map(({ id }) => patiently(() => queue.getJobState(id))));
     const jobs = fresh.map(({ id, task }) => ({
       ...{ name: task.filename, data: task },
@@ -179,7 +188,32 @@ export class QueueRun implements Run {
       }),
       ...{ chunkBytes, onExpired, requireChecksum },
     };
-    return { id: taskId(task, lasting), task, path };
+    const { service } = task;
+    return {
+      id: taskId(task, lasting),
+      task,
+      path,
+      key: keyOf(file, { service, workspace, folders }),
+    };
+  }
+
+  /** What became of a file that was waited for. */
+  #came(outcome: FileOutcome): void {
+    const queued = this.#followed.get(outcome.queueId as string);
+    if (queued && outcome.uploaded) this.#keepReceipt(queued, outcome.uploaded);
+    this.#done(outcome);
+  }
+
+  /** This machine knows it too from now on, whoever has sent it. */
+  #keepReceipt({ key, task, path }: Queued, uploaded: Uploaded): void {
+    const { receipts, api, onEvent } = this.#tools;
+    if (!key) return;
+    const at = new Date(api.transport.clock.now()).toISOString();
+    receipts
+      ?.keep({ ...key, ...uploaded, mtimeNs: task.fileVersion, reason: null, at })
+      .catch(({ message }: Error) =>
+        onEvent({ path, event: 'notice', message: `the receipt cannot be kept: ${message}` }),
+      );
   }
 
   #failed({ path }: Wanted, error: MediactlError): void {

@@ -43,7 +43,9 @@ export function failureIn(reason: string): MediactlError {
   return new MediactlError(hasKilled ? 'given up' : 'it failed', {
     code: hasKilled ? 'given_up' : 'unclassified',
     exitCode: exitCodes.unclassified,
-    reason: hasKilled ? 'every worker that had it in hand has died' : reason || undefined,
+    reason: hasKilled
+      ? 'each worker that had it in hand died, or lost the queue for too long'
+      : reason || undefined,
     hint: 'mediactl uploads retry ID --queue, once it is known why',
   });
 }

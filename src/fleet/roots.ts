@@ -22,14 +22,24 @@ export const isAddress = (path: string) => /^https?:\/\//i.test(path);
 export class Roots {
   readonly #directories: readonly Directory[];
   readonly #addresses: readonly Address[];
+  readonly #owner: string;
 
-  private constructor(directories: readonly Directory[], addresses: readonly Address[]) {
+  private constructor(
+    directories: readonly Directory[],
+    addresses: readonly Address[],
+    owner: string,
+  ) {
     this.#directories = directories;
     this.#addresses = addresses;
+    this.#owner = owner;
   }
 
-  /** @param typed each as `forms` @throws MediactlError exit 2 */
-  static async open(typed: readonly string[], cwd: string): Promise<Roots> {
+  /**
+   * @param typed each as `forms`
+   * @param owner whose they are, for people
+   * @throws MediactlError exit 2
+   */
+  static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
     const directories: Directory[] = [];
     const addresses: Address[] = [];
     for (const text of typed) {
@@ -45,7 +55,7 @@ export class Roots {
         throw usageError(`--root ${name} is given twice`, forms);
       directories.push({ path, ...(name !== undefined && { name }) });
     }
-    return new Roots(directories, addresses);
+    return new Roots(directories, addresses, owner);
   }
 
   /** In words. */
@@ -87,7 +97,7 @@ export class Roots {
       await assertThere(root);
       return FileSource.open(place); // which says what is wrong with it
     }
-    if (!isBelow(root.path, real)) throw outside(place, this.label);
+    if (!isBelow(root.path, real)) throw this.#outside(place);
     return FileSource.open(real, place);
   }
 
@@ -96,17 +106,27 @@ export class Roots {
     const isAllowed = this.#addresses.some(
       (each) => each.origin === url.origin && url.pathname.startsWith(each.path),
     );
-    if (!isAllowed) throw outside(path, this.label);
+    if (!isAllowed) throw this.#outside(path);
   }
 
   #placeOf({ root: name, path }: TaskSource): { root: Directory; place: string } {
-    if (name === undefined && !isAbsolute(path)) throw outside(path, this.label);
+    if (name === undefined && !isAbsolute(path)) throw this.#outside(path);
     const found = this.#directories
       .filter((each) => name === undefined || each.name === name)
       .map((root) => ({ root, place: resolve(root.path, path) }))
       .find(({ root, place }) => isBelow(root.path, place));
     if (found) return found;
-    throw outside(name === undefined ? path : `${name}:${path}`, this.label);
+    throw this.#outside(name === undefined ? path : `${name}:${path}`);
+  }
+
+  #outside(path: string): MediactlError {
+    return new MediactlError(`${path} is not below a root of ${this.#owner}`, {
+      code: 'outside_roots',
+      exitCode: exitCodes.usage,
+      reason: `it reads below ${this.label || 'nothing'}`,
+      hint: `a worker with ${forms}`,
+      retryable: true, // by another worker
+    });
   }
 }
 
@@ -127,11 +147,3 @@ async function assertThere({ path }: Directory): Promise<void> {
     hint: 'mount it, then start the worker again',
   });
 }
-
-const outside = (path: string, roots: string) =>
-  new MediactlError(`${path} is not below a root of this worker`, {
-    code: 'outside_roots',
-    exitCode: exitCodes.usage,
-    reason: `it reads below ${roots || 'nothing'}`,
-    hint: forms,
-  });

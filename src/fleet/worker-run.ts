@@ -167,17 +167,20 @@ export class WorkerRun {
     const said = JSON.stringify(record);
     const fate = fateOf(error);
     if (fate === 'lost') {
-      this.#notice(outcome, 'another worker has it now');
+      this.#notice(
+        outcome,
+        'this worker was not heard of for longer than --lease: left to the next',
+      );
       return error;
     }
+    const { name: worker } = this.#options;
+    const { queue, patiently } = this.#fleet;
+    const progress: TaskProgress = { worker, offset: 0, error: record };
+    if (fate !== 'back') await patiently(() => job.updateProgress(progress));
     if (fate === 'again' || fate === 'file') {
       this.#failed.set(job.id as string, { ...outcome, error });
       return fate === 'file' ? this.#fleet.unrecoverable(said) : new Error(said);
     }
-    const { name: worker } = this.#options;
-    const progress: TaskProgress = { worker, offset: 0, error: record };
-    const { queue, patiently } = this.#fleet;
-    if (fate !== 'back') await patiently(() => job.updateProgress(progress));
     if (fate === 'queue') {
       await patiently(() => queue.pause());
       this.#notice(

@@ -67,7 +67,11 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const handed = await run(['upload', ...paths, ...args, '--queue', '--jsonl']);
     expect([handed.code, handed.stderr]).toEqual([
       0,
-      '2 queued\nworkers upload them: mediactl uploads watch\n',
+      [
+        'warning: no worker is connected: mediactl worker, on any machine that reaches the files',
+        '2 queued',
+        'workers upload them: mediactl uploads watch\n',
+      ].join('\n'),
     ]);
     const queued = handed.stdout
       .trim()
@@ -124,7 +128,12 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect(anew.asset_uid).not.toBe(first.asset_uid);
     await json(['uploads', 'forget', '--done', '--queue', '--yes']);
     expect(await listed('--done')).toEqual([]);
-    const [third] = await json(['upload', path, '--queue', '--wait']);
+    // This machine knows it by a receipt of its own, another one does not.
+    expect((await json(['upload', path]))[0]).toMatchObject({
+      ...{ outcome: 'there', asset_uid: anew.asset_uid },
+    });
+    const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
+    const [third] = await other.json(['upload', path, '--queue', '--wait']);
     expect(third.outcome).toBe('uploaded');
   });
 
@@ -158,19 +167,39 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect([code, JSON.parse(stdout)[0].status]).toEqual([0, 'ready']);
   });
 
-  it('--wait ends with the code of what failed, and names it; retry of what is gone is 3', async () => {
+  it('a worker whose roots do not reach a file leaves it to another, and is named', async () => {
     const path = file('outside.md');
     const elsewhere = join(world.cli.home, 'elsewhere');
     mkdirSync(elsewhere);
-    work([], {}, elsewhere);
-    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--json']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('not below a root of this worker');
+    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
+    work(['--name', 'station-9'], {}, elsewhere);
+    await until(async () => (await listed())[0]?.state === 'retrying');
+    const [row] = await listed();
+    expect(row).toMatchObject({
+      ...{ worker: 'station-9', error: { code: 'outside_roots', retryable: true } },
+    });
+    for (const { stop } of working) stop.abort();
+    work();
+    const { code, stderr } = await waiting;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('not below a root of station-9')]);
+  });
+
+  it('--wait ends with the code of what failed, and names it; of what is not there, 3', async () => {
+    const path = file('vanished.md');
+    const waiting = run(['upload', path, '--queue', '--wait', '--json']);
+    await until(async () => (await listed()).length === 1);
+    rmSync(path);
+    work();
+    const { code, stderr } = await waiting;
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no such file')]);
     expect((await run(['uploads', 'retry', 'u000', '--queue'])).code).toBe(3);
     expect((await run(['uploads', 'forget', 'u000', '--queue', '--yes'])).code).toBe(3);
     const [{ id }] = await listed();
     expect((await run(['uploads', 'forget', id, '--queue'])).code).toBe(2);
-    expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
+    // By its path, too, or the beginning of its id.
+    expect((await run(['uploads', 'retry', path, '--queue', '-n'])).code).toBe(0);
+    const forget = ['uploads', 'forget', id.slice(0, 8), '--queue', '--yes'];
+    expect((await run(forget)).code).toBe(0);
     expect(await listed()).toEqual([]);
   });
 
@@ -183,6 +212,19 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const { code, stderr } = await run(['uploads', 'forget', id, '--queue', '--yes']);
     expect([code, stderr]).toEqual([6, expect.stringContaining('a worker has it in hand')]);
     held.stop.abort(Object.assign(new Error('interrupted')));
+  });
+
+  it('--until ends the wait, exit 9, and the workers continue', async () => {
+    const path = file('until.md');
+    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--until', '1s']);
+    expect([code, stderr]).toEqual([9, expect.stringContaining('1 left')]);
+    work();
+    await until(async () => (await listed('--done')).length === 1);
+  });
+
+  it('a key that is not accepted is told when the worker starts, exit 4', async () => {
+    const { ended } = work([], { environment: { MEDIACTL_API_KEY: 'not-a-key-of-anybody' } });
+    expect((await ended).code).toBe(4);
   });
 
   it('Ctrl-C ends the wait, and the workers go on', async () => {
@@ -318,6 +360,8 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     [['upload', 'FILE', '--queue', '--limit-rate', '1MiB'], 'each worker’s own'],
     [['upload', 'FILE', '--queue', '--reserve', '5'], 'each worker’s own'],
     [['upload', 'FILE', '--queue', '--until', '06:00'], 'does not accept --until'],
+    [['worker', '--queue', 'queue.lan'], '--queue does not accept'],
+    [['worker', '--queue', 'http://queue.lan'], '--queue does not accept'],
     [['upload', '-', '--queue', '--name', 'x'], 'stdin cannot be queued'],
     [['upload', 'rclone:archive:a.mov', '--queue'], 'cannot be queued'],
     [['upload', 'FILE', '--root', 'm=/'], '--root is of --queue'],

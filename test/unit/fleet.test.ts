@@ -229,7 +229,11 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
   describe.skipIf(!isHere)('', () => {
     let server: StoreServer;
     let fleet: Fleet;
-    const tools = { clock: systemClock, signal: new AbortController().signal };
+    const tools = {
+      clock: systemClock,
+      signal: new AbortController().signal,
+      onAway: () => {},
+    };
     beforeAll(async () => {
       server = await start();
       fleet = await openFleet(readQueueAddress('', `${server.address}#fence`), tools);
@@ -296,7 +300,11 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
 });
 
 describe.skipIf(!redis.isHere)('a Redis', () => {
-  const tools = { clock: systemClock, signal: new AbortController().signal };
+  const tools = {
+    clock: systemClock,
+    signal: new AbortController().signal,
+    onAway: () => {},
+  };
   const opened = async (options: string[], user = '') => {
     const server = await startRedis(options);
     try {

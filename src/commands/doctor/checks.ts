@@ -105,8 +105,16 @@ export const checks: Record<string, Check> = {
   queue: async (context) => {
     const { queue } = context.settings;
     if (!queue) return 'none set: one machine uploads by itself';
-    const { health } = await context.fleet(queue);
-    const found = `${queue.label} (${health.server})`;
+    const { health, queue: jobs } = await context.fleet(queue);
+    const { waiting = 0, active = 0, failed = 0 } = await jobs.getJobCounts();
+    // Some managed stores do not tell who is connected.
+    const workers = await jobs.getWorkers().catch(() => undefined);
+    const found = [
+      `${queue.label} (${health.server}): ${counted(waiting + active, 'upload')} to do, ${failed} failed`,
+      workers && `${counted(workers.length, 'worker')} connected`,
+    ]
+      .filter(Boolean)
+      .join(', ');
     return health.doubt ? `${found}; but ${health.doubt}` : found;
   },
 

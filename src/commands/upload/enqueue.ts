@@ -6,6 +6,7 @@ import type { QueueAddress } from '../../settings/queue-address.ts';
 import { printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { readAddress } from '../../upload/source-address.ts';
+import { sayState } from './queued.ts';
 import { type RunRequest, runUploads } from './run-uploads.ts';
 
 /** What is the workers' own to say, and what needs this machine to the end. */
@@ -14,6 +15,7 @@ type Flags = {
   limitRate?: string | undefined;
   reserve?: string | undefined;
   until?: string | undefined;
+  wait?: boolean | undefined;
   prune?: boolean | undefined;
   root: readonly string[];
 };
@@ -32,9 +34,9 @@ export function assertQueueable(named: readonly string[], flags: Flags): void {
           ? 'mediactl worker --concurrency N'
           : `mediactl worker ${option} ${value}`,
       );
-  if (flags.until !== undefined || flags.prune)
+  if (flags.prune || (flags.until !== undefined && !flags.wait))
     throw usageError(
-      `--queue does not accept ${flags.prune ? '--prune' : '--until'}`,
+      `--queue does not accept ${flags.prune ? '--prune' : '--until without --wait'}`,
       'leave out one of them',
       'the workers continue whatever this command does',
     );
@@ -57,6 +59,7 @@ export async function enqueue(
   await confirmSecrets(context, request.sources.named ?? []);
   const named = await Roots.open(roots, context.host.cwd);
   const fleet = await context.fleet(address);
+  await sayState(context, fleet, true);
   return runUploads(context, {
     ...request,
     carry: (tools) => new QueueRun(fleet, named, request.options, tools),

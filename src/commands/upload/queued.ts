@@ -1,9 +1,8 @@
-import type { Command } from '@commander-js/extra-typings';
-import { Option } from '@commander-js/extra-typings';
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
-import type { ErrorRecord } from '../../errors.ts';
 import {
   asMediactlError,
+  type ErrorRecord,
   exitCodes,
   failureAmong,
   MediactlError,
@@ -20,7 +19,7 @@ import { openProgress } from '../../terminal/progress.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Column, type ListResult, listBy } from '../../terminal/result.ts';
-import { example, type Run } from '../command.ts';
+import { example, type Run, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
 import { queueFlag, queueOf } from '../queue.ts';
 import { present } from './present.ts';
@@ -34,7 +33,7 @@ export type QueuedUpload = {
   /** Bytes on their way or there, as far as its worker has told. */
   offset_bytes: number | null;
   worker: string | null;
-  /** How often a worker has begun it, and how many died at it. */
+  /** How often a worker has begun it, and how often one died at it or lost the queue. */
   attempts: number;
   stalls: number;
   asset_uid: string | null;
@@ -86,10 +85,7 @@ function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
     state: words[state],
     size_bytes: size,
     offset_bytes: isWhole ? size : (told.offset ?? 0),
-    worker:
-      result?.worker ??
-      (state === 'active' ? (job.processedBy ?? told.worker) : told.worker) ??
-      null,
+    worker: result?.worker ?? workerOf(job, state, told) ?? null,
     attempts: job.attemptsStarted,
     stalls: job.stalledCounter,
     asset_uid: result?.asset_uid ?? null,
@@ -110,10 +106,17 @@ function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
   };
 }
 
+/** Who has it in hand, or failed at it; of what waits, nobody. */
+const workerOf = (
+  { processedBy }: UploadJobOfQueue,
+  state: EngineState,
+  { worker, error }: Partial<TaskProgress>,
+) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
+
 const result = ({ state, error, verified, stalls }: QueuedUpload) => {
   const said = error ? `${state}: ${printable(error.message)}` : state;
   const check = state === 'uploaded' && !verified ? ', unverified' : '';
-  return `${said}${check}${stalls > 0 ? `, ${counted(stalls, 'dead worker')}` : ''}`;
+  return `${said}${check}${stalls > 0 ? `, lost ${counted(stalls, 'time')}` : ''}`;
 };
 
 const columns: Column<QueuedUpload>[] = [
@@ -150,15 +153,12 @@ export async function queuedUploads(
   return {
     ...{ kind: 'list', pages: pages(), columns },
     id: ({ id }: QueuedUpload) => id,
-    empty: done ? 'nothing uploaded yet' : 'nothing queued',
+    empty: done ? 'nothing uploaded yet' : 'nothing is queued',
   };
 }
 
-async function openQueue(context: Context, typed: string | boolean | undefined): Promise<Fleet> {
-  const { address, given } = queueOf(context, typed);
-  if (given.length > 0) throw usageError(`--queue does not accept '${given[0]}'`, 'redis://HOST');
-  return context.fleet(address);
-}
+const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
+  context.fleet(queueOf(context, typed).address);
 
 /** In the order of their queueing; those of a state that move meanwhile may be passed over. */
 async function* jobsIn({ queue }: Fleet, state: EngineState): AsyncGenerator<UploadJobOfQueue[]> {
@@ -169,14 +169,19 @@ async function* jobsIn({ queue }: Fleet, state: EngineState): AsyncGenerator<Upl
   }
 }
 
-/** What somebody should know who waits for a queue. */
-async function sayState({ terminal }: Context, { queue }: Fleet): Promise<void> {
+/** What somebody should know who waits for a queue. @param willBe something will be in it */
+export async function sayState(
+  { terminal }: Context,
+  { queue }: Fleet,
+  willBe = false,
+): Promise<void> {
   if (await queue.isPaused())
     terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
-  const { waiting = 0, active = 0, delayed = 0 } = await queue.getJobCounts();
+  const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized');
+  const unfinished = Object.values(counts).reduce((sum, count) => sum + count, 0);
   // Some managed stores do not tell who is connected.
   const workers = await queue.getWorkers().catch(() => undefined);
-  if (workers?.length === 0 && waiting + active + delayed > 0)
+  if (workers?.length === 0 && (willBe || unfinished > 0))
     terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
 }
 
@@ -227,7 +232,9 @@ export function retry(command: Command, run: Run): void {
     .description(
       'Puts failed uploads back into the queue, and ends the pause of one whose credits or storage were used up.',
     )
-    .argument('[id...]', 'as uploads ls --queue tells')
+    .addArgument(
+      suggesting(new Argument('[id...]', 'its id, the beginning of it, or its path'), []),
+    )
     .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
     .option('--all', 'every failed upload')
     .action(
@@ -235,7 +242,7 @@ export function retry(command: Command, run: Run): void {
         const { address, given: ids } = queueOf(context, queue, typed);
         assertWhich(ids, all);
         const fleet = await context.fleet(address);
-        const chosen = all ? await idsIn(fleet, ['failed']) : ids;
+        const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
         if (context.isDryRun(`retry ${counted(chosen.length, 'upload')}`))
           return listBy(() => '', [], columns, '');
         return changed(
@@ -281,13 +288,13 @@ export async function forgetQueued(
     ? await idsIn(fleet, ['completed'])
     : all
       ? await idsIn(fleet, unfinishedStates)
-      : ids;
+      : await meant(fleet, ids, [...unfinishedStates, 'completed']);
   if (context.isDryRun(`forget ${counted(chosen.length, 'upload')}`))
     return listBy(() => '', [], columns, '');
-  if (chosen.length > 0 && !done)
+  if (chosen.length > 0)
     await confirm(
       context.terminal,
-      `${counted(chosen.length, 'upload')} would not be finished. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      `${counted(chosen.length, 'upload')} ${done ? 'could be sent again' : 'would not be finished'}. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
   return changed(context, chosen, 'forgotten', async (id) => {
@@ -316,6 +323,29 @@ async function idsIn(fleet: Fleet, states: readonly EngineState[]): Promise<stri
   for (const state of states)
     for await (const jobs of jobsIn(fleet, state)) ids.push(...jobs.map(({ id }) => id as string));
   return ids;
+}
+
+/** The ids of what was typed: an id, the beginning of one, or a path. */
+async function meant(
+  fleet: Fleet,
+  typed: readonly string[],
+  states: readonly EngineState[],
+): Promise<string[]> {
+  const unknown = new Set<string>();
+  for (const word of typed) if (!(await fleet.queue.getJob(word))) unknown.add(word);
+  if (unknown.size === 0) return [...typed];
+  const found = new Map<string, string[]>();
+  for (const state of states)
+    for await (const jobs of jobsIn(fleet, state))
+      for (const job of jobs)
+        for (const word of unknown)
+          if (pathOf(job) === word || (word.length >= 6 && job.id?.startsWith(word)))
+            found.set(word, [...(found.get(word) ?? []), job.id as string]);
+  return typed.map((word) => {
+    const [id = word, other] = found.get(word) ?? [];
+    if (other === undefined) return id;
+    throw usageError(`several uploads are meant by ${printable(word)}`, 'type more of the id');
+  });
 }
 
 async function jobOf({ queue }: Fleet, id: string): Promise<UploadJobOfQueue> {

@@ -83,13 +83,12 @@ const before: Partial<Record<Outcome, string>> = {
   there: 'there already',
   same: 'skipped: same content',
   elsewhere: 'left to another run',
-  queued: 'queued',
 };
 
-const result = ({ outcome, error, verified, status }: UploadRecord) => {
+const result = ({ outcome, error, verified, status, queue_id }: UploadRecord) => {
+  if (outcome === 'queued') return `queued as ${queue_id}`;
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${printable(error.message)}`;
-  const isOurs = outcome !== 'elsewhere' && outcome !== 'queued';
-  const check = isOurs ? (verified ? 'verified' : 'unverified') : undefined;
+  const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
   return [before[outcome], status, check].filter(Boolean).join(', ');
 };
 
@@ -105,3 +104,14 @@ export const uploadColumns: Column<UploadRecord>[] = [
   },
   { header: 'RESULT', value: result, least: 18 },
 ];
+
+/** A file in a line, for whoever watches. */
+export const lineOf = (record: UploadRecord) =>
+  [
+    printable(record.path),
+    record.size_bytes === null ? '' : bytes(record.size_bytes),
+    result(record),
+    cell(record.asset_uid),
+  ]
+    .filter(Boolean)
+    .join('  ');

@@ -104,7 +104,8 @@ export class Summary {
         ...stop.explanation,
         hint: [
           stop.explanation.hint,
-          all > 0 && `${grouped(all)} files are left: the same command continues`,
+          all > 0 &&
+            `${grouped(all)} ${all === 1 ? 'file is' : 'files are'} left: the same command continues`,
         ]
           .filter(Boolean)
           .join('; '),

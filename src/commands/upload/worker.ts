@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
+import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
-import { usageError } from '../../errors.ts';
+import { exitCodes, type MediactlError, usageError } from '../../errors.ts';
 import { Roots } from '../../fleet/roots.ts';
 import { WorkerRun } from '../../fleet/worker-run.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
@@ -12,7 +13,7 @@ import { Throttle } from '../../upload/throttle.ts';
 import { collect, type Define, example } from '../command.ts';
 import { queueFlag, queueOf } from '../queue.ts';
 import { rateLimitOf, uploadOptions } from '../upload-options.ts';
-import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
+import { lineOf, recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import { Summary } from './summary.ts';
 
 const leastLeaseMs = 1_000;
@@ -31,13 +32,17 @@ export const worker: Define = (command, run) => {
     .option(queueFlag, 'queue to work at: redis:// or postgres://; else MEDIACTL_QUEUE')
     .option(
       '--root <[name=]path>',
-      'read below this directory, or https address, alone (here); may be repeated',
+      'directory, or https address, to read below, and nowhere else (here); may be repeated',
       collect,
       [] as string[],
     )
     .option('--concurrency <number>', 'files at a time', '2')
     .option('--lease <duration>', 'silence after which another worker takes over', '30s')
-    .option('--max-stalls <number>', 'deaths of workers after which a file is given up', '5')
+    .option(
+      '--max-stalls <number>',
+      'how many workers a file may take along before it is given up',
+      '10',
+    )
     .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
     .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
     .option(
@@ -48,9 +53,7 @@ export const worker: Define = (command, run) => {
     .action(
       run(async (context, flags) => {
         const { terminal, clock, host, signal } = context;
-        const { address, given } = queueOf(context, flags.queue);
-        if (given.length > 0)
-          throw usageError(`worker does not accept '${given[0]}'`, '--root PATH');
+        const { address } = queueOf(context, flags.queue);
         const options = {
           concurrency: parseCount('--concurrency', flags.concurrency, 1),
           leaseMs: leaseOf(flags.lease),
@@ -61,11 +64,13 @@ export const worker: Define = (command, run) => {
         };
         const rateLimit = rateLimitOf(flags.limitRate);
         const reserve = flags.reserve && parseCount('--reserve', flags.reserve);
-        const roots = await Roots.open(flags.root.length > 0 ? flags.root : ['.'], host.cwd);
+        const given = flags.root.length > 0 ? flags.root : ['.'];
+        const roots = await Roots.open(given, host.cwd, options.name);
         const { baseUrl, profile } = await context.account();
         if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`))
           return nothing;
         const api = await context.api();
+        await assertKeyAccepted(api);
         api.transport.reserve(reserve === undefined || reserve === '' ? undefined : reserve);
         const fleet = await context.fleet(address);
         if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
@@ -105,7 +110,10 @@ export const worker: Define = (command, run) => {
       try {
         for await (const some of work.outcomes()) {
           for (const outcome of some) summary.count(outcome);
-          yield some.map((outcome) => recordOf(context, outcome));
+          const records = some.map((outcome) => recordOf(context, outcome));
+          // Nobody reads a table that is done when the worker is.
+          if (!context.isForPerson) yield records;
+          else for (const record of records) terminal.say(lineOf(record));
         }
       } finally {
         await close();
@@ -120,6 +128,14 @@ export const worker: Define = (command, run) => {
     };
   }
 };
+
+/** A wrong key is told when the worker starts, not in the night. @throws MediactlError exit 4 */
+async function assertKeyAccepted(api: Api): Promise<void> {
+  await api.assets.page({}, 1, 0).catch((error: MediactlError) => {
+    // What the key may not read, or the service does not answer now, is no reason not to wait for work.
+    if (error.exitCode === exitCodes.unauthenticated) throw error;
+  });
+}
 
 function leaseOf(typed: string): number {
   const leaseMs = parseDuration('--lease', typed);

@@ -80,16 +80,20 @@ export class MediactlError extends Error {
   }
 
   /** One that was told as a record, by another machine. */
-  static from({ message, code, exit_code, cause, hint, ...rest }: ErrorRecord): MediactlError {
-    return new MediactlError(message, {
-      code,
-      exitCode: (exit_code in exitCodeMeanings ? exit_code : exitCodes.unclassified) as ExitCode,
-      reason: cause ?? undefined,
-      hint: hint ?? undefined,
-      status: rest.status ?? undefined,
-      retryable: rest.retryable,
-      retryAfterSeconds: rest.retry_after ?? undefined,
-      details: rest.details ?? undefined,
+  static from(told: { [Field in keyof ErrorRecord]?: unknown }): MediactlError {
+    const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+    const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
+    const isFailure = (code: unknown): code is ExitCode =>
+      code !== exitCodes.ok && Object.values<unknown>(exitCodes).includes(code);
+    return new MediactlError(text(told.message) ?? 'it failed', {
+      code: text(told.code) ?? 'unclassified',
+      exitCode: isFailure(told.exit_code) ? told.exit_code : exitCodes.unclassified,
+      reason: text(told.cause),
+      hint: text(told.hint),
+      status: number(told.status),
+      retryable: told.retryable === true,
+      retryAfterSeconds: number(told.retry_after),
+      details: told.details ?? undefined,
     });
   }
 

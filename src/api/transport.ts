@@ -209,6 +209,7 @@ export class Transport {
       if (!URL.canParse(location, url.href)) return response;
       const target = new URL(location, url);
       if (!/^https?:$/.test(target.protocol)) return response;
+      if (call.mayFollow?.(target) === false) return response;
       // Without a key there is none to hand over: signed media may lead to a CDN.
       if (target.origin !== url.origin && call.authenticate !== false)
         throw foreignOrigin(`a redirect`, target);

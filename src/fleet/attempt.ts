@@ -28,6 +28,8 @@ export type AttemptOptions = {
   marks: boolean;
   /** Another attempt was made before, whatever the store remembers of it. */
   isRepeated: boolean;
+  /** Milliseconds since the epoch. */
+  queuedAt: number;
 };
 
 export type Attempted = { uploaded: Uploaded; requests: number; removed: string[] };
@@ -44,6 +46,7 @@ export async function attempt(
   tools: WorkTools,
 ): Promise<Attempted> {
   assertService(task, tools.api);
+  const mark = options.marks ? markOf(id, options.queuedAt) : undefined;
   let requests = 0;
   const removed: string[] = [];
   const api = tools.api.observed({
@@ -60,15 +63,15 @@ export async function attempt(
     if (!lease.signal.aborted) tools.onEvent(event);
   };
   const lostBefore = async () => {
-    if (!options.marks) return undefined;
-    const { removed: deleted, left } = await removeMarked(api, id);
+    if (mark === undefined) return undefined;
+    const { removed: deleted, left } = await removeMarked(api, mark);
     removed.push(...deleted);
     return { assets: left, isAll: true };
   };
   // A store that lost its last second may have lost what an attempt was about to do.
   if (options.isRepeated && claim.page === undefined) await refuseLeft(task, await lostBefore());
   const upload = await openUpload(
-    jobOf(id, task, options.marks),
+    jobOf(id, task, mark),
     {
       ...{ chunkBytes: task.chunkBytes, idleTimeoutMs: options.idleTimeoutMs, same: 'upload' },
       ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
@@ -105,9 +108,9 @@ export async function attempt(
   }
 }
 
-const jobOf = (id: string, task: UploadTask, marks: boolean): UploadJob => {
+const jobOf = (id: string, task: UploadTask, mark: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;
-  const words = [description, marks ? markOf(id) : undefined].filter(Boolean).join(' ');
+  const words = [description, mark].filter(Boolean).join(' ');
   return {
     ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },
     description: words || undefined,

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 
 export {
+  assertSchemaCompatibility,
   createPostgresBackend,
   Queue,
   QueueEvents,

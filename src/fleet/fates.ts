@@ -3,7 +3,8 @@ import { isStop } from '../upload/outcome.ts';
 
 /**
  * What a failure means for a file and for others: `lost`, another worker has it; `back`, this worker was
- * stopped; `worker`, it is this worker's fault (its key, its disk, its line), and others may do better;
+ * stopped; `worker`, it is this worker's fault (its key, its disk, its line), and others may do better, a
+ * few times;
  * `queue`, every other file would fail alike (credits, storage); `again`, the same may succeed later;
  * `file`, it never will.
  */
@@ -20,6 +21,7 @@ export function fateOf(error: MediactlError): Fate {
   if (ofTheAccount.includes(exitCode)) return 'queue';
   if (code === 'root_gone') return 'worker';
   if (code === 'file_gone') return 'file';
+  if (code === 'unreadable_file') return 'again'; // which another machine may read
   // A service where nobody listens is away, for all workers alike: it comes back.
   if (passing.includes(exitCode) && !['tls', 'proxy'].includes(code)) return 'again';
   if (endsTheRun(error)) return 'worker';

@@ -1,8 +1,9 @@
+import { setMaxListeners } from 'node:events';
 import type { Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
-import { atMost, patiently, patientStore } from './patience.ts';
+import { atMost, heeding, patiently, waitingStore } from './patience.ts';
 import { postgresStore, postgresTables, redisStore, type Store } from './store.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -57,8 +58,12 @@ type Tools = {
 export const openFleet = (address: QueueAddress, tools: Tools): Promise<Fleet> =>
   address.store === 'redis' ? onRedis(address, tools) : onPostgres(address, tools);
 
-async function onRedis(address: QueueAddress, { clock, onAway }: Tools): Promise<Fleet> {
+async function onRedis(address: QueueAddress, tools: Tools): Promise<Fleet> {
+  const { clock, onAway } = tools;
   const engine = await import('./engine.lazy.ts');
+  setMaxListeners(0, tools.signal); // of each question that is asked
+  // ioredis waits by itself, for whomever.
+  const wait = <T>(ask: () => Promise<T>) => heeding(ask(), tools);
   const { name } = address;
   let isOpen = false;
   const redis = new engine.Redis(address.href, {
@@ -72,8 +77,13 @@ async function onRedis(address: QueueAddress, { clock, onAway }: Tools): Promise
     failure = error; // said where it cannot be opened; waited out afterwards
   });
   try {
-    await redis.connect();
-    const health = healthIn(await redis.info(), address);
+    // A server that is there may say nothing at all.
+    const info = await within(connectMs, tools, async () => {
+      await redis.connect();
+      await redis.select(redis.options.db ?? 0); // which it would pass over otherwise
+      return redis.info();
+    });
+    const health = healthIn(info, address);
     isOpen = true;
     redis.on('close', () => isOpen && onAway(true));
     redis.on('ready', () => onAway(false));
@@ -82,8 +92,9 @@ async function onRedis(address: QueueAddress, { clock, onAway }: Tools): Promise
     const opened: Opened[] = [queue];
     quiet(queue);
     return {
-      ...{ address, health, store: redisStore(redis, name) },
-      patiently: (ask) => ask(), // ioredis waits by itself
+      ...{ address, health },
+      store: waitingStore(redisStore(redis, name), wait),
+      patiently: wait,
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
         kept(new engine.Worker(name, perform, { ...options, connection }), opened),
@@ -105,6 +116,7 @@ async function onRedis(address: QueueAddress, { clock, onAway }: Tools): Promise
 async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
   const { clock } = tools;
   const engine = await import('./engine.lazy.ts');
+  const wait = <T>(ask: () => Promise<T>) => patiently(ask, tools);
   const { name, href } = address;
   const pool = new engine.Pool({
     connectionString: href,
@@ -120,8 +132,12 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
     const client = await pool.connect();
     let server = '';
     try {
-      await engine.runMigrations(client);
-      await client.query(postgresTables);
+      // Whoever only works with them need not own them.
+      await engine
+        .assertSchemaCompatibility(client, 'bullmq')
+        .catch(() => engine.runMigrations(client));
+      const { rows } = await client.query("select to_regclass('mediactl.uploads') as uploads");
+      if (rows[0].uploads === null) await client.query(postgresTables);
       server = String((await client.query('show server_version')).rows[0].server_version);
     } finally {
       client.release();
@@ -134,8 +150,8 @@ async function onPostgres(address: QueueAddress, tools: Tools): Promise<Fleet> {
     return {
       address,
       health: { server: `postgresql ${server}`, doubt: undefined },
-      store: patientStore(postgresStore(pool, name), tools),
-      patiently: (ask) => patiently(ask, tools),
+      store: waitingStore(postgresStore(pool, name), wait),
+      patiently: wait,
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
         kept(
@@ -172,6 +188,24 @@ function kept<T extends Opened>(one: T, all: Opened[]): T {
 }
 
 const closeMs = 3_000;
+
+/** @throws Error where it takes longer, what the signal aborts with */
+async function within<T>(
+  delayMs: number,
+  { clock, signal }: Tools,
+  work: () => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const late = clock.sleep(delayMs, AbortSignal.any([signal, done.signal])).then(() => {
+    throw new Error(`it did not answer within ${delayMs / 1000} s`);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    done.abort();
+    late.catch(() => {}); // where the work was done first
+  }
+}
 
 type Opened = { close(): Promise<void>; disconnect(): Promise<void> };
 

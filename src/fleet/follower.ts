@@ -172,11 +172,9 @@ export class Follower {
     const state = await patiently(() => queue.getJobState(id));
     if (state === 'completed' || state === 'failed') {
       const job = await patiently(() => queue.getJob(id));
-      if (state === 'failed') this.#failed(id, failureIn(job?.failedReason ?? ''));
-      else if (job?.returnvalue) this.#completed(id, job.returnvalue);
-      return;
-    }
-    if (state !== 'unknown') return;
+      if (state === 'failed') return this.#failed(id, failureIn(job?.failedReason ?? ''));
+      if (job?.returnvalue) return this.#completed(id, job.returnvalue);
+    } else if (state !== 'unknown') return;
     const [receipt] = await store.receipts([id]);
     if (receipt !== undefined) this.#completed(id, JSON.parse(receipt) as TaskResult);
     else this.#failed(id, forgotten());

@@ -36,10 +36,14 @@ export class Lease {
 
   /** @throws MediactlError `lease_lost` */
   assertHeld(): void {
+    if (!this.isHeld) throw this.lost();
+  }
+
+  get isHeld(): boolean {
     const now = this.#now();
     // A clock that is set, and a machine that sleeps: each shows in one of the two.
     const silentMs = Math.max(now.wall - this.#renewedAt.wall, now.steady - this.#renewedAt.steady);
-    if (this.#ended.signal.aborted || silentMs >= this.#leaseMs) throw this.lost();
+    return !this.#ended.signal.aborted && silentMs < this.#leaseMs;
   }
 
   #now() {

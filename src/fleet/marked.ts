@@ -6,8 +6,13 @@ import type { Asset } from '../wire/types.ts';
 /** More assets of one mark than attempts at one file: the search finds something else. */
 const mostMarked = 200;
 
-/** Stands in an asset's description, and makes it provably of one upload. */
-export const markOf = (id: string) => `[mediactl ${id}]`;
+/**
+ * Stands in an asset's description, and makes it provably of one job: another queue may have one of the
+ * same id.
+ *
+ * @param queuedAt milliseconds since the epoch
+ */
+export const markOf = (id: string, queuedAt: number) => `[mediactl ${id}-${queuedAt.toString(36)}]`;
 
 /**
  * Deletes (softly) what creations of one upload have made whose answers were lost: assets with its mark
@@ -17,9 +22,8 @@ export const markOf = (id: string) => `[mediactl ${id}]`;
  */
 export async function removeMarked(
   { assets }: Pick<Api, 'assets'>,
-  id: string,
+  mark: string,
 ): Promise<{ removed: string[]; left: Asset[] }> {
-  const mark = markOf(id);
   const marked: Asset[] = [];
   for await (const page of assets.list({ search: mark }, { limit: mostMarked }))
     marked.push(...page.filter(({ description }) => textIn(description)?.includes(mark)));

@@ -34,6 +34,33 @@ export async function patiently<T>(
   }
 }
 
+const graceMs = 3_000;
+
+/** Waits for it as long as nobody wants to end, and then for a moment. @throws what the signal aborts with */
+export async function heeding<T>(
+  work: Promise<T>,
+  { clock, signal }: Pick<Patience, 'clock' | 'signal'>,
+): Promise<T> {
+  const done = new AbortController();
+  let leave: (reason: unknown) => void = () => {};
+  const left = new Promise<never>((_, reject) => {
+    leave = reject;
+  });
+  const ending = () =>
+    void clock.sleep(graceMs, done.signal).then(
+      () => leave(signal.reason),
+      () => {}, // it was done first
+    );
+  if (signal.aborted) ending();
+  else signal.addEventListener('abort', ending, { once: true });
+  try {
+    return await Promise.race([work, left]);
+  } finally {
+    signal.removeEventListener('abort', ending);
+    done.abort();
+  }
+}
+
 /** Waits for it, but no longer. */
 export async function atMost(delayMs: number, clock: Clock, work: Promise<unknown>): Promise<void> {
   const done = new AbortController();
@@ -41,12 +68,12 @@ export async function atMost(delayMs: number, clock: Clock, work: Promise<unknow
   await Promise.race([work.finally(() => done.abort()), late]);
 }
 
-/** The same store, waited for. */
-export function patientStore(store: Store, tools: Patience): Store {
+/** The same store, whose every answer is waited for in one way. */
+export function waitingStore(store: Store, wait: <T>(ask: () => Promise<T>) => Promise<T>): Store {
   const patient =
     <Given extends unknown[], T>(ask: (...given: Given) => Promise<T>) =>
     (...given: Given): Promise<T> =>
-      patiently(() => ask(...given), tools);
+      wait(() => ask(...given));
   return {
     claim: patient(store.claim),
     write: patient(store.write),

@@ -27,6 +27,9 @@ const batchSize = 200;
 const attempts = 10;
 const firstPauseMs = 2_000;
 
+/** In which nobody has a job in hand. */
+const renewable: ReadonlySet<string> = new Set(['failed', 'waiting', 'delayed', 'prioritized']);
+
 /** @property path as it was typed @property key what this machine's receipts know it by */
 type Queued = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
@@ -160,9 +163,18 @@ export class QueueRun implements Run {
       },
     }));
     await patiently(() => queue.addBulk(jobs)); // a job that is there stays as it is
-    const failed = fresh.filter((_, index) => states[index] === 'failed');
-    for (const { id } of failed) await retry(this.#fleet, id);
+    for (const [index, one] of fresh.entries())
+      if (renewable.has(states[index] as string))
+        await this.#renew(one, states[index] === 'failed');
     if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
+  }
+
+  /** A job that nobody has in hand is as it was queued last: its address may be signed anew. */
+  async #renew({ id, task }: Queued, isFailed: boolean): Promise<void> {
+    const { queue, patiently } = this.#fleet;
+    const job = await patiently(() => queue.getJob(id));
+    await patiently(async () => job?.updateData(task));
+    if (isFailed) await retry(this.#fleet, id);
   }
 
   async #taskOf(file: Wanted): Promise<Queued> {
@@ -247,6 +259,8 @@ const defined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[
 export async function retry({ queue, patiently }: Fleet, id: string): Promise<boolean> {
   const job = await patiently(() => queue.getJob(id));
   if (!job || !(await job.isFailed())) return false;
-  await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: false });
+  await job.retry('failed', { resetAttemptsMade: true }).catch(async (error) => {
+    if (await job.isFailed()) throw error; // else somebody else has done it meanwhile
+  });
   return true;
 }

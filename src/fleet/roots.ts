@@ -1,4 +1,4 @@
-import { readdir, realpath } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { FileSource, type Source } from '../upload/source.ts';
@@ -50,7 +50,8 @@ export class Roots {
       }
       const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
       const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
-      if (path === undefined) throw usageError(`there is no directory ${named ?? text}`, forms);
+      if (path === undefined || !(await stat(path)).isDirectory())
+        throw usageError(`there is no directory ${named ?? text}`, forms);
       if (name !== undefined && directories.some((each) => each.name === name))
         throw usageError(`--root ${name} is given twice`, forms);
       directories.push({ path, ...(name !== undefined && { name }) });
@@ -103,15 +104,23 @@ export class Roots {
 
   #assertAllowed(address: string): void {
     const { url, path } = readAddress(address);
-    const isAllowed = this.#addresses.some(
-      (each) => each.origin === url.origin && url.pathname.startsWith(each.path),
+    if (!this.isBelowOne(url)) throw this.#outside(path);
+  }
+
+  /** Servers may take an escaped separator for one, and lead elsewhere by it. */
+  isBelowOne(url: URL): boolean {
+    return this.#addresses.some(
+      (each) =>
+        each.origin === url.origin &&
+        url.pathname.startsWith(each.path) &&
+        !/%2f|%5c/i.test(url.pathname),
     );
-    if (!isAllowed) throw this.#outside(path);
   }
 
   #placeOf({ root: name, path }: TaskSource): { root: Directory; place: string } {
     if (name === undefined && !isAbsolute(path)) throw this.#outside(path);
-    const found = this.#directories
+    const found = [...this.#directories]
+      .sort((one, other) => other.path.length - one.path.length)
       .filter((each) => name === undefined || each.name === name)
       .map((root) => ({ root, place: resolve(root.path, path) }))
       .find(({ root, place }) => isBelow(root.path, place));

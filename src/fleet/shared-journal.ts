@@ -11,16 +11,16 @@ export class SharedJournal implements UploadJournal {
   readonly directory: string;
   readonly #store: Store;
   readonly #lease: Lease;
-  readonly #epoch: number;
+  readonly #fence: string;
   /** As the store has it: nobody else writes it while this attempt may. */
   #page: string | undefined;
 
   /** @param label of the store, for people */
-  constructor(store: Store, { epoch, page }: Claim, lease: Lease, label: string) {
+  constructor(store: Store, { fence, page }: Claim, lease: Lease, label: string) {
     this.directory = label;
     this.#store = store;
     this.#lease = lease;
-    this.#epoch = epoch;
+    this.#fence = fence;
     this.#page = page;
   }
 
@@ -40,7 +40,7 @@ export class SharedJournal implements UploadJournal {
   /** @throws MediactlError `lease_lost`, which ends the attempt too */
   async #keep(id: string, page: string | undefined): Promise<void> {
     this.#lease.assertHeld();
-    if (!(await this.#store.write(id, this.#epoch, page))) throw this.#lease.lost();
+    if (!(await this.#store.write(id, this.#fence, page))) throw this.#lease.lost();
     this.#page = page;
   }
 

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
 
 /** What an attempt finds of the attempts before it. */
 export type Claim = {
-  /** Greater than that of every claim before: those write nothing from now on. */
-  epoch: number;
+  /** Of this claim alone, by chance: whoever claimed before writes nothing from now on. */
+  fence: string;
   /** The journal's page, as JSON. */
   page: string | undefined;
   /** What became of the file, as JSON, where it is done. */
@@ -19,9 +20,9 @@ export type Claim = {
 export type Store = {
   claim(id: string): Promise<Claim>;
   /** @returns false where another attempt has it by now */
-  write(id: string, epoch: number, page: string | undefined): Promise<boolean>;
+  write(id: string, fence: string, page: string | undefined): Promise<boolean>;
   /** Keeps the receipt and forgets the page, both or neither. @returns false as `write` */
-  finish(id: string, epoch: number, receipt: string): Promise<boolean>;
+  finish(id: string, fence: string, receipt: string): Promise<boolean>;
   /** The pages of all uploads under way. */
   pages(): Promise<string[]>;
   receipts(ids: readonly string[]): Promise<(string | undefined)[]>;
@@ -32,9 +33,8 @@ export type Store = {
 const fenced = `if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end\n`;
 const scripts = {
   claim: `
-    local epoch = redis.call('INCR', KEYS[4])
-    redis.call('HSET', KEYS[1], ARGV[1], epoch)
-    return {epoch, redis.call('HGET', KEYS[2], ARGV[1]), redis.call('HGET', KEYS[3], ARGV[1])}`,
+    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+    return {redis.call('HGET', KEYS[2], ARGV[1]), redis.call('HGET', KEYS[3], ARGV[1])}`,
   write: `${fenced}redis.call('HSET', KEYS[2], ARGV[1], ARGV[3]) return 1`,
   remove: `${fenced}redis.call('HDEL', KEYS[2], ARGV[1]) return 1`,
   finish: `${fenced}
@@ -46,25 +46,26 @@ const scripts = {
 
 /** A script of one turn, so that nobody comes between the look and the write. */
 export function redisStore(redis: Redis, queue: string): Store {
-  const keys = ['epochs', 'pages', 'receipts', 'epoch'].map((part) => `mediactl:${queue}:${part}`);
-  const [epochs = '', pages = '', receipts = ''] = keys;
-  const run = (script: keyof typeof scripts, ...given: (string | number)[]) =>
+  const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
+  const [fences = '', pages = '', receipts = ''] = keys;
+  const run = (script: keyof typeof scripts, ...given: string[]) =>
     redis.eval(scripts[script], keys.length, ...keys, ...given);
   return {
     claim: async (id) => {
-      const [epoch, page, receipt] = (await run('claim', id)) as [number, string?, string?];
-      return { epoch, page: page ?? undefined, receipt: receipt ?? undefined };
+      const fence = randomUUID();
+      const [page, receipt] = (await run('claim', id, fence)) as [string?, string?];
+      return { fence, page: page ?? undefined, receipt: receipt ?? undefined };
     },
-    write: async (id, epoch, page) =>
-      (await (page === undefined ? run('remove', id, epoch) : run('write', id, epoch, page))) === 1,
-    finish: async (id, epoch, receipt) => (await run('finish', id, epoch, receipt)) === 1,
+    write: async (id, fence, page) =>
+      (await (page === undefined ? run('remove', id, fence) : run('write', id, fence, page))) === 1,
+    finish: async (id, fence, receipt) => (await run('finish', id, fence, receipt)) === 1,
     pages: () => redis.hvals(pages),
     receipts: async (ids) =>
       ids.length === 0
         ? []
         : (await redis.hmget(receipts, ...ids)).map((each) => each ?? undefined),
     forget: async (ids) => {
-      for (const key of [epochs, pages, receipts])
+      for (const key of [fences, pages, receipts])
         if (ids.length > 0) await redis.hdel(key, ...ids);
     },
   };
@@ -75,34 +76,33 @@ export const postgresTables = `
 begin;
 select pg_advisory_xact_lock(hashtext('mediactl'));
 create schema if not exists mediactl;
-create sequence if not exists mediactl.epochs;
 create table if not exists mediactl.uploads (
-  queue text not null, id text not null, epoch bigint, page text, receipt text,
+  queue text not null, id text not null, fence text, page text, receipt text,
   primary key (queue, id));
 commit;`;
 
 export function postgresStore(pool: Pool, queue: string): Store {
-  const change = async (set: string, id: string, epoch: number, text: string | null) =>
+  const change = async (set: string, id: string, fence: string, text: string | null) =>
     (
       await pool.query(
-        `update mediactl.uploads set ${set} where queue = $1 and id = $2 and epoch = $3`,
-        [queue, id, epoch, text],
+        `update mediactl.uploads set ${set} where queue = $1 and id = $2 and fence = $3`,
+        [queue, id, fence, text],
       )
     ).rowCount === 1;
   return {
     claim: async (id) => {
       const { rows } = await pool.query(
-        `insert into mediactl.uploads (queue, id, epoch) values ($1, $2, nextval('mediactl.epochs'))
-         on conflict (queue, id) do update set epoch = excluded.epoch
-         returning epoch, page, receipt`,
-        [queue, id],
+        `insert into mediactl.uploads (queue, id, fence) values ($1, $2, $3)
+         on conflict (queue, id) do update set fence = excluded.fence
+         returning fence, page, receipt`,
+        [queue, id, randomUUID()],
       );
-      const { epoch, page, receipt } = rows[0];
-      return { epoch: Number(epoch), page: page ?? undefined, receipt: receipt ?? undefined };
+      const { fence, page, receipt } = rows[0];
+      return { fence, page: page ?? undefined, receipt: receipt ?? undefined };
     },
-    write: (id, epoch, page) => change('page = $4', id, epoch, page ?? null),
-    finish: (id, epoch, receipt) =>
-      change('receipt = $4, page = null, epoch = null', id, epoch, receipt),
+    write: (id, fence, page) => change('page = $4', id, fence, page ?? null),
+    finish: (id, fence, receipt) =>
+      change('receipt = $4, page = null, fence = null', id, fence, receipt),
     pages: async () => {
       const { rows } = await pool.query(
         'select page from mediactl.uploads where queue = $1 and page is not null',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { maxChunkBytes } from '../wire/tus.ts';
 
 /** Where the bytes of a file are, as every worker finds them. */
 export type TaskSource = {
@@ -86,6 +87,9 @@ export function taskIn(data: unknown): UploadTask {
     isCount(task.sizeBytes) &&
     isCount(task.chunkBytes) &&
     task.chunkBytes > 0 &&
+    task.chunkBytes <= maxChunkBytes &&
+    ['restart', 'fail'].includes(task.onExpired) &&
+    typeof task.requireChecksum === 'boolean' &&
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isText)));
   if (isTask) return task;
   throw new MediactlError('the queue holds something else than an upload', {

@@ -2,7 +2,7 @@ import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors
 import { Channel } from '../upload/channel.ts';
 import type { RunEvent } from '../upload/events.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
-import { readAddress } from '../upload/source-address.ts';
+import { letsIn, readAddress } from '../upload/source-address.ts';
 import { attempt, type WorkTools } from './attempt.ts';
 import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
@@ -94,14 +94,20 @@ export class WorkerRun {
       if (job) this.#heardOf(job, error);
     });
     const over = AbortSignal.any([this.#tools.signal, this.#ended.signal]);
-    if (!over.aborted)
-      await new Promise<void>((resolve) =>
-        over.addEventListener('abort', () => resolve(), { once: true }),
-      );
+    await this.#watchLeases(over);
     // What a store that is away does not hear, the end of the lease tells.
     const { clock } = this.#tools.api.transport;
     await atMost(longestCloseMs, clock, worker.pause());
     await atMost(longestCloseMs, clock, worker.close(true));
+  }
+
+  /** Cuts what is under way for a lease that is over. Resolves once the signal aborts. */
+  async #watchLeases(over: AbortSignal): Promise<void> {
+    const { clock } = this.#tools.api.transport;
+    while (!over.aborted) {
+      await clock.sleep(this.#options.leaseMs / 4, over).catch(() => {});
+      for (const lease of this.#leases.values()) if (!lease.isHeld) lease.lost();
+    }
   }
 
   /** @returns what the queue keeps of it @throws for the queue, what is to become of the job */
@@ -114,13 +120,16 @@ export class WorkerRun {
     const outcome: FileOutcome = {
       ...{ job: { path: id, workspace: '' }, path: id, queueId: id, requests: 0, durationMs: 0 },
     };
+    let lease: Lease | undefined;
     try {
       const task = taskIn(job.data);
       outcome.job = { path: task.path, workspace: task.workspace };
       outcome.path = task.path;
       this.#taken(task);
-      const lease = new Lease(clock, this.#options.leaseMs, task.path);
+      lease = new Lease(clock, this.#options.leaseMs, task.path);
+      this.#leases.get(id)?.lost(); // of an attempt that this very process has lost
       this.#leases.set(id, lease);
+      lease.assertHeld();
       const claim = await this.#fleet.store.claim(id);
       // Done, and its worker died before the queue heard of it.
       if (claim.receipt !== undefined) {
@@ -135,6 +144,7 @@ export class WorkerRun {
           idleTimeoutMs: this.#options.idleTimeoutMs,
           marks: this.#options.marks,
           isRepeated: job.attemptsStarted > 1,
+          queuedAt: job.timestamp,
         },
         { ...this.#tools, onEvent: this.#telling(job) },
       );
@@ -143,7 +153,7 @@ export class WorkerRun {
       const { name: worker } = this.#options;
       const result = resultOf(uploaded, { worker, requests, duration_ms: durationMs, removed });
       lease.assertHeld();
-      if (!(await this.#fleet.store.finish(id, claim.epoch, JSON.stringify(result))))
+      if (!(await this.#fleet.store.finish(id, claim.fence, JSON.stringify(result))))
         throw lease.lost();
       await forgetSecret(job, task);
       this.#tell({ ...outcome, uploaded, requests, durationMs });
@@ -152,7 +162,7 @@ export class WorkerRun {
       outcome.durationMs = clock.now() - startedAt;
       throw await this.#fateOf(job, token, outcome, asMediactlError(thrown));
     } finally {
-      this.#leases.delete(id);
+      if (lease && this.#leases.get(id) === lease) this.#leases.delete(id);
     }
   }
 
@@ -171,13 +181,18 @@ export class WorkerRun {
         outcome,
         'this worker was not heard of for longer than --lease: left to the next',
       );
-      return error;
+      return new Error(said);
     }
     const { name: worker } = this.#options;
     const { queue, patiently } = this.#fleet;
     const progress: TaskProgress = { worker, offset: 0, error: record };
     if (fate !== 'back') await patiently(() => job.updateProgress(progress));
-    if (fate === 'again' || fate === 'file') {
+    if (fate === 'worker') {
+      this.failure ??= error;
+      this.#ended.abort();
+    }
+    // Of a file that ends one worker after another, nobody waits for the end: each counts as a try.
+    if (fate === 'again' || fate === 'file' || fate === 'worker') {
       this.#failed.set(job.id as string, { ...outcome, error });
       return fate === 'file' ? this.#fleet.unrecoverable(said) : new Error(said);
     }
@@ -187,10 +202,6 @@ export class WorkerRun {
         outcome,
         `${error.message}: the queue is paused until mediactl uploads retry --all`,
       );
-    }
-    if (fate === 'worker') {
-      this.failure ??= error;
-      this.#ended.abort();
     }
     const back = await this.#handBack(job, token);
     this.handedBack++;
@@ -202,7 +213,7 @@ export class WorkerRun {
   }
 
   async #handBack(job: UploadJobOfQueue, token: string | undefined): Promise<Error> {
-    await job.moveToWait(token);
+    await this.#fleet.patiently(() => job.moveToWait(token));
     return this.#fleet.handedBack();
   }
 
@@ -261,6 +272,6 @@ export class WorkerRun {
 /** A query, a user or a password in an address is somebody's secret: it is not kept once it has served. */
 async function forgetSecret(job: UploadJobOfQueue, task: UploadTask): Promise<void> {
   const { path } = task.source;
-  if (!isAddress(path) || readAddress(path).path === path) return;
+  if (!isAddress(path) || !letsIn(path)) return;
   await job.updateData({ ...task, source: { path: readAddress(path).path } });
 }

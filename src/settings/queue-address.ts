@@ -17,9 +17,11 @@ const usualName = 'mediactl';
 
 /** @param option what to call it in an error @throws MediactlError exit 2 */
 export function readQueueAddress(option: string, text: string): QueueAddress {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const [, store] = /^(redis|postgres)(?:s|ql)?:$/.exec(url?.protocol ?? '') ?? [];
-  if (!url || !store || url.protocol === 'postgress:' || url.protocol === 'redisql:')
+  const [, store] = /^(redis|postgres)(?:(?<=redis)s|(?<=postgres)ql)?:\/\//i.exec(text) ?? [];
+  const url = URL.canParse(text) && isDecodable(text) ? new URL(text) : undefined;
+  const isPlace =
+    url && (store === 'postgres' || (/^\/?\d{0,3}$/.test(url.pathname) && !url.search));
+  if (!url || !store || !isPlace)
     throw usageError(
       `${option} does not accept that address`,
       'redis://HOST, rediss://HOST or postgres://HOST/DATABASE, with #NAME for one of several queues',
@@ -30,7 +32,7 @@ export function readQueueAddress(option: string, text: string): QueueAddress {
       `${option} does not accept the name '${name}' of a queue`,
       'letters, digits, dots, dashes and underscores',
     );
-  const hasPassword = url.password !== '' || url.searchParams.has('password');
+  const hasPassword = url.password !== '' || /password/i.test(url.search);
   url.hash = '';
   const { href } = url;
   url.username = url.password = url.search = '';
@@ -39,6 +41,15 @@ export function readQueueAddress(option: string, text: string): QueueAddress {
     ...{ store: store as QueueAddress['store'], href, name, hasPassword },
     label: `${url.href.replace(/\/$/, '')}${shown}`,
   };
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The address of a queue. */

@@ -11,6 +11,7 @@ export type Remote = {
   path: string;
   headers: Record<string, string>;
   signal: AbortSignal | undefined;
+  mayFollow?: ApiRequest['mayFollow'];
 };
 
 const purpose = {
@@ -33,7 +34,7 @@ const hint = 'check the address and the network, then run the same command again
  * @throws MediactlError by network failure, in words that do not take the server for the service
  */
 export async function askForRange(
-  { transport, url, headers, signal }: Remote,
+  { transport, url, headers, signal, mayFollow }: Remote,
   start: number,
   end: number,
   more: Pick<ApiRequest, 'headers' | 'retry' | 'signal' | 'sink' | 'maxBodyBytes'>,
@@ -45,6 +46,7 @@ export async function askForRange(
       purpose,
       authenticate: false,
       signal,
+      mayFollow,
       ...more,
       headers: {
         'accept-encoding': 'identity',

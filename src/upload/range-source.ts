@@ -30,6 +30,8 @@ export type RangeOptions = {
   headers?: Record<string, string>;
   /** Ends it; without it nothing but the end of the transport does. */
   signal?: AbortSignal | undefined;
+  /** Whether its server may lead there. */
+  mayFollow?: ((target: URL) => boolean) | undefined;
 };
 
 const triesWithoutProgress = 4;
@@ -74,12 +76,12 @@ export class RangeSource implements Source {
   static async open(
     address: string,
     transport: Transport,
-    { label, headers, signal }: RangeOptions = {},
+    { label, headers, signal, mayFollow }: RangeOptions = {},
   ): Promise<RangeSource> {
     const read = readAddress(address);
     const path = label ?? read.path;
     const remote = {
-      ...{ transport, signal, path, url: read.url },
+      ...{ transport, signal, path, mayFollow, url: read.url },
       headers: { ...read.headers, ...headers },
     };
     const answer = await firstByte(remote);

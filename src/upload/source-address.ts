@@ -41,6 +41,12 @@ export function readAddress(text: string): SourceAddress {
   };
 }
 
+/** Whether an address holds what lets in whoever has it: a query, a user, a password. */
+export function letsIn(address: string): boolean {
+  const { search, username, password } = new URL(address);
+  return [search, username, password].some((part) => part !== '');
+}
+
 /** RFC 7617. */
 export const basicAuth = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,

@@ -186,6 +186,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
 
   it('--wait ends with the code of what failed, and names it; of what is not there, 3', async () => {
     const path = file('vanished.md');
+    file('stays.md'); // a root that is empty is a disk that is not there
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     await until(async () => (await listed()).length === 1);
     rmSync(path);
@@ -284,6 +285,124 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect(store.dump()).not.toContain('5ecre7');
   });
 
+  it('an address is not followed out of its root, whoever leads there', async () => {
+    const internal = await FileServer.of(someBytes(1_000, 'internal'));
+    const server = await FileServer.of(someBytes(1_000, 'public'));
+    server.misdeed = () => ({
+      respond: (response) => response.writeHead(302, { location: internal.url }).end(),
+    });
+    // Whoever queues it may be led there.
+    await json(['upload', server.url, '--queue']);
+    const asked = internal.asked.length;
+    work(['--root', new URL(server.url).origin]);
+    await until(async () => (await listed())[0]?.state === 'retrying');
+    expect([(await listed())[0].error.code, internal.asked.length]).toEqual([
+      'source_failed',
+      asked,
+    ]);
+  });
+
+  it('an address that is signed anew takes the place of the old one', async () => {
+    const server = await FileServer.of(someBytes(10_000, 'signed'));
+    let valid = 'one';
+    server.misdeed = ({ path }) =>
+      path.includes(`X-Amz-Signature=${valid}`)
+        ? undefined
+        : { respond: (response) => response.writeHead(403).end() };
+    const signed = (by: string) => `${server.url}?X-Amz-Signature=${by}`;
+    await json(['upload', signed('one'), '--queue', '--yes']);
+    valid = 'two';
+    work(['--root', new URL(server.url).origin]);
+    await until(async () => (await listed())[0]?.state === 'failed');
+    await json(['upload', signed('two'), '--queue', '--yes']);
+    await until(async () => (await listed('--done')).length === 1);
+  });
+
+  it('what is queued again before it is begun is as it was said last', async () => {
+    const path = file('said.md');
+    await json(['upload', path, '--queue', '--description', 'first']);
+    await json(['upload', path, '--queue', '--description', 'second']);
+    work();
+    const [{ asset_uid }] = await json([
+      'upload',
+      path,
+      '--queue',
+      '--description',
+      'second',
+      '--wait',
+    ]);
+    expect((await json(['assets', 'get', asset_uid])).description).toBe('second');
+  });
+
+  it('two that queue the same failed files at once both succeed', async () => {
+    const names = Array.from({ length: 40 }, (_, n) => file(`twice-${n}.md`));
+    file('stays.md');
+    await json(['upload', ...names, '--queue']);
+    for (const name of names) rmSync(name);
+    const { stop, ended } = work(['--concurrency', '10']);
+    await until(async () =>
+      (await listed()).every(({ state }: { state: string }) => state === 'failed'),
+    );
+    stop.abort();
+    await ended;
+    for (const name of names) writeFileSync(name, '# back');
+    const two = [1, 2].map(() => {
+      const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
+      return other.run(['upload', ...names, '--queue', '--jsonl']);
+    });
+    for (const { code, stderr } of await Promise.all(two)) expect(code, stderr).toBe(0);
+  });
+
+  it('forget --done is of all that is done, and asks; with an id it is refused', async () => {
+    const path = file('kept.md');
+    work();
+    await json(['upload', path, '--queue', '--wait']);
+    const [{ id }] = await listed('--done');
+    for (const args of [[id, '--done'], ['--done', '--all'], ['--done']]) {
+      const { code } = await run(['uploads', 'forget', ...args, '--queue']);
+      expect([args, code]).toEqual([args, 2]);
+    }
+    expect(await listed('--done')).toHaveLength(1);
+    await removed(queue, id);
+    expect((await json(['upload', path, '--queue']))[0].outcome).toBe('there');
+    expect((await run(['uploads', 'forget', id, '--queue', '--yes'])).code).toBe(0);
+  });
+
+  it('whatever stands in the store, lists are lists, and a failure is none of success', async () => {
+    const path = file('odd.md');
+    const [{ queue_id: id }] = await json(['upload', path, '--queue']);
+    const odd: Record<string, string>[] = [
+      {
+        progress: '{"offset":"\\u001b[31mzz","worker":7,"error":{"exit_code":0}}',
+        timestamp: 'abc',
+      },
+      { progress: '{"worker":{}}', returnvalue: '{"worker":5,"verified":"x","removed":7}' },
+      { data: '{not json' },
+    ];
+    for (const fields of odd) {
+      await written(queue, id, fields);
+      for (const args of [
+        ['uploads', 'ls', '--queue'],
+        ['uploads', 'ls', '--queue', '--done'],
+      ])
+        for (const more of [{ tty: true, columns: 120 }, {}]) {
+          const { code, stdout, stderr } = await run(args, more);
+          expect(code, stderr).toBe(0);
+          expect(stdout).not.toContain('\u001b[31m');
+        }
+    }
+  });
+
+  it('a server that says nothing at all: exit 10, within seconds', async () => {
+    const { createServer } = await import('node:net');
+    const silent = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const { port } = silent.address() as { port: number };
+    const { code, stderr } = await run(['uploads', 'ls', '--queue', `redis://127.0.0.1:${port}`]);
+    silent.close();
+    expect([code, stderr]).toEqual([10, expect.stringContaining('did not answer within')]);
+  }, 20_000);
+
   it('the key is nowhere in the store, nor is a token', async () => {
     file('secret.md');
     work();
@@ -311,8 +430,9 @@ describe.skipIf(!redis.isHere)('a queue', () => {
       });
       return ((await answer.json()) as { asset_uid: string }).asset_uid;
     };
-    const [ours, other] = [await create(`mine [mediactl ${id}]`), await create('[mediactl u0]')];
-    await intendedBefore(store.address, queue, id, path);
+    const mark = `[mediactl ${id}-${(await queuedAt(queue, id)).toString(36)}]`;
+    const [ours, other] = [await create(`mine ${mark}`), await create(`[mediactl ${id}-1]`)];
+    await intendedBefore(queue, id, path);
     work(['--mark']);
     await until(async () => (await listed('--done')).length === 1);
     const [done] = await listed('--done');
@@ -320,7 +440,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect((await run(['assets', 'get', ours])).code).toBe(3);
     expect(await json(['assets', 'get', other])).toMatchObject({ uid: other });
     const { description } = await json(['assets', 'get', done.asset_uid]);
-    expect(description).toBe(`mine [mediactl ${id}]`);
+    expect(description).toBe(`mine ${mark}`);
   });
 
   it('a worker of another service fails the file, and says which it is for', async () => {
@@ -352,7 +472,10 @@ describe.skipIf(!redis.isHere)('a queue', () => {
 
   it.each([
     [['upload', 'FILE', '--queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
-    [['uploads', 'ls', '--queue', 'redis://127.0.0.1?password=secret'], 'would show the password'],
+    [
+      ['uploads', 'ls', '--queue', 'postgres://127.0.0.1/x?password=secret'],
+      'would show the password',
+    ],
     [['worker', '--queue', 'postgres://u:secret@127.0.0.1/x'], 'would show the password'],
     [['config', 'set', 'queue', 'redis://:secret@127.0.0.1'], 'would show the password'],
     [['config', 'set', 'queue', 'ftp://127.0.0.1'], 'does not accept'],
@@ -430,21 +553,43 @@ describe.skipIf(!redis.isHere)('a queue', () => {
   });
 });
 
-/** What a worker leaves that dies between its intent and the answer to its creation. */
-async function intendedBefore(
-  server: string,
+async function clientOf<T>(
   queue: string,
-  id: string,
-  path: string,
-): Promise<void> {
+  work: (client: import('ioredis').Redis, name: string) => Promise<T>,
+): Promise<T> {
   const { Redis } = await import('ioredis');
+  const [server = '', name = ''] = queue.split('#');
   const client = new Redis(server);
-  const entry = {
-    ...{ version: 2, state: 'intended', id, path, realPath: path, baseUrl: world.sandbox.url },
-    file: { sizeBytes: 11, mtimeNs: '1' },
-    ...{ profile: 'none', begunAt: new Date().toISOString() },
-    metadata: { filename: 'marked.md', workspace_uid: world.sandbox.workspace },
-  };
-  await client.hset(`mediactl:${queue.split('#')[1]}:pages`, id, JSON.stringify(entry));
-  client.disconnect();
+  try {
+    return await work(client, name);
+  } finally {
+    client.disconnect();
+  }
 }
+
+/** Milliseconds since the epoch. */
+const queuedAt = (queue: string, id: string) =>
+  clientOf(queue, async (client, name) =>
+    Number(await client.hget(`bull:${name}:${id}`, 'timestamp')),
+  );
+
+/** What other tools may do to a job. */
+const written = (queue: string, id: string, fields: Record<string, string>) =>
+  clientOf(queue, (client, name) => client.hset(`bull:${name}:${id}`, fields));
+const removed = (queue: string, id: string) =>
+  clientOf(queue, async (client, name) => {
+    await client.zrem(`bull:${name}:completed`, id);
+    await client.del(`bull:${name}:${id}`);
+  });
+
+/** What a worker leaves that dies between its intent and the answer to its creation. */
+const intendedBefore = (queue: string, id: string, path: string) =>
+  clientOf(queue, (client, name) => {
+    const entry = {
+      ...{ version: 2, state: 'intended', id, path, realPath: path, baseUrl: world.sandbox.url },
+      file: { sizeBytes: 11, mtimeNs: '1' },
+      ...{ profile: 'none', begunAt: new Date().toISOString() },
+      metadata: { filename: 'marked.md', workspace_uid: world.sandbox.workspace },
+    };
+    return client.hset(`mediactl:${name}:pages`, id, JSON.stringify(entry));
+  });

@@ -53,6 +53,8 @@ describe('the address of a queue', () => {
     'postgress://q',
     'redis://q#a:b',
     'redis://q#a b',
+    ...['redis://q/abc', 'redis://q?db=3', 'redis://q?sentinelPassword=secret', 'redis:foo'],
+    ...['redis://q#%E0', 'redis://u:s3cr%E0t@q', 'postgres:db'],
   ])('%s is none', (text) => {
     expect(() => readQueueAddress('--queue', text)).toThrow('--queue does not accept');
   });
@@ -74,6 +76,8 @@ describe('what a failure means', () => {
     [failing(exitCodes.unclassified), 'again'],
     [failing(exitCodes.rejected, 'conflict', true), 'again'],
     [failing(exitCodes.usage, 'no_such_file'), 'file'],
+    [failing(exitCodes.usage, 'unreadable_file'), 'again'],
+    [failing(exitCodes.usage, 'outside_roots', true), 'again'],
     [failing(exitCodes.unclassified, 'file_gone'), 'file'],
     [failing(exitCodes.rejected), 'file'],
     [failing(exitCodes.integrity, 'file_changed'), 'file'],
@@ -90,6 +94,13 @@ describe('what a failure means', () => {
       ...{ reason: 'all is full', hint: 'delete some', status: 507, details: { free: 0 } },
     });
     expect(failureIn(JSON.stringify(error.toJSON())).toJSON()).toEqual(error.toJSON());
+  });
+
+  it.each([0, 'toString', 77, null])('of an exit code %o that is none, a failure', (exit_code) => {
+    const told = { code: 'x', message: 'm', exit_code, cause: {}, hint: 7, status: 'x' };
+    expect(failureIn(JSON.stringify(told)).toJSON()).toMatchObject({
+      ...{ message: 'm', exit_code: 1, cause: null, hint: null, status: null },
+    });
   });
 
   it.each(['null', '{}', '[]', '{"message":1}', 'job stalled more than allowable limit', ''])(
@@ -164,6 +175,8 @@ describe('roots', () => {
     [{ root: 'other', path: 'a.mov' }],
     [{ path: 'http://169.254.169.254/latest/meta-data' }],
     [{ path: 'https://files.example.com/public-not/a.mov' }],
+    [{ path: 'https://files.example.com/public/..%2fprivate%2fa.mov' }],
+    [{ path: 'https://files.example.com/public/..%5Cprivate' }],
     [{ path: 'https://files.example.com/public/../private/a.mov' }],
     [{ path: 'https://files.example.com.evil.test/public/a.mov' }],
     [{ path: 'https://user@other.test/public/a.mov' }],
@@ -194,6 +207,8 @@ describe('roots', () => {
 
   it('one that is not there, or is given twice, is said at once', async () => {
     await expect(Roots.open(['nowhere'], folder)).rejects.toThrow('there is no directory nowhere');
+    const file = 'media/day 1/a.mov';
+    await expect(Roots.open([file], folder)).rejects.toThrow(`there is no directory ${file}`);
     await expect(Roots.open(['m=media', 'm=secret'], folder)).rejects.toThrow('given twice');
   });
 });
@@ -246,21 +261,21 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
     it('an attempt that lost its upload to a later one writes nothing', async () => {
       const { store } = fleet;
       const first = await store.claim('a');
-      expect(await store.write('a', first.epoch, 'of the first')).toBe(true);
+      expect(await store.write('a', first.fence, 'of the first')).toBe(true);
       const second = await store.claim('a');
       expect(second).toMatchObject({ page: 'of the first', receipt: undefined });
-      expect(second.epoch).toBeGreaterThan(first.epoch);
-      expect(await store.write('a', first.epoch, 'late')).toBe(false);
-      expect(await store.write('a', first.epoch, undefined)).toBe(false);
-      expect(await store.finish('a', first.epoch, 'late')).toBe(false);
+      expect(second.fence).not.toBe(first.fence);
+      expect(await store.write('a', first.fence, 'late')).toBe(false);
+      expect(await store.write('a', first.fence, undefined)).toBe(false);
+      expect(await store.finish('a', first.fence, 'late')).toBe(false);
       expect(await store.pages()).toEqual(['of the first']);
-      expect(await store.finish('a', second.epoch, 'done')).toBe(true);
+      expect(await store.finish('a', second.fence, 'done')).toBe(true);
       expect([await store.pages(), await store.receipts(['b', 'a'])]).toEqual([
         [],
         [undefined, 'done'],
       ]);
       for (const late of [first, second])
-        expect(await store.write('a', late.epoch, 'after the end')).toBe(false);
+        expect(await store.write('a', late.fence, 'after the end')).toBe(false);
     });
 
     it('one that comes again after all was forgotten is not taken for its former self', async () => {
@@ -268,9 +283,9 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
       const former = await store.claim('c');
       await store.forget(['c']);
       const anew = await store.claim('c');
-      expect(await store.write('c', former.epoch, 'of the former')).toBe(false);
-      expect(await store.write('c', anew.epoch, 'of the new')).toBe(true);
-      expect(await store.write('c', anew.epoch, undefined)).toBe(true);
+      expect(await store.write('c', former.fence, 'of the former')).toBe(false);
+      expect(await store.write('c', anew.fence, 'of the new')).toBe(true);
+      expect(await store.write('c', anew.fence, undefined)).toBe(true);
       expect((await store.claim('c')).page).toBeUndefined();
     });
 
@@ -279,14 +294,14 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
         [1, 2, 3, 4].map(() => openFleet(readQueueAddress('', `${server.address}#many`), tools)),
       );
       const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
-      expect(new Set(claims.map(({ epoch }) => epoch)).size).toBe(4);
+      expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
       for (const each of opened) await each.close();
     });
 
     it('while it is away who asks waits, and is answered', async () => {
-      const { epoch } = await fleet.store.claim('d');
+      const { fence } = await fleet.store.claim('d');
       await server.kill();
-      const written = fleet.store.write('d', epoch, 'late');
+      const written = fleet.store.write('d', fence, 'late');
       await systemClock.sleep(300);
       await server.start();
       expect(await written).toBe(true);

@@ -5,7 +5,7 @@ import { Roots } from '../../fleet/roots.ts';
 import type { QueueAddress } from '../../settings/queue-address.ts';
 import { printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { readAddress } from '../../upload/source-address.ts';
+import { letsIn, readAddress } from '../../upload/source-address.ts';
 import { sayState } from './queued.ts';
 import { type RunRequest, runUploads } from './run-uploads.ts';
 
@@ -57,6 +57,12 @@ export async function enqueue(
   request: RunRequest,
 ) {
   await confirmSecrets(context, request.sources.named ?? []);
+  const nameless = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
+  if (nameless !== undefined)
+    throw usageError(
+      `--root does not accept '${nameless}'`,
+      '--root NAME=PATH, as workers name it',
+    );
   const named = await Roots.open(roots, context.host.cwd);
   const fleet = await context.fleet(address);
   await sayState(context, fleet, true);
@@ -72,7 +78,7 @@ async function confirmSecrets(
   { terminal, settings }: Context,
   named: readonly string[],
 ): Promise<void> {
-  const secret = named.filter((path) => /^https?:/i.test(path) && readAddress(path).path !== path);
+  const secret = named.filter((path) => /^https?:/i.test(path) && letsIn(path));
   const [first] = secret;
   if (first === undefined) return;
   await confirm(

@@ -11,7 +11,6 @@ import {
 import type { Fleet, UploadJobOfQueue } from '../../fleet/fleet.ts';
 import { retry as retryOne } from '../../fleet/queue-run.ts';
 import { failureIn, pathOf } from '../../fleet/results.ts';
-import type { TaskProgress } from '../../fleet/task.ts';
 import { WatchRun } from '../../fleet/watch-run.ts';
 import { bytes, counted } from '../../terminal/figures.ts';
 import { printable } from '../../terminal/printable.ts';
@@ -19,6 +18,7 @@ import { openProgress } from '../../terminal/progress.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type Column, type ListResult, listBy } from '../../terminal/result.ts';
+import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
 import { example, type Run, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
 import { queueFlag, queueOf } from '../queue.ts';
@@ -65,41 +65,47 @@ const words: Record<EngineState, QueuedUpload['state']> = {
   ...{ failed: 'failed', completed: 'uploaded' },
 };
 
-const isoOrNull = (time: number | undefined | null) => (time ? new Date(time).toISOString() : null);
+const isoOrNull = (time: unknown) =>
+  Number.isSafeInteger(time) && (time as number) > 0 && (time as number) < 8.64e15
+    ? new Date(time as number).toISOString()
+    : null;
+const text = (value: unknown) => textIn(value) ?? null;
+const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
 
+/** Whoever reaches the store may have written any of it. */
 function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
-  const { data, returnvalue: result } = job;
-  const progress = job.progress as Partial<TaskProgress> | number;
-  const told: Partial<TaskProgress> = typeof progress === 'object' ? progress : {};
+  const data = fieldsIn(job.data);
+  const result = fieldsIn(job.returnvalue);
+  const told = fieldsIn(job.progress);
   const isWhole = state === 'completed';
   const reason =
     state === 'failed' || state === 'delayed'
-      ? job.failedReason
+      ? (textIn(job.failedReason) ?? '')
       : isWhole || !told.error
         ? undefined
         : JSON.stringify(told.error);
-  const size = Number.isSafeInteger(data?.sizeBytes) ? data.sizeBytes : null;
+  const size = count(data.sizeBytes);
   return {
     id: job.id as string,
     path: pathOf(job),
     state: words[state],
     size_bytes: size,
-    offset_bytes: isWhole ? size : (told.offset ?? 0),
-    worker: result?.worker ?? workerOf(job, state, told) ?? null,
-    attempts: job.attemptsStarted,
-    stalls: job.stalledCounter,
-    asset_uid: result?.asset_uid ?? null,
-    session_uid: result?.session_uid ?? null,
-    name: result?.name ?? null,
-    bytes_sent: result?.bytes_sent ?? null,
-    resumed_from: result?.resumed_from ?? null,
-    requests: result?.requests ?? null,
-    duration_ms: result?.duration_ms ?? null,
-    blake3: result?.blake3 ?? null,
-    verified: result?.verified ?? null,
-    removed: result?.removed ?? [],
-    base_url: typeof data?.service === 'string' ? data.service : null,
-    queued_at: new Date(job.timestamp).toISOString(),
+    offset_bytes: isWhole ? size : (count(told.offset) ?? 0),
+    worker: text(result.worker) ?? text(workerOf(job, state, told)),
+    attempts: count(job.attemptsStarted) ?? 0,
+    stalls: count(job.stalledCounter) ?? 0,
+    asset_uid: text(result.asset_uid),
+    session_uid: text(result.session_uid),
+    name: text(result.name),
+    bytes_sent: count(result.bytes_sent),
+    resumed_from: count(result.resumed_from),
+    requests: count(result.requests),
+    duration_ms: count(result.duration_ms),
+    blake3: text(result.blake3),
+    verified: typeof result.verified === 'boolean' ? result.verified : null,
+    removed: listIn(result.removed).filter((uid) => typeof uid === 'string'),
+    base_url: text(data.service),
+    queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
     begun_at: isoOrNull(job.processedOn),
     done_at: isoOrNull(job.finishedOn),
     error: reason === undefined ? null : failureIn(reason).toJSON(),
@@ -110,7 +116,7 @@ function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
 const workerOf = (
   { processedBy }: UploadJobOfQueue,
   state: EngineState,
-  { worker, error }: Partial<TaskProgress>,
+  { worker, error }: { worker?: unknown; error?: unknown },
 ) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
 
 const result = ({ state, error, verified, stalls }: QueuedUpload) => {
@@ -120,7 +126,7 @@ const result = ({ state, error, verified, stalls }: QueuedUpload) => {
 };
 
 const columns: Column<QueuedUpload>[] = [
-  { header: 'ID', value: ({ id }) => id, whole: true },
+  { header: 'ID', value: ({ id }) => printable(id), whole: true },
   { header: 'PATH', value: ({ path }) => printable(path), leads: true, least: 18 },
   {
     header: 'DONE',
@@ -163,7 +169,16 @@ const openQueue = (context: Context, typed: string | boolean | undefined): Promi
 /** In the order of their queueing; those of a state that move meanwhile may be passed over. */
 async function* jobsIn({ queue }: Fleet, state: EngineState): AsyncGenerator<UploadJobOfQueue[]> {
   for (let at = 0; ; at += pageSize) {
-    const jobs = await queue.getJobs([state], at, at + pageSize - 1, true);
+    const page = (size: number, from: number) =>
+      queue.getJobs([state], from, from + size - 1, true);
+    const jobs = await page(pageSize, at).catch(async (error) => {
+      // One that is no JSON keeps all of its page from being read: then one by one.
+      const counts = await queue.getJobCounts(state);
+      const left = Math.min(pageSize, (counts[state] ?? 0) - at);
+      if (!(error instanceof SyntaxError) || left <= 0) throw error;
+      const each = Array.from({ length: left }, (_, n) => page(1, at + n).catch(() => []));
+      return (await Promise.all(each)).map(([job]) => job);
+    });
     yield jobs.filter((job) => job) as UploadJobOfQueue[];
     if (jobs.length < pageSize) return;
   }
@@ -282,7 +297,8 @@ export async function forgetQueued(
 ) {
   const { address, given: ids } = queueOf(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
-  if (!done) assertWhich(ids, all);
+  assertWhich(ids, all || done);
+  if (all && done) throw usageError('which uploads?', '--all, or --done');
   const fleet = await context.fleet(address);
   const chosen = done
     ? await idsIn(fleet, ['completed'])
@@ -294,11 +310,20 @@ export async function forgetQueued(
   if (chosen.length > 0)
     await confirm(
       context.terminal,
-      `${counted(chosen.length, 'upload')} ${done ? 'could be sent again' : 'would not be finished'}. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      `${counted(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
   return changed(context, chosen, 'forgotten', async (id) => {
-    const job = await jobOf(fleet, id);
+    const [receipt] = await fleet.store.receipts([id]);
+    const job = await jobOf(fleet, id).catch((error) => {
+      if (receipt === undefined) throw error;
+      return undefined; // taken out by other means; what it came to is kept still
+    });
+    if (!job) {
+      await fleet.store.forget([id]);
+      return undefined;
+    }
+    const row = queuedUpload(job, 'waiting');
     const state = await job.getState();
     if (state === 'active')
       throw new MediactlError('a worker has it in hand', {
@@ -309,7 +334,7 @@ export async function forgetQueued(
       });
     await job.remove();
     await fleet.store.forget([id]);
-    return queuedUpload(job, state in words ? (state as EngineState) : 'waiting');
+    return { ...row, state: words[state as EngineState] ?? 'waiting' };
   });
 }
 
@@ -363,14 +388,14 @@ async function changed(
   { terminal }: Context,
   ids: readonly string[],
   done: string,
-  change: (id: string) => Promise<QueuedUpload>,
+  change: (id: string) => Promise<QueuedUpload | undefined>,
   afterwards: () => Promise<void> = async () => {},
 ) {
   const rows: QueuedUpload[] = [];
   const failures: MediactlError[] = [];
   for (const id of ids)
     await change(id).then(
-      (row) => rows.push(row),
+      (row) => row && rows.push(row),
       (error) => failures.push(asMediactlError(error).of(id)),
     );
   await afterwards();

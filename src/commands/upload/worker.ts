@@ -85,7 +85,11 @@ export const worker: Define = (command, run) => {
             throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
             onEvent: (event) => progress.show(event),
             onPlanned: (planned) => progress.begin(planned),
-            openAddress: (asked) => RangeSource.open(asked, media, { signal }),
+            openAddress: (asked) =>
+              RangeSource.open(asked, media, {
+                signal,
+                mayFollow: (target) => roots.isBelowOne(target),
+              }),
           },
           (record) => terminal.redactor.redactRecord(record),
         );

@@ -3,8 +3,9 @@ import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/events.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
+import { fieldsIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Fleet } from './fleet.ts';
-import { failureIn, uploadedOf } from './results.ts';
+import { failureIn, receiptIn, resultIn, uploadedOf } from './results.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 
 /** A file of the queue, as it is told of. */
@@ -95,9 +96,9 @@ export class Follower {
       unknown(jobId);
       this.#started(jobId);
     });
-    events.on('progress', ({ jobId, data }) => this.#progress(jobId, data as TaskProgress));
+    events.on('progress', ({ jobId, data }) => this.#progress(jobId, data));
     events.on('completed', ({ jobId, returnvalue }) =>
-      this.#completed(jobId, returnvalue as unknown as TaskResult),
+      this.#completed(jobId, resultIn(returnvalue)),
     );
     events.on('failed', ({ jobId, failedReason }) => this.#failed(jobId, failureIn(failedReason)));
     events.on('stalled', ({ jobId }) => {
@@ -116,18 +117,26 @@ export class Follower {
     if (progress) this.#progress(id, progress);
   }
 
-  #progress(id: string, { worker, offset, error }: TaskProgress): void {
+  /** @param told whatever stands in the store */
+  #progress(id: string, told: unknown): void {
+    const { worker, offset, error } = fieldsIn(told);
     const file = this.#followed.get(id);
-    if (!file || !Number.isSafeInteger(offset)) return;
+    const bytes = numberIn(offset);
+    if (!file || bytes === undefined) return;
     const { path, sizeBytes: size_bytes } = file;
-    const sent = { acknowledged_bytes: offset, sent_bytes: offset, size_bytes };
+    const sent = { acknowledged_bytes: bytes, sent_bytes: bytes, size_bytes };
     this.#hearers.onEvent({ path, event: 'progress', ...sent });
     if (error === undefined) return;
     const { message } = failureIn(JSON.stringify(error));
-    this.#hearers.onEvent({ path, event: 'notice', message: `${worker}: ${message}` });
+    this.#hearers.onEvent({
+      path,
+      event: 'notice',
+      message: `${textIn(worker) ?? 'a worker'}: ${message}`,
+    });
   }
 
-  #completed(id: string, result: TaskResult): void {
+  #completed(id: string, result: TaskResult | undefined): void {
+    if (!result) return; // the store is asked in time
     const { requests, duration_ms: durationMs } = result;
     this.#settle(id, ({ sizeBytes }) => ({
       ...{ requests, durationMs, uploaded: uploadedOf(result, sizeBytes) },
@@ -173,10 +182,12 @@ export class Follower {
     if (state === 'completed' || state === 'failed') {
       const job = await patiently(() => queue.getJob(id));
       if (state === 'failed') return this.#failed(id, failureIn(job?.failedReason ?? ''));
-      if (job?.returnvalue) return this.#completed(id, job.returnvalue);
+      const result = resultIn(job?.returnvalue);
+      if (result) return this.#completed(id, result);
     } else if (state !== 'unknown') return;
     const [receipt] = await store.receipts([id]);
-    if (receipt !== undefined) this.#completed(id, JSON.parse(receipt) as TaskResult);
+    const result = receiptIn(receipt);
+    if (result) this.#completed(id, result);
     else this.#failed(id, forgotten());
   }
 }

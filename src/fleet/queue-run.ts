@@ -17,9 +17,9 @@ import {
 import { keyOf, type Wanted } from '../upload/wanted.ts';
 import type { Fleet } from './fleet.ts';
 import { Follower } from './follower.ts';
-import { thereBefore } from './results.ts';
+import { receiptIn, thereBefore } from './results.ts';
 import { isAddress, type Roots } from './roots.ts';
-import { type TaskResult, type TaskSource, taskId, type UploadTask } from './task.ts';
+import { type TaskSource, taskId, type UploadTask } from './task.ts';
 
 /** Files that are given to the queue together. */
 const batchSize = 200;
@@ -70,14 +70,8 @@ export class QueueRun implements Run {
     return { plan: this.#plan, stop: this.#stop, left: this.#left };
   }
 
-  async *outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
-    const work = this.#all(wanted).finally(() => this.#outcomes.close());
-    work.catch(() => {}); // awaited below, once what came before is told
-    try {
-      yield* this.#outcomes;
-    } finally {
-      await work;
-    }
+  outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.during(() => this.#all(wanted));
   }
 
   async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
@@ -134,9 +128,8 @@ export class QueueRun implements Run {
     const { queue, store, patiently } = this.#fleet;
     const receipts = await store.receipts(queued.map(({ id }) => id));
     const fresh = queued.filter((one, index) => {
-      const receipt = receipts[index];
-      if (receipt === undefined) return true;
-      const result = JSON.parse(receipt) as TaskResult;
+      const result = receiptIn(receipts[index]);
+      if (!result) return true;
       const uploaded = thereBefore(result, one.task.sizeBytes);
       const { path, task } = one;
       this.#tools.onEvent({ path, event: 'started', size_bytes: task.sizeBytes });

@@ -1,5 +1,6 @@
 import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/job.ts';
+import { fieldsIn, jsonIn, listIn, numberIn, textIn } from '../wire/reading.ts';
 import type { UploadJobOfQueue } from './fleet.ts';
 import type { TaskResult } from './task.ts';
 
@@ -34,6 +35,30 @@ export const resultOf = (
   verified: uploaded.verified,
   ...more,
 });
+
+/** A result as it stands in the store; undefined where it is none. */
+export function resultIn(value: unknown): TaskResult | undefined {
+  const { asset_uid, session_uid, name, blake3, worker, ...told } = fieldsIn(value);
+  const [assetUid, sessionUid] = [textIn(asset_uid), textIn(session_uid)];
+  if (assetUid === undefined || sessionUid === undefined) return undefined;
+  return {
+    asset_uid: assetUid,
+    session_uid: sessionUid,
+    name: textIn(name) ?? '',
+    bytes_sent: numberIn(told.bytes_sent) ?? 0,
+    resumed_from: numberIn(told.resumed_from) ?? null,
+    blake3: textIn(blake3) ?? '',
+    verified: typeof told.verified === 'boolean' ? told.verified : null,
+    worker: textIn(worker) ?? '',
+    requests: numberIn(told.requests) ?? 0,
+    duration_ms: numberIn(told.duration_ms) ?? 0,
+    removed: listIn(told.removed).filter((uid) => typeof uid === 'string'),
+  };
+}
+
+/** A receipt of the store. */
+export const receiptIn = (text: string | undefined): TaskResult | undefined =>
+  text === undefined ? undefined : resultIn(jsonIn(text));
 
 /** Why the queue says that a job has failed: our own record, or the engine's words. */
 export function failureIn(reason: string): MediactlError {

@@ -4,8 +4,10 @@ import type { OnUploadEvent, RunEvent } from '../upload/events.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
 import { emptyPlan } from '../upload/plan.ts';
 import type { Run, RunEnd } from '../upload/run.ts';
+import { fieldsIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Follower } from './follower.ts';
+import { jobsIn } from './jobs.ts';
 import { pathOf } from './results.ts';
 import type { TaskProgress } from './task.ts';
 
@@ -16,7 +18,6 @@ type WatchTools = {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
 };
 
-const pageSize = 500;
 /** In which a file may be that something is yet to become of. */
 const pending = ['active', 'waiting', 'prioritized', 'delayed'] as const;
 
@@ -37,14 +38,8 @@ export class WatchRun implements Run {
     return { plan: this.#plan, stop: undefined, left: this.#left };
   }
 
-  async *outcomes(): AsyncGenerator<FileOutcome[]> {
-    const work = this.#watch().finally(() => this.#outcomes.close());
-    work.catch(() => {}); // awaited below, once what came before is told
-    try {
-      yield* this.#outcomes;
-    } finally {
-      await work;
-    }
+  outcomes(): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.during(() => this.#watch());
   }
 
   async #watch(): Promise<void> {
@@ -60,11 +55,8 @@ export class WatchRun implements Run {
         ),
     });
     for (const state of pending)
-      for (let at = 0; ; at += pageSize) {
-        const jobs = await queue.getJobs([state], at, at + pageSize - 1, true);
-        for (const job of jobs) this.#add(follower, job as UploadJobOfQueue, state === 'active');
-        if (jobs.length < pageSize) break;
-      }
+      for await (const jobs of jobsIn(this.#fleet, state))
+        for (const job of jobs) this.#add(follower, job, state === 'active');
     try {
       await follower.untilNoneIsLeft();
     } catch (error) {
@@ -76,12 +68,14 @@ export class WatchRun implements Run {
   #add(follower: Follower, job: UploadJobOfQueue, isActive: boolean): void {
     const id = job.id as string;
     if (follower.has(id) || job.finishedOn) return;
-    const { sizeBytes = 0, workspace = '' } = job.data ?? {};
+    const { sizeBytes, workspace } = fieldsIn(job.data);
+    const bytes = numberIn(sizeBytes) ?? 0;
     const { new: planned } = this.#plan;
     planned.files++;
-    planned.bytes += sizeBytes;
+    planned.bytes += bytes;
     this.#tools.onPlanned({ event: 'planned', ...planned, there: 0 });
-    const progress = { worker: '', offset: 0, ...(job.progress as object) } as TaskProgress;
-    follower.add(id, { path: pathOf(job), workspace, sizeBytes }, isActive ? progress : undefined);
+    const progress = { worker: '', offset: 0, ...fieldsIn(job.progress) } as TaskProgress;
+    const file = { path: pathOf(job), workspace: textIn(workspace) ?? '', sizeBytes: bytes };
+    follower.add(id, file, isActive ? progress : undefined);
   }
 }

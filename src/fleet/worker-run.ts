@@ -8,7 +8,7 @@ import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Lease } from './lease.ts';
 import { atMost } from './patience.ts';
-import { failureIn, pathOf, resultOf } from './results.ts';
+import { failureIn, pathOf, receiptIn, resultOf } from './results.ts';
 import { isAddress } from './roots.ts';
 import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
 
@@ -62,15 +62,11 @@ export class WorkerRun {
     this.#redact = redact;
   }
 
-  async *outcomes(): AsyncGenerator<FileOutcome[]> {
-    const work = this.#work().finally(() => this.#outcomes.close());
-    work.catch(() => {}); // awaited below, once what came before is told
-    try {
-      yield* this.#outcomes;
-    } finally {
-      this.#ended.abort();
-      await work;
-    }
+  outcomes(): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.during(
+      () => this.#work(),
+      () => this.#ended.abort(),
+    );
   }
 
   async #work(): Promise<void> {
@@ -132,9 +128,10 @@ export class WorkerRun {
       lease.assertHeld();
       const claim = await this.#fleet.store.claim(id);
       // Done, and its worker died before the queue heard of it.
-      if (claim.receipt !== undefined) {
+      const before = receiptIn(claim.receipt);
+      if (before) {
         await forgetSecret(job, task);
-        return JSON.parse(claim.receipt) as TaskResult;
+        return before;
       }
       const attempted = await attempt(
         id,

@@ -14,6 +14,22 @@ export class Channel<T> {
     this.#wake();
   }
 
+  /**
+   * Hands on what comes while work goes on, and ends with it.
+   *
+   * @param left called where the reader leaves, or all has come: the work is awaited in any case
+   */
+  async *during(work: () => Promise<void>, left = () => {}): AsyncGenerator<T[]> {
+    const done = work().finally(() => this.close());
+    done.catch(() => {}); // awaited below, once what came before is told
+    try {
+      yield* this;
+    } finally {
+      left();
+      await done;
+    }
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<T[]> {
     for (;;) {
       if (this.#items.length > 0) {

@@ -83,14 +83,8 @@ export class UploadMany implements Run {
       });
   }
 
-  async *outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
-    const work = this.#all(wanted).finally(() => this.#outcomes.close());
-    work.catch(() => {}); // awaited below, once what came before is told
-    try {
-      yield* this.#outcomes;
-    } finally {
-      await work;
-    }
+  outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.during(() => this.#all(wanted));
   }
 
   /** Once all outcomes have come. */

@@ -144,6 +144,8 @@ async function arrangeHome(): Promise<{
   return { home, env, token };
 }
 
+const interrupted = 'timeout --foreground -s INT --preserve-status';
+
 it('those that are not run, or fail, are examples still', () => {
   for (const line of [...Object.keys(elsewhere), ...Object.keys(codes)])
     expect(examples).toContain(line);
@@ -173,10 +175,8 @@ describe('examples', () => {
       .replace('/mnt/media', home)
       .replace('/Volumes/media', home)
       // they run until somebody ends them
-      .replace(
-        /^mediactl (browse|worker)/,
-        'timeout --foreground -s INT --preserve-status 1.5 mediactl $1',
-      )
+      .replace(/^mediactl browse/, `${interrupted} 1.5 $&`)
+      .replace(/^mediactl worker/, `${interrupted} 5 $&`)
       // somebody is to do the work
       .replace(
         /^mediactl upload .*--queue.*--wait$/,

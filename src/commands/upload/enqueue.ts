@@ -56,7 +56,26 @@ export async function enqueue(
   roots: readonly string[],
   request: RunRequest,
 ) {
-  await confirmSecrets(context, request.sources.named ?? []);
+  const { sources } = request;
+  const carry = await carrier(context, address, roots, request).catch(async (error) => {
+    await sources.close();
+    throw error;
+  });
+  return runUploads(context, {
+    ...request,
+    carry,
+    next: () => 'workers upload them: mediactl uploads watch',
+  });
+}
+
+/** What hands the files over. */
+async function carrier(
+  context: Context,
+  address: QueueAddress,
+  roots: readonly string[],
+  { sources, options }: RunRequest,
+): Promise<NonNullable<RunRequest['carry']>> {
+  await confirmSecrets(context, sources.named ?? []);
   const nameless = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
   if (nameless !== undefined)
     throw usageError(
@@ -66,11 +85,7 @@ export async function enqueue(
   const named = await Roots.open(roots, context.host.cwd);
   const fleet = await context.fleet(address);
   await sayState(context, fleet, true);
-  return runUploads(context, {
-    ...request,
-    carry: (tools) => new QueueRun(fleet, named, request.options, tools),
-    next: () => 'workers upload them: mediactl uploads watch',
-  });
+  return (tools) => new QueueRun(fleet, named, options, tools);
 }
 
 /** An address with a query, a user or a password lets in whoever has it. @throws MediactlError exit 2 */

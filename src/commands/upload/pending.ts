@@ -90,17 +90,23 @@ export async function keptUploads(context: Context): Promise<(JournalEntry | Cor
 export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
   [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
+/** How far a file is: for people, and in a pipe. */
+export function howFar(
+  { size_bytes, offset_bytes }: Pick<PendingUpload, 'size_bytes' | 'offset_bytes'>,
+  { isTerminal }: { isTerminal: boolean },
+): string {
+  if (size_bytes === null || offset_bytes === null) return '';
+  return isTerminal
+    ? `${bytes(offset_bytes)} of ${bytes(size_bytes)}`
+    : `${offset_bytes}/${size_bytes}`;
+}
+
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },
   { header: 'PATH', value: ({ path }) => printable(path), leads: true },
   {
     header: 'DONE',
-    value: ({ size_bytes, offset_bytes }, { isTerminal }) => {
-      if (size_bytes === null || offset_bytes === null) return '';
-      return isTerminal
-        ? `${bytes(offset_bytes)} of ${bytes(size_bytes)}`
-        : `${offset_bytes}/${size_bytes}`;
-    },
+    value: howFar,
   },
   { header: 'STATE', value: ({ state }) => state, whole: true },
   {

@@ -2,145 +2,30 @@ import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import type { Context } from '../../context.ts';
 import {
   asMediactlError,
-  type ErrorRecord,
   exitCodes,
   failureAmong,
   MediactlError,
   usageError,
 } from '../../errors.ts';
 import type { Fleet, UploadJobOfQueue } from '../../fleet/fleet.ts';
+import { type EngineState, jobsIn } from '../../fleet/jobs.ts';
 import { retry as retryOne } from '../../fleet/queue-run.ts';
-import { failureIn, pathOf } from '../../fleet/results.ts';
+import { pathOf } from '../../fleet/results.ts';
 import { WatchRun } from '../../fleet/watch-run.ts';
-import { bytes, counted } from '../../terminal/figures.ts';
+import { counted } from '../../terminal/figures.ts';
 import { printable } from '../../terminal/printable.ts';
 import { openProgress } from '../../terminal/progress.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type Column, type ListResult, listBy } from '../../terminal/result.ts';
-import { fieldsIn, listIn, textIn } from '../../wire/reading.ts';
+import { type ListResult, listBy } from '../../terminal/result.ts';
 import { example, type Run, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
 import { queueFlag, queueOf } from '../queue.ts';
 import { present } from './present.ts';
+import { type QueuedUpload, queuedColumns, queuedUpload, stateWords } from './queued-upload.ts';
 
-/** One file of a queue, as `uploads ls --queue` prints it. */
-export type QueuedUpload = {
-  id: string;
-  path: string;
-  state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
-  size_bytes: number | null;
-  /** Bytes on their way or there, as far as its worker has told. */
-  offset_bytes: number | null;
-  worker: string | null;
-  /** How often a worker has begun it, and how often one died at it or lost the queue. */
-  attempts: number;
-  stalls: number;
-  asset_uid: string | null;
-  session_uid: string | null;
-  name: string | null;
-  bytes_sent: number | null;
-  resumed_from: number | null;
-  requests: number | null;
-  duration_ms: number | null;
-  blake3: string | null;
-  verified: boolean | null;
-  /** Assets of lost creations, deleted by their mark. */
-  removed: string[];
-  base_url: string | null;
-  queued_at: string;
-  begun_at: string | null;
-  done_at: string | null;
-  /** Why it failed; or why it waits. */
-  error: ErrorRecord | null;
-};
-
-const pageSize = 200;
 /** In the order in which somebody wants to see them. */
 const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
-type EngineState = (typeof unfinishedStates)[number] | 'completed';
-
-const words: Record<EngineState, QueuedUpload['state']> = {
-  ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
-  ...{ failed: 'failed', completed: 'uploaded' },
-};
-
-const isoOrNull = (time: unknown) =>
-  Number.isSafeInteger(time) && (time as number) > 0 && (time as number) < 8.64e15
-    ? new Date(time as number).toISOString()
-    : null;
-const text = (value: unknown) => textIn(value) ?? null;
-const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
-
-/** Whoever reaches the store may have written any of it. */
-function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
-  const data = fieldsIn(job.data);
-  const result = fieldsIn(job.returnvalue);
-  const told = fieldsIn(job.progress);
-  const isWhole = state === 'completed';
-  const reason =
-    state === 'failed' || state === 'delayed'
-      ? (textIn(job.failedReason) ?? '')
-      : isWhole || !told.error
-        ? undefined
-        : JSON.stringify(told.error);
-  const size = count(data.sizeBytes);
-  return {
-    id: job.id as string,
-    path: pathOf(job),
-    state: words[state],
-    size_bytes: size,
-    offset_bytes: isWhole ? size : (count(told.offset) ?? 0),
-    worker: text(result.worker) ?? text(workerOf(job, state, told)),
-    attempts: count(job.attemptsStarted) ?? 0,
-    stalls: count(job.stalledCounter) ?? 0,
-    asset_uid: text(result.asset_uid),
-    session_uid: text(result.session_uid),
-    name: text(result.name),
-    bytes_sent: count(result.bytes_sent),
-    resumed_from: count(result.resumed_from),
-    requests: count(result.requests),
-    duration_ms: count(result.duration_ms),
-    blake3: text(result.blake3),
-    verified: typeof result.verified === 'boolean' ? result.verified : null,
-    removed: listIn(result.removed).filter((uid) => typeof uid === 'string'),
-    base_url: text(data.service),
-    queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
-    begun_at: isoOrNull(job.processedOn),
-    done_at: isoOrNull(job.finishedOn),
-    error: reason === undefined ? null : failureIn(reason).toJSON(),
-  };
-}
-
-/** Who has it in hand, or failed at it; of what waits, nobody. */
-const workerOf = (
-  { processedBy }: UploadJobOfQueue,
-  state: EngineState,
-  { worker, error }: { worker?: unknown; error?: unknown },
-) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
-
-const result = ({ state, error, verified, stalls }: QueuedUpload) => {
-  const said = error ? `${state}: ${printable(error.message)}` : state;
-  const check = state === 'uploaded' && !verified ? ', unverified' : '';
-  return `${said}${check}${stalls > 0 ? `, lost ${counted(stalls, 'time')}` : ''}`;
-};
-
-const columns: Column<QueuedUpload>[] = [
-  { header: 'ID', value: ({ id }) => printable(id), whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path), leads: true, least: 18 },
-  {
-    header: 'DONE',
-    value: ({ size_bytes, offset_bytes }, { isTerminal }) => {
-      if (size_bytes === null || offset_bytes === null) return '';
-      return isTerminal
-        ? `${bytes(offset_bytes)} of ${bytes(size_bytes)}`
-        : `${offset_bytes}/${size_bytes}`;
-    },
-    spare: 1,
-  },
-  { header: 'WORKER', value: ({ worker }) => printable(worker ?? ''), spare: 2 },
-  { header: 'STATE', value: result, least: 18 },
-];
 
 /** `uploads ls --queue`: what is not done yet; with --done what is. */
 export async function queuedUploads(
@@ -157,7 +42,7 @@ export async function queuedUploads(
         yield jobs.map((job) => queuedUpload(job, state));
   };
   return {
-    ...{ kind: 'list', pages: pages(), columns },
+    ...{ kind: 'list', pages: pages(), columns: queuedColumns },
     id: ({ id }: QueuedUpload) => id,
     empty: done ? 'nothing uploaded yet' : 'nothing is queued',
   };
@@ -165,24 +50,6 @@ export async function queuedUploads(
 
 const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
   context.fleet(queueOf(context, typed).address);
-
-/** In the order of their queueing; those of a state that move meanwhile may be passed over. */
-async function* jobsIn({ queue }: Fleet, state: EngineState): AsyncGenerator<UploadJobOfQueue[]> {
-  for (let at = 0; ; at += pageSize) {
-    const page = (size: number, from: number) =>
-      queue.getJobs([state], from, from + size - 1, true);
-    const jobs = await page(pageSize, at).catch(async (error) => {
-      // One that is no JSON keeps all of its page from being read: then one by one.
-      const counts = await queue.getJobCounts(state);
-      const left = Math.min(pageSize, (counts[state] ?? 0) - at);
-      if (!(error instanceof SyntaxError) || left <= 0) throw error;
-      const each = Array.from({ length: left }, (_, n) => page(1, at + n).catch(() => []));
-      return (await Promise.all(each)).map(([job]) => job);
-    });
-    yield jobs.filter((job) => job) as UploadJobOfQueue[];
-    if (jobs.length < pageSize) return;
-  }
-}
 
 /** What somebody should know who waits for a queue. @param willBe something will be in it */
 export async function sayState(
@@ -259,7 +126,7 @@ export function retry(command: Command, run: Run): void {
         const fleet = await context.fleet(address);
         const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
         if (context.isDryRun(`retry ${counted(chosen.length, 'upload')}`))
-          return listBy(() => '', [], columns, '');
+          return listBy(() => '', [], queuedColumns, '');
         return changed(
           context,
           chosen,
@@ -306,7 +173,7 @@ export async function forgetQueued(
       ? await idsIn(fleet, unfinishedStates)
       : await meant(fleet, ids, [...unfinishedStates, 'completed']);
   if (context.isDryRun(`forget ${counted(chosen.length, 'upload')}`))
-    return listBy(() => '', [], columns, '');
+    return listBy(() => '', [], queuedColumns, '');
   if (chosen.length > 0)
     await confirm(
       context.terminal,
@@ -334,7 +201,7 @@ export async function forgetQueued(
       });
     await job.remove();
     await fleet.store.forget([id]);
-    return { ...row, state: words[state as EngineState] ?? 'waiting' };
+    return { ...row, state: stateWords[state as EngineState] ?? 'waiting' };
   });
 }
 
@@ -401,7 +268,7 @@ async function changed(
   await afterwards();
   if (rows.length > 0) terminal.say(`${counted(rows.length, 'upload')} ${done}`);
   return {
-    result: listBy(({ id }: QueuedUpload) => id, rows, columns, `nothing ${done}`),
+    result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${done}`),
     failure: failureAmong(
       ids.length,
       `${failures.length} of ${ids.length} uploads were not ${done}`,

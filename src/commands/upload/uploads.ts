@@ -80,7 +80,7 @@ function forget(command: Command, run: Run): void {
     'mediactl uploads forget 3f2a9c1d5e6b7a80',
     'mediactl uploads forget --expired --yes',
     'mediactl uploads forget --all --yes',
-    'mediactl uploads forget --done --queue redis://queue.lan',
+    'mediactl uploads forget --done --queue redis://queue.lan --yes',
   );
   command
     .summary('forget uploads without finishing them')

@@ -92,6 +92,10 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
     const browsing = await startBrowse(service);
     const { page } = await visit(browsing);
     const { href } = new URL(page.url());
+    // The page's own: its list, and the tree of folders.
+    await expect
+      .poll(() => service.requests.some(({ path }) => path.includes('/folders/')))
+      .toBe(true);
     const asked = service.requests.length;
     const evil = await siteOf(`<!doctype html><title>evil</title>
       <iframe id="framed" src="${href}"></iframe>

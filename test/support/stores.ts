@@ -56,7 +56,8 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
       redisServer,
       [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-        ...['--appendonly', 'yes', '--rdbcompression', 'no', '--loglevel', 'warning', ...options],
+        ...['--appendonly', 'yes', '--appendfsync', 'always'], // it is killed, and is to know all
+        ...['--rdbcompression', 'no', '--loglevel', 'warning', ...options],
       ],
       { stdio: 'ignore' },
     );

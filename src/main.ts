@@ -6,6 +6,8 @@ import { exitCodes, MediactlError } from './errors.ts';
 import { runProgram } from './program.ts';
 import { Terminal } from './terminal/terminal.ts';
 
+const lastMomentsMs = 3_000;
+
 /** The only file that touches `process`. */
 async function main(): Promise<void> {
   const { stdout, stderr } = process;
@@ -47,6 +49,8 @@ async function main(): Promise<void> {
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
+  // Who was told to end does end, whatever a library keeps open for a server that is away.
+  if (interruption.signal.aborted) setTimeout(() => process.exit(), lastMomentsMs).unref();
 }
 
 main();

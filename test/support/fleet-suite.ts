@@ -94,8 +94,9 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(whole.sort()).toEqual([...digests].sort());
       const left = [...service.assets.values()].filter((each) => !each.wholeAt && !each.isTrashed);
       expect(left).toEqual([]);
+      // The stranger takes what is left for people: then a process learns by one request that all is used up.
       for (const [since, refused] of service.refused)
-        expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(1);
+        expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
       expect(service.granted.size).toBeGreaterThan(3);
       expect(store.dump()).not.toContain(service.environment.MEDIACTL_API_KEY);
     }, 120_000);
@@ -297,10 +298,9 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       await store.kill();
       await pause(500);
       worker.child.kill('SIGTERM');
-      const { code, stderr } = await worker.finished;
-      await store.start();
+      const { code, stderr } = await worker.finished.finally(() => store.start());
       expect([code, stderr]).toEqual([0, expect.stringContaining('nothing was uploaded')]);
-    }, 60_000);
+    }, 90_000);
 
     // The engine waits in its own way for each: Redis is what most have.
     const [away, times] = kind === 'redis' ? [8_000, [0.2, 0.6]] : [2_000, [0.4]];

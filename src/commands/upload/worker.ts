@@ -135,10 +135,13 @@ export const worker: Define = (command, run) => {
 
 /** A wrong key is told when the worker starts, not in the night. @throws MediactlError exit 4 */
 async function assertKeyAccepted(api: Api): Promise<void> {
-  await api.assets.page({}, 1, 0).catch((error: MediactlError) => {
-    // What the key may not read, or the service does not answer now, is no reason not to wait for work.
-    if (error.exitCode === exitCodes.unauthenticated) throw error;
-  });
+  await api
+    .observed({ lane: 'bulk' })
+    .assets.page({}, 1, 0)
+    .catch((error: MediactlError) => {
+      // What the key may not read, or the service does not answer now, is no reason not to wait for work.
+      if (error.exitCode === exitCodes.unauthenticated) throw error;
+    });
 }
 
 function leaseOf(typed: string): number {

@@ -178,7 +178,7 @@ export class Context {
 
   /** A queue that several machines work at; closed with everything else. @throws as `openFleet` */
   async fleet(address: QueueAddress): Promise<Fleet> {
-    const { openFleet } = await import('./fleet/fleet.ts');
+    const { openFleet } = await import('./fleet/open.ts');
     const { clock, signal, terminal } = this;
     let wasAway = false;
     const onAway = (isAway: boolean) => {

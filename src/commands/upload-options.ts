@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { usageError } from '../errors.ts';
-import { parseDuration, parseMoment, parseSize } from '../settings/units.ts';
+import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
 import type { UploadOptions } from '../upload/job.ts';
 import type { Shard } from '../upload/shard.ts';
 import { maxChunkBytes } from '../wire/tus.ts';
@@ -42,6 +42,10 @@ export function rateLimitOf(typed: string | undefined): number | undefined {
   if (bytesPerSecond >= 1) return bytesPerSecond;
   throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
 }
+
+/** A whole number where one is typed. @throws MediactlError exit 2 */
+export const countOf = (flag: string, typed: string | undefined, least: number) =>
+  typed === undefined ? undefined : parseCount(flag, typed, least);
 
 /** `--shard`, such as 3/10. @throws MediactlError exit 2 */
 export function shardOf(typed: string | undefined): Shard | undefined {

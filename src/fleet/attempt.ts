@@ -3,13 +3,14 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import { type OnUploadEvent, waitingEvent } from '../upload/events.ts';
 import type { Uploaded, UploadJob, UploadTools } from '../upload/job.ts';
 import { versionOf } from '../upload/known.ts';
+import type { FoundAssets } from '../upload/lost.ts';
 import { findLost } from '../upload/lost-creation.ts';
 import { allowsNewAsset } from '../upload/lost-creations.ts';
 import { changed, type Source } from '../upload/source.ts';
 import { openUpload } from '../upload/upload-file.ts';
 import type { Lease } from './lease.ts';
 import { markOf, removeMarked } from './marked.ts';
-import type { Roots } from './roots.ts';
+import type { OpenAddress, Roots } from './roots.ts';
 import { SharedJournal } from './shared-journal.ts';
 import type { Claim, Store } from './store.ts';
 import type { UploadTask } from './task.ts';
@@ -17,7 +18,7 @@ import type { UploadTask } from './task.ts';
 /** What a worker has for all its files. */
 export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
-  openAddress(address: string): Promise<Source>;
+  openAddress: OpenAddress;
   signal: AbortSignal;
 };
 
@@ -69,7 +70,7 @@ export async function attempt(
     return { assets: left, isAll: true };
   };
   // A store that lost its last second may have lost what an attempt was about to do.
-  if (options.isRepeated && claim.page === undefined) await refuseLeft(task, await lostBefore());
+  if (options.isRepeated && claim.page === undefined) refuseLeft(task, await lostBefore());
   const upload = await openUpload(
     jobOf(id, task, mark),
     {
@@ -91,7 +92,9 @@ export async function attempt(
       },
       findLost: async (lost) => {
         const marked = await lostBefore();
-        return marked ?? ((await findLost(api, journal, () => false, [lost])).get(lost) as never);
+        return (
+          marked ?? ((await findLost(api, journal, () => false, [lost])).get(lost) as FoundAssets)
+        );
       },
       // What a guess by name finds may be another worker's: it is left alone, and a new one made.
       confirmNewAsset: async (refusal) => {
@@ -167,10 +170,7 @@ const held = (source: Source, lease: Lease): Source => ({
 });
 
 /** @throws MediactlError `creation_unknown` (2) */
-async function refuseLeft(
-  { path }: UploadTask,
-  found: { assets: { uid: string }[] } | undefined,
-): Promise<void> {
+function refuseLeft({ path }: UploadTask, found: { assets: { uid: string }[] } | undefined): void {
   const [first] = found?.assets ?? [];
   if (first)
     throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {

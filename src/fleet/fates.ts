@@ -4,13 +4,11 @@ import { isStop } from '../upload/outcome.ts';
 /**
  * What a failure means for a file and for others: `lost`, another worker has it; `back`, this worker was
  * stopped; `worker`, it is this worker's fault (its key, its disk, its line), and others may do better, a
- * few times;
- * `queue`, every other file would fail alike (credits, storage); `again`, the same may succeed later;
- * `file`, it never will.
+ * few times; `queue`, every other file would fail alike (credits, storage); `again`, the same may succeed
+ * later; `file`, it never will.
  */
 export type Fate = 'lost' | 'back' | 'worker' | 'queue' | 'again' | 'file';
 
-const ofTheAccount: number[] = [exitCodes.quota];
 const passing: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
 
 export function fateOf(error: MediactlError): Fate {
@@ -18,7 +16,7 @@ export function fateOf(error: MediactlError): Fate {
   const { code, retryable = false } = explanation;
   if (code === 'lease_lost') return 'lost';
   if (isStop(error)) return 'back';
-  if (ofTheAccount.includes(exitCode)) return 'queue';
+  if (exitCode === exitCodes.quota) return 'queue';
   if (code === 'root_gone') return 'worker';
   if (code === 'file_gone') return 'file';
   if (code === 'unreadable_file') return 'again'; // which another machine may read

@@ -28,3 +28,25 @@ export async function* jobsIn(
     if (jobs.length < pageSize) return;
   }
 }
+
+/** Puts a failed file back into the queue. @returns false where it is not failed any more, or gone */
+export async function retryFailed(job: UploadJobOfQueue): Promise<boolean> {
+  if (!(await job.isFailed())) return false;
+  await job.retry('failed', { resetAttemptsMade: true }).catch(async (error) => {
+    if (await job.isFailed()) throw error; // else somebody else has done it meanwhile
+  });
+  return true;
+}
+
+/** How many files are to be done and have failed, and who is there to do them. */
+export async function queueCounts({ queue }: Pick<Fleet, 'queue'>) {
+  const { failed = 0, ...unfinished } = await queue.getJobCounts(
+    ...(['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const),
+  );
+  return {
+    failed,
+    unfinished: Object.values(unfinished).reduce((sum, count) => sum + count, 0),
+    // Some managed stores do not tell who is connected.
+    workers: (await queue.getWorkers().catch(() => undefined))?.length,
+  };
+}

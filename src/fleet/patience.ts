@@ -83,3 +83,21 @@ export function waitingStore(store: Store, wait: <T>(ask: () => Promise<T>) => P
     forget: patient(store.forget),
   };
 }
+
+/** @throws Error where it takes longer, what the signal aborts with */
+export async function within<T>(
+  delayMs: number,
+  { clock, signal }: Pick<Patience, 'clock' | 'signal'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const done = new AbortController();
+  const late = clock.sleep(delayMs, AbortSignal.any([signal, done.signal])).then(() => {
+    throw new Error(`it did not answer within ${delayMs / 1000} s`);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    done.abort();
+    late.catch(() => {}); // where the work was done first
+  }
+}

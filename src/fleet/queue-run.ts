@@ -14,11 +14,13 @@ import {
   type RunEnd,
   type RunOptions,
 } from '../upload/run.ts';
-import { keyOf, type Wanted } from '../upload/wanted.ts';
+import { isAddress } from '../upload/source-address.ts';
+import { keyOf, saidOf, type Wanted } from '../upload/wanted.ts';
 import type { Fleet } from './fleet.ts';
 import { Follower } from './follower.ts';
+import { retryFailed } from './jobs.ts';
 import { receiptIn, thereBefore } from './results.ts';
-import { isAddress, type Roots } from './roots.ts';
+import type { Roots } from './roots.ts';
 import { type TaskSource, taskId, type UploadTask } from './task.ts';
 
 /** Files that are given to the queue together. */
@@ -78,15 +80,8 @@ export class QueueRun implements Run {
     const done = (outcome: FileOutcome) => this.#done(outcome);
     const files = await difference(wanted, this.#plan, this.#options, this.#tools, done);
     await this.#tools.onPlan(this.#plan);
-    const watching = this.#watch?.run();
-    try {
-      await this.#queueAndFollow(files);
-    } catch (error) {
-      this.#watch?.giveUp();
-      throw error;
-    }
-    this.#watch?.noMore();
-    await watching;
+    const carry = () => this.#queueAndFollow(files);
+    await (this.#watch?.during(carry) ?? carry());
   }
 
   async #queueAndFollow(files: readonly Wanted[]): Promise<void> {
@@ -156,24 +151,24 @@ export class QueueRun implements Run {
       },
     }));
     await patiently(() => queue.addBulk(jobs)); // a job that is there stays as it is
-    for (const [index, one] of fresh.entries())
-      if (renewable.has(states[index] as string))
-        await this.#renew(one, states[index] === 'failed');
+    const idle = fresh.filter((_, index) => renewable.has(states[index] as string));
+    await Promise.all(idle.map((one) => this.#renew(one)));
     if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
   }
 
   /** A job that nobody has in hand is as it was queued last: its address may be signed anew. */
-  async #renew({ id, task }: Queued, isFailed: boolean): Promise<void> {
+  async #renew({ id, task }: Queued): Promise<void> {
     const { queue, patiently } = this.#fleet;
     const job = await patiently(() => queue.getJob(id));
-    await patiently(async () => job?.updateData(task));
-    if (isFailed) await retry(this.#fleet, id);
+    if (!job) return;
+    await patiently(() => job.updateData(task));
+    await retryFailed(job);
   }
 
   async #taskOf(file: Wanted): Promise<Queued> {
     const { folders, api, contentType } = this.#tools;
     const { workspace, about: all, chunkBytes, onExpired, requireChecksum, again } = this.#options;
-    const { about, path, sizeBytes = 0, mtimeNs = '0', named, knownAs = path } = file;
+    const { path, sizeBytes = 0, mtimeNs = '0', named, knownAs = path } = file;
     const lasting = isAddress(path) ? { path: knownAs } : this.#roots.sourceOf(knownAs);
     const folder = await folders.make(file);
     const task: UploadTask = {
@@ -185,10 +180,7 @@ export class QueueRun implements Run {
       filename: file.filename ?? basename(path),
       ...defined({
         folder,
-        name: about?.name ?? all.name,
-        description: about?.description ?? all.description,
-        contentType: about?.contentType ?? all.contentType ?? contentType(path),
-        tags: about?.tags && [...about.tags],
+        ...saidOf(file, all, contentType),
         again: again ? randomUUID() : undefined,
       }),
       ...{ chunkBytes, onExpired, requireChecksum },
@@ -247,13 +239,3 @@ const defined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
-
-/** Puts a failed file back into the queue. @returns false where it is not failed any more, or gone */
-export async function retry({ queue, patiently }: Fleet, id: string): Promise<boolean> {
-  const job = await patiently(() => queue.getJob(id));
-  if (!job || !(await job.isFailed())) return false;
-  await job.retry('failed', { resetAttemptsMade: true }).catch(async (error) => {
-    if (await job.isFailed()) throw error; // else somebody else has done it meanwhile
-  });
-  return true;
-}

@@ -2,7 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { FileSource, type Source } from '../upload/source.ts';
-import { readAddress } from '../upload/source-address.ts';
+import { isAddress, readAddress } from '../upload/source-address.ts';
 import type { TaskSource } from './task.ts';
 
 /** A directory that files are read below, by a name that every machine knows it by, if it has one. */
@@ -10,10 +10,10 @@ type Directory = { name?: string; path: string };
 /** An address that files are read below: `https://bucket.example.com/rushes/`. */
 type Address = { origin: string; path: string };
 
+export type OpenAddress = (address: string, mayFollow: (target: URL) => boolean) => Promise<Source>;
+
 /** What a `--root` may be. */
 const forms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
-
-export const isAddress = (path: string) => /^https?:\/\//i.test(path);
 
 /**
  * Where a machine may read. Whoever reaches the store can queue any path and any address: nothing outside
@@ -80,17 +80,14 @@ export class Roots {
   /**
    * Opens what somebody queued.
    *
-   * @param openAddress of an address that may be asked for
+   * @param openAddress of an address that may be asked for, and may lead where `mayFollow` lets it
    * @throws MediactlError `outside_roots` (2); `root_gone` (2) where the disk is not there, which is no
    *   fault of the file; as `FileSource.open`
    */
-  async open(
-    source: TaskSource,
-    openAddress: (address: string) => Promise<Source>,
-  ): Promise<Source> {
+  async open(source: TaskSource, openAddress: OpenAddress): Promise<Source> {
     if (source.root === undefined && isAddress(source.path)) {
       this.#assertAllowed(source.path);
-      return openAddress(source.path);
+      return openAddress(source.path, (target) => this.#isBelowOne(target));
     }
     const { root, place } = this.#placeOf(source);
     const real = await realpath(place).catch(() => undefined);
@@ -104,11 +101,11 @@ export class Roots {
 
   #assertAllowed(address: string): void {
     const { url, path } = readAddress(address);
-    if (!this.isBelowOne(url)) throw this.#outside(path);
+    if (!this.#isBelowOne(url)) throw this.#outside(path);
   }
 
   /** Servers may take an escaped separator for one, and lead elsewhere by it. */
-  isBelowOne(url: URL): boolean {
+  #isBelowOne(url: URL): boolean {
     return this.#addresses.some(
       (each) =>
         each.origin === url.origin &&

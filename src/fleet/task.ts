@@ -28,7 +28,7 @@ export type UploadTask = {
   /** Media type. */
   contentType?: string;
   /** Slugs. */
-  tags?: string[];
+  tags?: readonly string[];
   chunkBytes: number;
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;

@@ -2,14 +2,13 @@ import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors
 import { Channel } from '../upload/channel.ts';
 import type { RunEvent } from '../upload/events.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
-import { letsIn, readAddress } from '../upload/source-address.ts';
+import { isAddress, letsIn, readAddress } from '../upload/source-address.ts';
 import { attempt, type WorkTools } from './attempt.ts';
 import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Lease } from './lease.ts';
 import { atMost } from './patience.ts';
 import { failureIn, pathOf, receiptIn, resultOf } from './results.ts';
-import { isAddress } from './roots.ts';
 import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
 
 export type WorkOptions = {
@@ -25,7 +24,7 @@ export type WorkOptions = {
   marks: boolean;
 };
 
-type Planned = RunEvent & { event: 'planned' };
+type Tools = WorkTools & { onPlanned(planned: RunEvent & { event: 'planned' }): void };
 
 const progressEveryMs = 1_000;
 const retryAskMs = 1_000;
@@ -36,7 +35,7 @@ const lookEverySeconds = 1;
 export class WorkerRun {
   readonly #fleet: Fleet;
   readonly #options: WorkOptions;
-  readonly #tools: WorkTools & { onPlanned(planned: Planned): void };
+  readonly #tools: Tools;
   /** What may leave this machine: keys and tokens do not. */
   readonly #redact: (record: ErrorRecord) => ErrorRecord;
   readonly #outcomes = new Channel<FileOutcome>();
@@ -53,7 +52,7 @@ export class WorkerRun {
   constructor(
     fleet: Fleet,
     options: WorkOptions,
-    tools: WorkTools & { onPlanned(planned: Planned): void },
+    tools: Tools,
     redact: (record: ErrorRecord) => ErrorRecord,
   ) {
     this.#fleet = fleet;
@@ -121,7 +120,6 @@ export class WorkerRun {
       const task = taskIn(job.data);
       outcome.job = { path: task.path, workspace: task.workspace };
       outcome.path = task.path;
-      this.#taken(task);
       lease = new Lease(clock, this.#options.leaseMs, task.path);
       this.#leases.get(id)?.lost(); // of an attempt that this very process has lost
       this.#leases.set(id, lease);
@@ -133,6 +131,7 @@ export class WorkerRun {
         await forgetSecret(job, task);
         return before;
       }
+      this.#taken(task);
       const attempted = await attempt(
         id,
         task,

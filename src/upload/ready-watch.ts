@@ -54,18 +54,21 @@ export class ReadyWatch {
     }
   }
 
-  noMore(): void {
+  /** Waits beside work that adds to it. Resolves once that is done, and all have been told of. */
+  async during(work: () => Promise<void>): Promise<void> {
+    const watching = this.#run();
+    try {
+      await work();
+    } catch (error) {
+      this.#ended.abort(new Error('the run has ended')); // nothing is waited for any more
+      this.#noMore();
+      throw error;
+    }
     this.#noMore();
+    await watching;
   }
 
-  /** Nothing is waited for any more. */
-  giveUp(): void {
-    this.#ended.abort(new Error('the run has ended'));
-    this.#noMore();
-  }
-
-  /** Resolves once all have been told of. */
-  async run(): Promise<void> {
+  async #run(): Promise<void> {
     const { api, signal, onEvent, receipts } = this.#tools;
     let current = '';
     const observed = api.observed({

@@ -13,7 +13,7 @@ import { count, emptyPlan, judge, type Plan } from './plan.ts';
 import { ReadyWatch } from './ready-watch.ts';
 import { openUpload } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
-import { type About, type Folders, keyOf, type Wanted } from './wanted.ts';
+import { type About, type Folders, keyOf, saidOf, type Wanted } from './wanted.ts';
 
 export type RunOptions = UploadOptions & {
   workspace: string;
@@ -94,15 +94,8 @@ export class UploadMany implements Run {
 
   async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
     await sweep(this.#tools);
-    const watching = this.#watch?.run();
-    try {
-      await this.#sendAll(wanted);
-    } catch (error) {
-      this.#watch?.giveUp();
-      throw error;
-    }
-    this.#watch?.noMore();
-    await watching;
+    const send = () => this.#sendAll(wanted);
+    await (this.#watch?.during(send) ?? send());
   }
 
   async #sendAll(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
@@ -251,7 +244,7 @@ export class UploadMany implements Run {
   }
 
   #jobOf(file: Wanted, folder: string | undefined): UploadJob {
-    const { about, begun } = file;
+    const { begun } = file;
     const { workspace, about: all } = this.#options;
     return {
       path: file.path,
@@ -262,10 +255,7 @@ export class UploadMany implements Run {
       workspace,
       ...begun,
       folder,
-      name: about?.name ?? all.name,
-      description: about?.description ?? all.description,
-      contentType: about?.contentType ?? all.contentType ?? this.#tools.contentType(file.path),
-      ...(about?.tags && { tags: about.tags }),
+      ...saidOf(file, all, this.#tools.contentType),
     };
   }
 

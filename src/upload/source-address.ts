@@ -14,6 +14,8 @@ export type SourceAddress = {
   realPath: string;
 };
 
+export const isAddress = (path: string) => /^https?:\/\//i.test(path);
+
 /** Parts of a query that sign it, whichever store or delivery network made them. */
 const signing =
   /^(?:x-(?:amz|goog)-.*|signature|sig|token|expires|policy|key-pair-id|awsaccesskeyid|googleaccessid)$/i;

@@ -45,6 +45,18 @@ export type About = {
   tags?: readonly string[] | undefined;
 };
 
+/** What is said of a file: itself, else of all alike, else what its path tells. */
+export const saidOf = (
+  { path, about }: Pick<Wanted, 'path' | 'about'>,
+  all: Pick<About, 'name' | 'description' | 'contentType'>,
+  contentType: (path: string) => string | undefined,
+) => ({
+  name: about?.name ?? all.name,
+  description: about?.description ?? all.description,
+  contentType: about?.contentType ?? all.contentType ?? contentType(path),
+  ...(about?.tags && { tags: about.tags }),
+});
+
 /** The folders that files go to. */
 export type Folders = {
   /**

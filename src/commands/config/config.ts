@@ -11,7 +11,7 @@ import { type Column, listBy, nothing, text } from '../../terminal/result.ts';
 import { type NameKey, nameKeys } from '../../wire/assumptions.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { assertNoPassword } from '../queue.ts';
-import { assumed, everySetting, type Setting, settingOf } from './rows.ts';
+import { assumed, everySetting, type Setting, settingOf, shownOf } from './rows.ts';
 
 export const config: Define = (noun, run) => {
   list(noun.command('ls'), run);
@@ -84,7 +84,8 @@ function set(command: Command, run: Run): void {
         if (!isRead && key === 'queue')
           assertNoPassword('config set', queueAddress.read(key, value));
         const change = await changeFor(context, key, value);
-        const shown = key === 'queue' ? queueAddress.shown(value) : printable(value);
+        const setting = profileSettings.find((each) => each === key);
+        const shown = printable(setting ? shownOf(setting, value) : value);
         if (context.isDryRun(`set ${key} to ${shown}`)) return nothing;
         await inProfile(context, change);
         return nothing;

@@ -1,6 +1,11 @@
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
-import { type Setting as SettingRow, settingNames, table } from '../../settings/table.ts';
+import {
+  type SettingName,
+  type Setting as SettingRow,
+  settingNames,
+  table,
+} from '../../settings/table.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { nameKeys, namesFor } from '../../wire/assumptions.ts';
 
@@ -25,9 +30,7 @@ export async function everySetting(context: Context): Promise<Setting[]> {
       return { key, value: profile.baseUrl, origin: kept };
     if (value === undefined && key === 'profile' && name !== undefined)
       return { key, value: name, origin: 'current profile' };
-    const { kind }: SettingRow = table[key];
-    const { shown = String } = kind;
-    return { key, value: value === undefined ? null : shown(value), origin };
+    return { key, value: value === undefined ? null : shownOf(key, value), origin };
   });
   const names = nameKeys.map((key): Setting => {
     const value = profile?.names?.[key];
@@ -38,6 +41,12 @@ export async function everySetting(context: Context): Promise<Setting[]> {
     };
   });
   return [...settings, ...names];
+}
+
+/** What of a value may be shown. */
+export function shownOf(key: SettingName, value: string): string {
+  const { kind }: SettingRow = table[key];
+  return kind.shown?.(value) ?? value;
 }
 
 /** @throws MediactlError exit 2 where no setting is called so */

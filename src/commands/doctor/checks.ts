@@ -2,6 +2,7 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
+import { queueCounts } from '../../fleet/jobs.ts';
 import { makeStateFolder } from '../../folders.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 import { counted } from '../../terminal/figures.ts';
@@ -105,16 +106,11 @@ export const checks: Record<string, Check> = {
   queue: async (context) => {
     const { queue } = context.settings;
     if (!queue) return 'none set: one machine uploads by itself';
-    const { health, queue: jobs } = await context.fleet(queue);
-    const { waiting = 0, active = 0, failed = 0 } = await jobs.getJobCounts();
-    // Some managed stores do not tell who is connected.
-    const workers = await jobs.getWorkers().catch(() => undefined);
-    const found = [
-      `${queue.label} (${health.server}): ${counted(waiting + active, 'upload')} to do, ${failed} failed`,
-      workers && `${counted(workers.length, 'worker')} connected`,
-    ]
-      .filter(Boolean)
-      .join(', ');
+    const fleet = await context.fleet(queue);
+    const { health } = fleet;
+    const { unfinished, failed, workers } = await queueCounts(fleet);
+    const connected = workers === undefined ? '' : `, ${counted(workers, 'worker')} connected`;
+    const found = `${queue.label} (${health.server}): ${counted(unfinished, 'upload')} to do, ${failed} failed${connected}`;
     return health.doubt ? `${found}; but ${health.doubt}` : found;
   },
 

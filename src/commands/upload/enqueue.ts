@@ -5,8 +5,9 @@ import { Roots } from '../../fleet/roots.ts';
 import type { QueueAddress } from '../../settings/queue-address.ts';
 import { printable } from '../../terminal/printable.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { letsIn, readAddress } from '../../upload/source-address.ts';
+import { isAddress, letsIn, readAddress } from '../../upload/source-address.ts';
 import { sayState } from './queued.ts';
+import { isRclone } from './remote-sources.ts';
 import { type RunRequest, runUploads } from './run-uploads.ts';
 
 /** What is the workers' own to say, and what needs this machine to the end. */
@@ -40,7 +41,7 @@ export function assertQueueable(named: readonly string[], flags: Flags): void {
       'leave out one of them',
       'the workers continue whatever this command does',
     );
-  const unreachable = named.find((path) => path === '-' || path.startsWith('rclone:'));
+  const unreachable = named.find((path) => path === '-' || isRclone(path));
   if (unreachable !== undefined)
     throw usageError(
       `${unreachable === '-' ? 'stdin' : unreachable} cannot be queued`,
@@ -93,7 +94,7 @@ async function confirmSecrets(
   { terminal, settings }: Context,
   named: readonly string[],
 ): Promise<void> {
-  const secret = named.filter((path) => /^https?:/i.test(path) && letsIn(path));
+  const secret = named.filter((path) => isAddress(path) && letsIn(path));
   const [first] = secret;
   if (first === undefined) return;
   await confirm(

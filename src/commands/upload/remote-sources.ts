@@ -5,7 +5,7 @@ import { versionOf } from '../../upload/known.ts';
 import { RangeSource } from '../../upload/range-source.ts';
 import { openRclone, type RcloneFile, type RcloneFiles } from '../../upload/rclone.ts';
 import type { Source } from '../../upload/source.ts';
-import { readAddress } from '../../upload/source-address.ts';
+import { isAddress, readAddress } from '../../upload/source-address.ts';
 import { StreamSource } from '../../upload/stream-source.ts';
 import type { Wanted } from '../../upload/wanted.ts';
 
@@ -112,5 +112,5 @@ export class RemoteSources {
 
 const foldersOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
 
-const isRclone = (path: string) => path.startsWith('rclone:');
-export const isRemote = (path: string) => /^https?:\/\//i.test(path) || isRclone(path);
+export const isRclone = (path: string) => path.startsWith('rclone:');
+export const isRemote = (path: string) => isAddress(path) || isRclone(path);

@@ -1,13 +1,13 @@
 import { Argument, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../errors.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
-import { parseCount } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { collect, type Define, example, suggesting } from '../command.ts';
 import { progressFor } from '../progress.ts';
 import { queueFlag, queueOf } from '../queue.ts';
 import { openReceipts } from '../receipts.ts';
 import {
+  countOf,
   rateLimitOf,
   shardOf,
   untilOf,
@@ -194,6 +194,3 @@ export const upload: Define = (command, run) => {
       }),
     );
 };
-
-const countOf = (flag: string, typed: string | undefined, least: number) =>
-  typed === undefined ? undefined : parseCount(flag, typed, least);

@@ -19,7 +19,8 @@ import {
   unfinished,
   uploadId,
 } from './pending.ts';
-import { forgetQueued, queuedUploads, retry, watch } from './queued.ts';
+import { queuedUploads, watch } from './queued.ts';
+import { forgetQueued, retry } from './queued-changes.ts';
 import { resume } from './resume.ts';
 import { wait } from './wait.ts';
 

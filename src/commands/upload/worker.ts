@@ -12,7 +12,7 @@ import { RangeSource } from '../../upload/range-source.ts';
 import { Throttle } from '../../upload/throttle.ts';
 import { collect, type Define, example } from '../command.ts';
 import { queueFlag, queueOf } from '../queue.ts';
-import { rateLimitOf, uploadOptions } from '../upload-options.ts';
+import { countOf, rateLimitOf, uploadOptions } from '../upload-options.ts';
 import { lineOf, recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import { Summary } from './summary.ts';
 
@@ -63,7 +63,7 @@ export const worker: Define = (command, run) => {
           idleTimeoutMs: uploadOptions(context, {}).idleTimeoutMs,
         };
         const rateLimit = rateLimitOf(flags.limitRate);
-        const reserve = flags.reserve && parseCount('--reserve', flags.reserve);
+        const reserve = countOf('--reserve', flags.reserve, 0);
         const given = flags.root.length > 0 ? flags.root : ['.'];
         const roots = await Roots.open(given, host.cwd, options.name);
         const { baseUrl, profile } = await context.account();
@@ -71,12 +71,12 @@ export const worker: Define = (command, run) => {
           return nothing;
         const api = await context.api();
         await assertKeyAccepted(api);
-        api.transport.reserve(reserve === undefined || reserve === '' ? undefined : reserve);
+        api.transport.reserve(reserve);
         const fleet = await context.fleet(address);
         if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
         const mode = terminal.canAnimate ? 'bar' : 'none';
         const progress = await openManyProgress(mode, terminal, clock, () => api.transport.budget);
-        const media = context.anonymousApi(baseUrl).transport;
+        const media = (await context.mediaApi()).transport;
         const work = new WorkerRun(
           fleet,
           options,
@@ -85,11 +85,8 @@ export const worker: Define = (command, run) => {
             throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
             onEvent: (event) => progress.show(event),
             onPlanned: (planned) => progress.begin(planned),
-            openAddress: (asked) =>
-              RangeSource.open(asked, media, {
-                signal,
-                mayFollow: (target) => roots.isBelowOne(target),
-              }),
+            openAddress: (asked, mayFollow) =>
+              RangeSource.open(asked, media, { signal, mayFollow }),
           },
           (record) => terminal.redactor.redactRecord(record),
         );
@@ -97,41 +94,38 @@ export const worker: Define = (command, run) => {
           `${options.name} uploads from ${address.label} (${fleet.health.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
         );
         return {
-          result: shown(context, work, async () => {
-            progress.close();
-            await media.close();
-          }),
+          result: shown(context, work, () => progress.close()),
           failure: () => work.failure,
         };
       }),
     );
-
-  /** What becomes of each file, as it happens. */
-  function shown(context: Context, work: WorkerRun, close: () => Promise<void>): ListResult {
-    const { clock, terminal } = context;
-    const summary = new Summary(clock.now());
-    const pages = async function* (): AsyncGenerator<UploadRecord[]> {
-      try {
-        for await (const some of work.outcomes()) {
-          for (const outcome of some) summary.count(outcome);
-          const records = some.map((outcome) => recordOf(context, outcome));
-          // Nobody reads a table that is done when the worker is.
-          if (!context.isForPerson) yield records;
-          else for (const record of records) terminal.say(lineOf(record));
-        }
-      } finally {
-        await close();
-      }
-      const back = work.handedBack;
-      if (back > 0) terminal.say(`${counted(back, 'file')} handed back to the queue`);
-      terminal.say(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
-    };
-    return {
-      ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },
-      id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
-    };
-  }
 };
+
+/** What becomes of each file, as it happens. */
+function shown(context: Context, work: WorkerRun, close: () => void): ListResult {
+  const { clock, terminal } = context;
+  const summary = new Summary(clock.now());
+  const pages = async function* (): AsyncGenerator<UploadRecord[]> {
+    try {
+      for await (const some of work.outcomes()) {
+        for (const outcome of some) summary.count(outcome);
+        const records = some.map((outcome) => recordOf(context, outcome));
+        // Nobody reads a table that is done when the worker is.
+        if (!context.isForPerson) yield records;
+        else for (const record of records) terminal.say(lineOf(record));
+      }
+    } finally {
+      close();
+    }
+    const back = work.handedBack;
+    if (back > 0) terminal.say(`${counted(back, 'file')} handed back to the queue`);
+    terminal.say(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
+  };
+  return {
+    ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },
+    id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
+  };
+}
 
 /** A wrong key is told when the worker starts, not in the night. @throws MediactlError exit 4 */
 async function assertKeyAccepted(api: Api): Promise<void> {

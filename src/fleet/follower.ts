@@ -32,6 +32,8 @@ export class Follower {
   readonly #hearers: Hearers;
   readonly #events: QueueEvents;
   readonly #followed = new Map<string, Followed>();
+  /** Those that a worker has in hand, and that this was said of. */
+  readonly #begun = new Set<string>();
   #wake = () => {};
 
   private constructor(
@@ -107,12 +109,17 @@ export class Follower {
       if (file) onEvent({ path: file.path, event: 'notice', message });
     });
     events.on('added', ({ jobId }) => unknown(jobId));
-    events.on('waiting', ({ jobId }) => unknown(jobId));
+    events.on('waiting', ({ jobId }) => {
+      unknown(jobId);
+      this.#begun.delete(jobId); // handed back, or left by its worker
+    });
+    events.on('delayed', ({ jobId }) => this.#begun.delete(jobId));
   }
 
   #started(id: string, progress?: TaskProgress): void {
     const file = this.#followed.get(id);
-    if (!file) return;
+    if (!file || this.#begun.has(id)) return;
+    this.#begun.add(id);
     this.#hearers.onEvent({ path: file.path, event: 'started', size_bytes: file.sizeBytes });
     if (progress) this.#progress(id, progress);
   }
@@ -154,6 +161,7 @@ export class Follower {
     const file = this.#followed.get(id);
     if (!file) return;
     this.#followed.delete(id);
+    this.#begun.delete(id);
     const { path, workspace } = file;
     const outcome: FileOutcome = { job: { path, workspace }, path, queueId: id, ...what(file) };
     const asset_uid = outcome.uploaded?.assetUid ?? null;

@@ -44,15 +44,10 @@ export class WatchRun implements Run {
 
   async #watch(): Promise<void> {
     const { signal, onEvent } = this.#tools;
-    const { queue } = this.#fleet;
     const follower: Follower = await Follower.open(this.#fleet, this.#tools, {
       onEvent,
       onOutcome: (outcome) => this.#outcomes.push(outcome),
-      onAdded: (id) =>
-        void queue.getJob(id).then(
-          (job) => job && this.#add(follower, job, false),
-          () => {}, // the store is away: what comes is seen when it is begun
-        ),
+      onAdded: (id) => void this.#came(follower, id).catch(() => {}), // the store is away: it is asked again
     });
     for (const state of pending)
       for await (const jobs of jobsIn(this.#fleet, state))
@@ -65,15 +60,24 @@ export class WatchRun implements Run {
     }
   }
 
+  /** It may be in a worker's hands by the time that somebody hears of it. */
+  async #came(follower: Follower, id: string): Promise<void> {
+    const job = await this.#fleet.queue.getJob(id);
+    if (job) this.#add(follower, job, await job.isActive());
+  }
+
   #add(follower: Follower, job: UploadJobOfQueue, isActive: boolean): void {
     const id = job.id as string;
-    if (follower.has(id) || job.finishedOn) return;
+    const isNew = !follower.has(id);
+    if (job.finishedOn || !(isNew || isActive)) return;
     const { sizeBytes, workspace } = fieldsIn(job.data);
     const bytes = numberIn(sizeBytes) ?? 0;
     const { new: planned } = this.#plan;
-    planned.files++;
-    planned.bytes += bytes;
-    this.#tools.onPlanned({ event: 'planned', ...planned, there: 0 });
+    if (isNew) {
+      planned.files++;
+      planned.bytes += bytes;
+      this.#tools.onPlanned({ event: 'planned', ...planned, there: 0 });
+    }
     const progress = { worker: '', offset: 0, ...fieldsIn(job.progress) } as TaskProgress;
     const file = { path: pathOf(job), workspace: textIn(workspace) ?? '', sizeBytes: bytes };
     follower.add(id, file, isActive ? progress : undefined);

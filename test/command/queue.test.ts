@@ -267,6 +267,24 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect([empty.code, empty.stderr]).toEqual([0, 'nothing is queued\n']);
   });
 
+  it('uploads watch shows a file that is begun as soon as it is queued', async () => {
+    const [first, second] = ['one.bin', 'two.bin'].map((name) =>
+      file(name, someBytes(400_000, name)),
+    );
+    work(['--limit-rate', '200KB']);
+    await json(['upload', first as string, '--queue']);
+    await until(async () => (await listed())[0]?.state === 'uploading');
+    const watching = run(['uploads', 'watch', '--queue', '--progress', 'json']);
+    await pause(300);
+    await json(['upload', second as string, '--queue']);
+    const { stderr } = await watching;
+    const events = stderr.split('\n').filter((line) => line.startsWith('{'));
+    const started = events
+      .map((line) => JSON.parse(line))
+      .flatMap(({ event, path }) => (event === 'started' ? [path] : []));
+    expect(started.sort()).toEqual([first, second]);
+  });
+
   it('an address is uploaded by a worker that may ask for it; what lets in is a secret', async () => {
     const server = await FileServer.of(someBytes(100_000, 'far'));
     const secret = `${server.url}?X-Amz-Signature=5ecre7`;

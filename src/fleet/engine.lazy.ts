@@ -1,17 +1,18 @@
-import { Client } from 'pg';
+import { Client, Pool, type PoolClient } from 'pg';
 
 export {
   assertSchemaCompatibility,
   createPostgresBackend,
+  LATEST_SCHEMA_VERSION,
   Queue,
   QueueEvents,
   runMigrations,
+  SchemaMigrationRequiredError,
   UnrecoverableError,
   WaitingError,
   Worker,
 } from 'bullmq';
 export { Redis } from 'ioredis';
-export { Pool } from 'pg';
 
 /**
  * A connection that breaks tells whoever asked it something. pg emits an error besides, which ends the
@@ -21,5 +22,30 @@ export class QuietClient extends Client {
   override emit(event: string | symbol, ...given: unknown[]): boolean {
     if (event === 'error' && this.listenerCount('error') === 0) return false;
     return super.emit(event as 'error', ...(given as [Error]));
+  }
+}
+
+type Done = Parameters<Pool['connect']>[0];
+
+/** A pool whose connections may be waited for: the engine would ask again at once, without a pause. */
+export class WaitingPool extends Pool {
+  /** Until it is set, whoever asks is told at once of a server that is away. */
+  waitOut = (connect: () => Promise<PoolClient>): Promise<PoolClient> => connect();
+
+  /** Rejects while the server is away. */
+  async probe(): Promise<void> {
+    (await super.connect()).release();
+  }
+
+  override connect(): Promise<PoolClient>;
+  override connect(done: Done): void;
+  override connect(done?: Done): Promise<PoolClient> | undefined {
+    const connected = this.waitOut(() => super.connect());
+    if (!done) return connected;
+    connected.then(
+      (client) => done(undefined, client, client.release.bind(client)),
+      (error) => done(error, undefined, () => {}),
+    );
+    return undefined;
   }
 }

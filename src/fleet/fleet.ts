@@ -20,14 +20,17 @@ export type Fleet = {
   health: Health;
   queue: Queue<UploadTask, TaskResult>;
   store: Store;
+  /** Takes jobs once it is told to `run()`. @throws what the signal aborts with */
   worker(
     perform: Processor<UploadTask, TaskResult>,
-    options: Omit<WorkerOptions, 'connection'>,
-  ): Worker<UploadTask, TaskResult>;
+    options: Omit<WorkerOptions, 'connection' | 'autorun'>,
+  ): Promise<Worker<UploadTask, TaskResult>>;
+  /** The store cannot be reached now, as far as is known. */
+  readonly isAway: boolean;
   /** Asks the queue, and waits out a store that is away. What it is asked may be asked twice. */
   patiently<T>(ask: () => Promise<T>): Promise<T>;
-  /** What happens to jobs from now on. */
-  events(): QueueEvents;
+  /** What happens to jobs, from `run()` on. @throws what the signal aborts with */
+  events(): Promise<QueueEvents>;
   /** Of a processor: the job is not failed, but back in the queue. */
   handedBack(): Error;
   /** Of a processor: the job is not tried again. */

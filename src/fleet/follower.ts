@@ -5,6 +5,7 @@ import type { OnUploadEvent } from '../upload/events.ts';
 import type { FileOutcome } from '../upload/outcome.ts';
 import { fieldsIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Fleet } from './fleet.ts';
+import { untilOver } from './patience.ts';
 import { failureIn, receiptIn, resultIn, uploadedOf } from './results.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 
@@ -23,6 +24,7 @@ type Hearers = {
 const sweepEveryMs = 10_000;
 const sweepPerFileMs = 5;
 const askedAtOnce = 100;
+const runAgainMs = 1_000;
 
 /** Hears what becomes of files of a queue, whichever worker has them. */
 export class Follower {
@@ -38,6 +40,7 @@ export class Follower {
 
   private constructor(
     fleet: Fleet,
+    events: QueueEvents,
     { clock, signal }: { clock: Clock; signal: AbortSignal },
     hearers: Hearers,
   ) {
@@ -45,7 +48,7 @@ export class Follower {
     this.#clock = clock;
     this.#signal = signal;
     this.#hearers = hearers;
-    this.#events = fleet.events();
+    this.#events = events;
   }
 
   /** Hears all that happens from now on. */
@@ -54,9 +57,10 @@ export class Follower {
     tools: { clock: Clock; signal: AbortSignal },
     hearers: Hearers,
   ): Promise<Follower> {
-    const follower = new Follower(fleet, tools, hearers);
+    const events = await fleet.events();
+    const follower = new Follower(fleet, events, tools, hearers);
     follower.#listen();
-    await follower.#events.waitUntilReady();
+    void follower.#run(tools);
     return follower;
   }
 
@@ -86,6 +90,12 @@ export class Follower {
       const delayMs = sweepEveryMs + sweepPerFileMs * this.#followed.size;
       await this.#clock.sleep(delayMs, either).catch(() => this.#signal.throwIfAborted());
     }
+  }
+
+  /** Until the fleet is closed. What is missed meanwhile, a sweep finds. */
+  #run(tools: { clock: Clock; signal: AbortSignal }): Promise<void> {
+    const run = () => (this.#events.closing ? Promise.resolve() : this.#events.run());
+    return untilOver(run, runAgainMs, tools);
   }
 
   #listen(): void {

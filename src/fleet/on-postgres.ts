@@ -1,9 +1,10 @@
 import type { Queue, QueueEvents, Worker } from 'bullmq';
+import type { PoolClient } from 'pg';
 import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
 import type { Fleet, FleetTools } from './fleet.ts';
-import { closeMs, connectMs, ended, kept, type Opened, quiet, unreachable } from './opened.ts';
-import { atMost, patiently, waitingStore } from './patience.ts';
+import { begun, closeMs, connectMs, ended, type Opened, unreachable } from './opened.ts';
+import { atMost, Outages, waitingStore } from './patience.ts';
 import { postgresStore, postgresTables } from './store.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -13,9 +14,8 @@ const connections = 6;
 export async function onPostgres(address: QueueAddress, tools: FleetTools): Promise<Fleet> {
   const { clock } = tools;
   const engine = await import('./engine.lazy.ts');
-  const wait = <T>(ask: () => Promise<T>) => patiently(ask, tools);
   const { name, href } = address;
-  const pool = new engine.Pool({
+  const pool = new engine.WaitingPool({
     connectionString: href,
     connectionTimeoutMillis: connectMs,
     keepAlive: true,
@@ -23,46 +23,66 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
     options: '-c search_path=bullmq', // as the engine calls its schema
     Client: engine.QuietClient,
   });
+  const closing = new AbortController();
+  const signal = AbortSignal.any([tools.signal, closing.signal]);
+  const outages = new Outages(() => pool.probe(), { ...tools, signal });
+  const wait = <T>(ask: () => Promise<T>) => outages.waitOut(ask);
   // Of a connection that nobody uses: whoever asks next is to wait.
-  pool.on('error', () => void patiently(() => pool.query('select 1'), tools).catch(() => {}));
+  pool.on('error', () => void pool.query('select 1').catch(() => {}));
   try {
     const client = await pool.connect();
     let server = '';
     try {
-      // Whoever only works with them need not own them.
-      await engine
-        .assertSchemaCompatibility(client, 'bullmq')
-        .catch(() => engine.runMigrations(client));
-      const { rows } = await client.query("select to_regclass('mediactl.uploads') as uploads");
-      if (rows[0].uploads === null) await client.query(postgresTables);
+      await makeTables(client, engine);
       server = String((await client.query('show server_version')).rows[0].server_version);
     } finally {
       client.release();
     }
+    pool.waitOut = wait;
     const backend = engine.createPostgresBackend;
     const connection = pool as never;
-    const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never);
-    const opened: Opened[] = [queue];
-    quiet(queue);
+    const opened = new Set<Opened>();
+    const queue = await begun(
+      () => new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never),
+      opened,
+      wait,
+    );
     return {
       address,
       health: { server: `postgresql ${server}`, doubt: undefined },
       store: waitingStore(postgresStore(pool, name), wait),
       patiently: wait,
+      get isAway() {
+        return outages.isOne;
+      },
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
-        kept(
-          new engine.Worker(name, perform, { ...options, connection }, backend as never),
+        begun(
+          () =>
+            new engine.Worker(
+              name,
+              perform,
+              { ...options, connection, autorun: false },
+              backend as never,
+            ) as unknown as Worker<UploadTask, TaskResult>,
           opened,
-        ) as unknown as Worker<UploadTask, TaskResult>,
+          wait,
+        ),
       events: () =>
-        kept(
-          quiet(new engine.QueueEvents(name, { connection }, backend as never)),
+        begun(
+          () =>
+            new engine.QueueEvents(
+              name,
+              { connection, autorun: false },
+              backend as never,
+            ) as unknown as QueueEvents,
           opened,
-        ) as unknown as QueueEvents,
+          wait,
+        ),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {
+        closing.abort();
         await ended(opened, clock);
         await atMost(closeMs, clock, pool.end());
       },
@@ -70,5 +90,38 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
   } catch (error) {
     await pool.end().catch(() => {}); // what it ends with matters less than why
     throw error instanceof MediactlError ? error : unreachable(address, error);
+  }
+}
+
+/**
+ * Whoever comes first makes them, while others who come at the same time wait; who only works with them
+ * need not own them. The lock is not one of a transaction: within that, what is there is known as it was
+ * before the lock was waited for, and would be made twice.
+ */
+async function makeTables(
+  client: PoolClient,
+  engine: typeof import('./engine.lazy.ts'),
+): Promise<void> {
+  const look = async () => ({
+    hasEngine: await engine.assertSchemaCompatibility(client, 'bullmq').then(
+      (version) => version >= engine.LATEST_SCHEMA_VERSION,
+      (error) => {
+        if (error instanceof engine.SchemaMigrationRequiredError) return false;
+        throw error;
+      },
+    ),
+    hasUploads:
+      (await client.query("select to_regclass('mediactl.uploads') as uploads")).rows[0].uploads !==
+      null,
+  });
+  const first = await look();
+  if (first.hasEngine && first.hasUploads) return;
+  await client.query("select pg_advisory_lock(hashtext('mediactl'))");
+  try {
+    const { hasEngine, hasUploads } = await look();
+    if (!hasEngine) await engine.runMigrations(client);
+    if (!hasUploads) await client.query(postgresTables);
+  } finally {
+    await client.query("select pg_advisory_unlock(hashtext('mediactl'))").catch(() => {}); // ends with its line
   }
 }

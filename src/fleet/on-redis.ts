@@ -3,8 +3,8 @@ import type { Queue } from 'bullmq';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
 import type { Fleet, FleetTools, Health } from './fleet.ts';
-import { connectMs, ended, kept, type Opened, quiet, unreachable } from './opened.ts';
-import { heeding, waitingStore, within } from './patience.ts';
+import { begun, connectMs, ended, type Opened, unreachable } from './opened.ts';
+import { heeding, Outages, waitingStore, within } from './patience.ts';
 import { redisStore } from './store.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -42,17 +42,34 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
     redis.on('close', () => isOpen && onAway(true));
     redis.on('ready', () => onAway(false));
     const connection = redis;
-    const queue = new engine.Queue<UploadTask, TaskResult>(name, { connection });
-    const opened: Opened[] = [queue];
-    quiet(queue);
+    const outages = new Outages(async () => void (await wait(() => redis.ping())), tools);
+    const beginning = <T>(ask: () => Promise<T>) => outages.waitOut(() => wait(ask));
+    const opened = new Set<Opened>();
+    const queue = await begun(
+      () => new engine.Queue<UploadTask, TaskResult>(name, { connection }),
+      opened,
+      beginning,
+    );
     return {
       ...{ address, health },
       store: waitingStore(redisStore(redis, name), wait),
       patiently: wait,
+      get isAway() {
+        return redis.status !== 'ready';
+      },
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
-        kept(new engine.Worker(name, perform, { ...options, connection }), opened),
-      events: () => kept(quiet(new engine.QueueEvents(name, { connection })), opened),
+        begun(
+          () =>
+            new engine.Worker<UploadTask, TaskResult>(name, perform, {
+              ...options,
+              ...{ connection, autorun: false },
+            }),
+          opened,
+          beginning,
+        ),
+      events: () =>
+        begun(() => new engine.QueueEvents(name, { connection, autorun: false }), opened, wait),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {

@@ -8,25 +8,46 @@ import { atMost } from './patience.ts';
 export const connectMs = 10_000;
 export const closeMs = 3_000;
 
-/** What the engine keeps open. */
-export type Opened = { close(): Promise<void>; disconnect(): Promise<void> };
+/** A part of the engine, and what it keeps open. */
+export type Opened = {
+  on(event: 'error', hear: () => void): unknown;
+  waitUntilReady(): Promise<unknown>;
+  close(): Promise<void>;
+  disconnect(): Promise<void>;
+};
 
 /** A store that is away does not keep the process. */
-export async function ended(opened: readonly Opened[], clock: Clock): Promise<void> {
-  const closed = Promise.all(opened.map((each) => each.close().catch(() => {})));
+export async function ended(opened: ReadonlySet<Opened>, clock: Clock): Promise<void> {
+  const closed = Promise.all([...opened].map((each) => each.close().catch(() => {})));
   await atMost(closeMs, clock, closed);
   for (const each of opened) each.disconnect().catch(() => {}); // of a line that is dead already
 }
 
-/** An engine that loses its line says so to whoever listens, and ends the process where nobody does. */
-export function quiet<T extends { on(event: 'error', hear: () => void): unknown }>(emitter: T): T {
-  emitter.on('error', () => {});
-  return emitter;
-}
-
-export function kept<T extends Opened>(one: T, all: Opened[]): T {
-  all.push(one);
-  return one;
+/**
+ * Begins a part of the engine once the store is there for it. One that could not look at its store when
+ * it began never looks again, and spins (BullMQ 6.7): it is thrown away, and another is begun.
+ *
+ * @param wait asks again where the store is away
+ * @throws what the signal of that aborts with
+ */
+export function begun<T extends Opened>(
+  make: () => T,
+  all: Set<Opened>,
+  wait: (ask: () => Promise<T>) => Promise<T>,
+): Promise<T> {
+  return wait(async () => {
+    const one = make();
+    all.add(one);
+    one.on('error', () => {}); // it would end the process where nobody listens
+    try {
+      await one.waitUntilReady();
+    } catch (error) {
+      all.delete(one);
+      one.disconnect().catch(() => {}); // of a line that is dead already
+      throw error;
+    }
+    return one;
+  });
 }
 
 /** What a store says that does not let one in: Redis, then SQLSTATE 28 and 42501 (PostgreSQL). */
@@ -34,7 +55,7 @@ const isRefusal = (message: string, code: string) =>
   /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || /^(?:28|42501)/.test(code);
 
 /** SQLSTATE of a server that is there: no such database, too old. */
-const isAnswer = (code: string) => /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57|E)/.test(code);
+const isAnswer = (code: string) => /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57|53300|E)/.test(code);
 
 /** What cannot be opened, in words. */
 export function unreachable({ label, store }: QueueAddress, error: unknown): MediactlError {

@@ -4,33 +4,65 @@ import type { Store } from './store.ts';
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
 
-/** A line that broke, a server that is not there, ends or begins (SQLSTATE 08, 57P01 to 57P03). */
+/** A line that broke; a server that is not there, ends, begins or is full (SQLSTATE 08, 57P01 to 57P03, 53300). */
+const outageCode =
+  /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|08|57P0|53300)/;
+/** Of pg and ioredis, where they give no code. */
+const outageWords =
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed)/;
 const isOutage = (error: unknown) => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
-  return (
-    /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|08|57P0)/.test(code) ||
-    /^Connection terminated|timeout exceeded when trying to connect/.test(message)
-  );
+  return outageCode.test(code) || outageWords.test(message);
 };
 
 type Patience = { clock: Clock; signal: AbortSignal; onAway(isAway: boolean): void };
 
-/** Waits out a store that is away, as ioredis does by itself. What it is asked may be asked twice. */
-export async function patiently<T>(
-  ask: () => Promise<T>,
-  { clock, signal, onAway }: Patience,
-): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      const answer = await ask();
-      onAway(false);
-      return answer;
-    } catch (error) {
-      if (!isOutage(error)) throw error;
-      onAway(true);
+/** Waits out a store that is away, as ioredis does by itself: one looks whether it is back, for all who wait. */
+export class Outages {
+  readonly #probe: () => Promise<void>;
+  readonly #tools: Patience;
+  #over: Promise<void> | undefined;
+
+  /** @param probe rejects while the store is away */
+  constructor(probe: () => Promise<void>, tools: Patience) {
+    this.#probe = probe;
+    this.#tools = tools;
+  }
+
+  /** Somebody has met one that is not over. */
+  get isOne(): boolean {
+    return this.#over !== undefined;
+  }
+
+  /** @param ask may be asked twice @throws what it throws of a store that is there; what the signal aborts with */
+  async waitOut<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.#over;
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isOutage(error)) throw error;
+      }
+      this.#over ??= this.#untilBack().finally(() => {
+        this.#over = undefined;
+      });
+    }
+  }
+
+  async #untilBack(): Promise<void> {
+    const { clock, signal, onAway } = this.#tools;
+    onAway(true);
+    for (let tries = 0; ; tries++) {
       const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
       await clock.sleep(longest * (0.5 + clock.random() / 2), signal);
+      try {
+        await this.#probe();
+        break;
+      } catch (error) {
+        if (!isOutage(error)) break; // it is there: whoever asked is told the rest
+      }
     }
+    onAway(false);
   }
 }
 
@@ -58,6 +90,21 @@ export async function heeding<T>(
   } finally {
     signal.removeEventListener('abort', ending);
     done.abort();
+  }
+}
+
+/** Keeps it going until it ends by itself or the signal aborts: what ended it otherwise passes. */
+export async function untilOver(
+  work: () => Promise<void>,
+  pauseMs: number,
+  { clock, signal }: Pick<Patience, 'clock' | 'signal'>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await work();
+    } catch {
+      await clock.sleep(pauseMs, signal).catch(() => {});
+    }
   }
 }
 

@@ -71,15 +71,12 @@ export function redisStore(redis: Redis, queue: string): Store {
   };
 }
 
-/** Made by whoever comes first; others that come at the same time wait for that. */
+/** To be made by one at a time: `if not exists` does not see to that. */
 export const postgresTables = `
-begin;
-select pg_advisory_xact_lock(hashtext('mediactl'));
 create schema if not exists mediactl;
-create table if not exists mediactl.uploads (
+create table mediactl.uploads (
   queue text not null, id text not null, fence text, page text, receipt text,
-  primary key (queue, id));
-commit;`;
+  primary key (queue, id));`;
 
 export function postgresStore(pool: Pool, queue: string): Store {
   const change = async (set: string, id: string, fence: string, text: string | null) =>

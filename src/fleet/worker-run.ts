@@ -7,7 +7,7 @@ import { attempt, type WorkTools } from './attempt.ts';
 import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Lease } from './lease.ts';
-import { atMost } from './patience.ts';
+import { atMost, untilOver } from './patience.ts';
 import { failureIn, pathOf, receiptIn, resultOf } from './results.ts';
 import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
 
@@ -70,7 +70,9 @@ export class WorkerRun {
 
   async #work(): Promise<void> {
     const { name, concurrency, leaseMs, maxStalls } = this.#options;
-    const worker = this.#fleet.worker((job, token) => this.#perform(job, token), {
+    const over = AbortSignal.any([this.#tools.signal, this.#ended.signal]);
+    const perform = (job: UploadJobOfQueue, token?: string) => this.#perform(job, token);
+    const engine = this.#fleet.worker(perform, {
       ...{ name, concurrency, lockDuration: leaseMs, maxStalledCount: maxStalls },
       // A dead worker's file is seen to be so at the second look.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
@@ -78,7 +80,11 @@ export class WorkerRun {
       // A frozen worker may take the word that there is work: the others look by themselves.
       drainDelay: lookEverySeconds,
     });
-    worker.on('error', () => {}); // its line to the store: waited out, and seen by the lease
+    const worker = await engine.catch((thrown) => {
+      if (over.aborted) return undefined; // told to end before the store was there
+      throw thrown;
+    });
+    if (!worker) return;
     worker.on('locksRenewed', ({ jobIds }) => {
       for (const id of jobIds) this.#leases.get(id)?.renewed();
     });
@@ -88,12 +94,12 @@ export class WorkerRun {
     worker.on('failed', (job, error) => {
       if (job) this.#heardOf(job, error);
     });
-    const over = AbortSignal.any([this.#tools.signal, this.#ended.signal]);
+    const { clock } = this.#tools.api.transport;
+    void untilOver(() => worker.run(), retryAskMs, { clock, signal: over });
     await this.#watchLeases(over);
     // What a store that is away does not hear, the end of the lease tells.
-    const { clock } = this.#tools.api.transport;
-    await atMost(longestCloseMs, clock, worker.pause());
-    await atMost(longestCloseMs, clock, worker.close(true));
+    const paused = worker.pause().catch(() => {});
+    await atMost(this.#fleet.isAway ? 0 : longestCloseMs, clock, paused);
   }
 
   /** Cuts what is under way for a lease that is over. Resolves once the signal aborts. */

@@ -1,4 +1,105 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { writeSome } from '../support/files.ts';
+import { Machines, pause, until } from '../support/fleet.ts';
 import { describeFleet } from '../support/fleet-suite.ts';
-import { postgres } from '../support/stores.ts';
+import { isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { type Plan, postgresError, StoreLine } from '../support/store-line.ts';
+import { postgres, type StoreServer } from '../support/stores.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 describeFleet(postgres);
+
+describe.skipIf(!postgres.isHere || isStrict)('a PostgreSQL that is not quite there', () => {
+  let store: StoreServer;
+  let sandbox: TestSandbox;
+  let machines: Machines | undefined;
+  beforeAll(async () => {
+    [store, sandbox] = await Promise.all([postgres.start(), startSandbox()]);
+  });
+  afterEach(async ({ task }) => {
+    await machines?.end();
+    if (task.result?.state === 'fail') console.error(machines?.said.join('\n'));
+  });
+  afterAll(() => Promise.all([store.end(), sandbox.end()]));
+
+  /** Machines whose line to the store a test may break, once they stand. */
+  async function overLine(plan: Plan) {
+    const line = await StoreLine.before(`${store.address}#line`, plan);
+    const folder = temporaryFolder();
+    const environment = {
+      MEDIACTL_API_KEY: sandbox.key,
+      MEDIACTL_BASE_URL: sandbox.url,
+      MEDIACTL_WORKSPACE: sandbox.workspace,
+    };
+    const fleet = new Machines(environment, line.address, folder);
+    machines = fleet;
+    return { line, folder, fleet };
+  }
+
+  it('many who come first at once find the tables made, once', async () => {
+    // All who would make them do so at the same moment.
+    let makers = 0;
+    const { fleet } = await overLine(async (sent): Promise<'pass'> => {
+      if (!sent.includes('create schema')) return 'pass';
+      makers++;
+      await Promise.race([until(() => makers === many), pause(3_000)]);
+      return 'pass';
+    });
+    const many = 6;
+    const all = Array.from({ length: many }, () =>
+      fleet.run(['uploads', 'ls', '--queue', '--json']),
+    );
+    const ended = await Promise.all(all.map(({ finished }) => finished));
+    expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
+      Array(many).fill([0, '[]\n', expect.not.stringContaining('error')]),
+    );
+  }, 60_000);
+
+  it('a worker whose line breaks as it looks at the tables looks again', async () => {
+    let looks = 0;
+    const { folder, fleet } = await overLine((sent) => {
+      if (!sent.includes('"bullmq".migration')) return 'pass';
+      looks++;
+      return [2, 3, 5, 6].includes(looks) ? 'cut' : 'pass'; // of its queue, then of its engine
+    });
+    expect(await fleet.json(['uploads', 'ls', '--queue'])).toEqual([]); // makes the tables
+    looks = 0;
+    const worker = fleet.worker();
+    await until(() => looks === 7);
+    const path = join(folder, 'looked again.bin');
+    writeSome(path, 1000, 'again');
+    const { code, stderr } = await fleet.upload([path], ['--wait']).finished;
+    expect(code, stderr).toBe(0);
+    worker.child.kill('SIGTERM');
+    expect((await worker.finished).code).toBe(0);
+  }, 60_000);
+
+  it('a server that begins is asked now and then, not all the time', async () => {
+    let isBeginning = false;
+    const { line, folder, fleet } = await overLine((sent) =>
+      isBeginning && sent.includes('user\0')
+        ? postgresError('57P03', 'the database system is starting up')
+        : 'pass',
+    );
+    const worker = fleet.worker();
+    let said = '';
+    worker.child.stderr?.on('data', (text) => {
+      said += text;
+    });
+    writeSome(join(folder, 'before.bin'), 1000, 'before');
+    expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
+    isBeginning = true;
+    await store.kill();
+    await store.start();
+    const before = line.connections;
+    await pause(3_000);
+    expect(line.connections - before).toBeLessThan(15);
+    isBeginning = false;
+    writeSome(join(folder, 'after.bin'), 1000, 'after');
+    const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;
+    expect(code, stderr).toBe(0);
+    expect(said).toContain('cannot be reached; waiting for it');
+    expect(said).toContain('is there again');
+  }, 60_000);
+});

@@ -27,7 +27,10 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     beforeAll(async () => {
       [store, sandbox] = await Promise.all([start(), startSandbox()]);
     });
-    afterEach(() => machines?.end());
+    afterEach(async ({ task }) => {
+      await machines?.end();
+      if (task.result?.state === 'fail') console.error(machines?.said.join('\n'));
+    });
     afterAll(() => Promise.all([store.end(), sandbox.end()]));
 
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;

@@ -9,6 +9,8 @@ export class Machines {
   readonly #environment: Environment;
   readonly #root: string;
   readonly running = new Set<Started>();
+  /** What each process that ended had said, for a test that failed. */
+  readonly said: string[] = [];
 
   /** @param root which workers read below */
   constructor(environment: Environment, address: string, root: string) {
@@ -25,7 +27,10 @@ export class Machines {
       ...environment,
     });
     this.running.add(started);
-    started.finished.then(() => this.running.delete(started));
+    started.finished.then(({ code, signal, stderr }) => {
+      this.running.delete(started);
+      this.said.push(`${args.join(' ')}: ${signal ?? `exit ${code}`}\n${stderr}`);
+    });
     return started;
   }
 

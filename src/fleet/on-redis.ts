@@ -69,7 +69,7 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
           beginning,
         ),
       events: () =>
-        begun(() => new engine.QueueEvents(name, { connection, autorun: false }), opened, wait),
+        begun(() => new engine.QueueEvents(name, { connection, autorun: false }), opened, beginning),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {

@@ -69,7 +69,11 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
           beginning,
         ),
       events: () =>
-        begun(() => new engine.QueueEvents(name, { connection, autorun: false }), opened, beginning),
+        begun(
+          () => new engine.QueueEvents(name, { connection, autorun: false }),
+          opened,
+          beginning,
+        ),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {

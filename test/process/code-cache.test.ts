@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -10,7 +11,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Script } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { bin, start } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -60,9 +60,13 @@ describe.runIf(process.versions.node.startsWith('20.'))('on Node 20', () => {
     const file = join(home, 'mediactl', name as string);
     const head = '(function (exports, require, module, __filename, __dirname) { ';
     const { length } = `${head}${readFileSync(join(root, 'dist/mediactl.cjs'), 'utf8')}\n})`;
-    const planted = new Script(`${head}module && console.log('planted')})`.padEnd(length));
-    planted.runInThisContext()(); // compiled lazily: what ran is kept
-    writeFileSync(file, planted.createCachedData());
+    // In a process of its own: V8 takes no code that was compiled under other flags.
+    const compile = `const [, head, length, file] = process.argv;
+      const source = (head + "module && console.log('planted')})").padEnd(Number(length));
+      const planted = new (require('node:vm').Script)(source);
+      planted.runInThisContext()(); // compiled lazily: what ran is kept
+      require('node:fs').writeFileSync(file, planted.createCachedData());`;
+    execFileSync(process.execPath, ['-e', compile, head, String(length), file]);
     return { home, file };
   }
 

@@ -65,6 +65,17 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
+/** Resolves once a process has said so, on stderr. */
+export const untilSaid = ({ child }: Started, words: string): Promise<void> => {
+  let said = '';
+  return new Promise((resolve) => {
+    child.stderr?.on('data', (text) => {
+      said += text;
+      if (said.includes(words)) resolve();
+    });
+  });
+};
+
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export const linesOf = (stdout: string) =>

@@ -34,7 +34,16 @@ export class WaitingPool extends Pool {
 
   /** Rejects while the server is away. */
   async probe(): Promise<void> {
-    (await super.connect()).release();
+    const client = await super.connect();
+    let failure: Error | undefined;
+    try {
+      await client.query('select 1'); // it may have been idle since the server was there
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    } finally {
+      client.release(failure);
+    }
   }
 
   override connect(): Promise<PoolClient>;

@@ -1,10 +1,11 @@
+import { setMaxListeners } from 'node:events';
 import type { Queue, QueueEvents, Worker } from 'bullmq';
 import type { PoolClient } from 'pg';
 import { MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
 import type { Fleet, FleetTools } from './fleet.ts';
 import { begun, closeMs, connectMs, ended, type Opened, unreachable } from './opened.ts';
-import { atMost, Outages, waitingStore } from './patience.ts';
+import { atMost, heeding, Outages, waitingStore } from './patience.ts';
 import { postgresStore, postgresTables } from './store.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
@@ -26,7 +27,9 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
   const closing = new AbortController();
   const signal = AbortSignal.any([tools.signal, closing.signal]);
   const outages = new Outages(() => pool.probe(), { ...tools, signal });
-  const wait = <T>(ask: () => Promise<T>) => outages.waitOut(ask);
+  const wait = <T>(ask: () => Promise<T>) => heeding(outages.waitOut(ask), { clock, signal });
+  setMaxListeners(0, signal); // of each question that is asked
+  pool.setMaxListeners(0); // of each part of the engine that was begun
   // Of a connection that nobody uses: whoever asks next is to wait.
   pool.on('error', () => void pool.query('select 1').catch(() => {}));
   try {
@@ -38,7 +41,7 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
     } finally {
       client.release();
     }
-    pool.waitOut = wait;
+    pool.waitOut = (connect) => outages.waitOut(connect);
     const backend = engine.createPostgresBackend;
     const connection = pool as never;
     const opened = new Set<Opened>();

@@ -12,6 +12,8 @@ export const closeMs = 3_000;
 export type Opened = {
   on(event: 'error', hear: () => void): unknown;
   waitUntilReady(): Promise<unknown>;
+  /** Its own lines alone, and not what it was given. */
+  getBackend(): { close(isForced: boolean): Promise<void> };
   close(): Promise<void>;
   disconnect(): Promise<void>;
 };
@@ -43,7 +45,10 @@ export function begun<T extends Opened>(
       await one.waitUntilReady();
     } catch (error) {
       all.delete(one);
-      one.disconnect().catch(() => {}); // of a line that is dead already
+      await one
+        .getBackend()
+        .close(true)
+        .catch(() => {}); // of a line that is dead already
       throw error;
     }
     return one;

@@ -5,8 +5,7 @@ const firstPauseMs = 200;
 const longestPauseMs = 2_000;
 
 /** A line that broke; a server that is not there, ends, begins or is full (SQLSTATE 08, 57P01 to 57P03, 53300). */
-const outageCode =
-  /^(?:ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|08|57P0|53300)/;
+const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENOENT|08|57P0|53300)/;
 /** Of pg and ioredis, where they give no code. */
 const outageWords =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed)/;
@@ -22,6 +21,8 @@ export class Outages {
   readonly #probe: () => Promise<void>;
   readonly #tools: Patience;
   #over: Promise<void> | undefined;
+  /** Looks since somebody was answered. */
+  #tries = 0;
 
   /** @param probe rejects while the store is away */
   constructor(probe: () => Promise<void>, tools: Patience) {
@@ -39,7 +40,9 @@ export class Outages {
     for (;;) {
       await this.#over;
       try {
-        return await ask();
+        const answer = await ask();
+        this.#tries = 0;
+        return answer;
       } catch (error) {
         if (!isOutage(error)) throw error;
       }
@@ -51,15 +54,16 @@ export class Outages {
 
   async #untilBack(): Promise<void> {
     const { clock, signal, onAway } = this.#tools;
-    onAway(true);
-    for (let tries = 0; ; tries++) {
-      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
+    for (;;) {
+      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** this.#tries++);
       await clock.sleep(longest * (0.5 + clock.random() / 2), signal);
       try {
         await this.#probe();
         break;
       } catch (error) {
+        signal.throwIfAborted();
         if (!isOutage(error)) break; // it is there: whoever asked is told the rest
+        onAway(true);
       }
     }
     onAway(false);

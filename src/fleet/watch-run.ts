@@ -7,7 +7,7 @@ import type { Run, RunEnd } from '../upload/run.ts';
 import { fieldsIn, numberIn, textIn } from '../wire/reading.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Follower } from './follower.ts';
-import { jobsIn } from './jobs.ts';
+import { jobsIn, queueCounts } from './jobs.ts';
 import { pathOf } from './results.ts';
 import type { TaskProgress } from './task.ts';
 
@@ -18,8 +18,11 @@ type WatchTools = {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
 };
 
-/** In which a file may be that something is yet to become of. */
-const pending = ['active', 'waiting', 'prioritized', 'delayed'] as const;
+/** In which a file may be that something is yet to become of; in the order of its way through them. */
+const pending = ['delayed', 'waiting', 'prioritized', 'active'] as const;
+/** One that no list shows may be on its way from one state to the next, or may not be read at all. */
+const vainLists = 3;
+const listAgainMs = 300;
 
 /** Watches a queue until nothing is left in it. */
 export class WatchRun implements Run {
@@ -43,21 +46,33 @@ export class WatchRun implements Run {
   }
 
   async #watch(): Promise<void> {
-    const { signal, onEvent } = this.#tools;
+    const { clock, signal, onEvent } = this.#tools;
     const follower: Follower = await Follower.open(this.#fleet, this.#tools, {
       onEvent,
       onOutcome: (outcome) => this.#outcomes.push(outcome),
       onAdded: (id) => void this.#came(follower, id).catch(() => {}), // the store is away: it is asked again
     });
-    for (const state of pending)
-      for await (const jobs of jobsIn(this.#fleet, state))
-        for (const job of jobs) this.#add(follower, job, state === 'active');
     try {
-      await follower.untilNoneIsLeft();
+      for (let vain = 0; vain < vainLists; ) {
+        vain = (await this.#list(follower)) ? 0 : vain + 1;
+        await follower.untilNoneIsLeft();
+        const { unfinished } = await this.#fleet.patiently(() => queueCounts(this.#fleet));
+        if (unfinished === 0) return;
+        await clock.sleep(listAgainMs, signal);
+      }
     } catch (error) {
       if (!signal.aborted) throw error;
       this.#left = follower.size;
     }
+  }
+
+  /** @returns whether there is one that was not followed */
+  async #list(follower: Follower): Promise<boolean> {
+    const { files } = this.#plan.new;
+    for (const state of pending)
+      for await (const jobs of jobsIn(this.#fleet, state))
+        for (const job of jobs) this.#add(follower, job, state === 'active');
+    return this.#plan.new.files > files;
   }
 
   /** It may be in a worker's hands by the time that somebody hears of it. */

@@ -100,6 +100,7 @@ export class WorkerRun {
     // What a store that is away does not hear, the end of the lease tells.
     const paused = worker.pause().catch(() => {});
     await atMost(this.#fleet.isAway ? 0 : longestCloseMs, clock, paused);
+    void worker.close(true).catch(() => {}); // whatever it has under way yet: the fleet waits for that
   }
 
   /** Cuts what is under way for a lease that is over. Resolves once the signal aborts. */

@@ -1,52 +1,25 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { writeSome } from '../support/files.ts';
-import { Machines, pause, until, untilSaid } from '../support/fleet.ts';
-import { describeFleet } from '../support/fleet-suite.ts';
-import { isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { type Plan, postgresError, StoreLine } from '../support/store-line.ts';
-import { postgres, type StoreServer } from '../support/stores.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { pause, until, untilSaid } from '../support/fleet.ts';
+import { describeFleet, describeLine } from '../support/fleet-suite.ts';
+import { postgresError } from '../support/store-line.ts';
+import { postgres } from '../support/stores.ts';
 
 describeFleet(postgres);
 
-describe.skipIf(!postgres.isHere || isStrict)('a PostgreSQL that is not quite there', () => {
-  let store: StoreServer;
-  let sandbox: TestSandbox;
-  let machines: Machines | undefined;
-  beforeAll(async () => {
-    [store, sandbox] = await Promise.all([postgres.start(), startSandbox()]);
-  });
-  afterEach(async ({ task }) => {
-    await machines?.end();
-    if (task.result?.state === 'fail') console.error(machines?.said.join('\n'));
-  });
-  afterAll(() => Promise.all([store.end(), sandbox.end()]));
-
-  /** Machines whose line to the store a test may break, once they stand. */
-  async function overLine(plan: Plan) {
-    const line = await StoreLine.before(`${store.address}#line`, plan);
-    const folder = temporaryFolder();
-    const environment = {
-      MEDIACTL_API_KEY: sandbox.key,
-      MEDIACTL_BASE_URL: sandbox.url,
-      MEDIACTL_WORKSPACE: sandbox.workspace,
-    };
-    const fleet = new Machines(environment, line.address, folder);
-    machines = fleet;
-    return { line, folder, fleet };
-  }
+describeLine(postgres, (overLine) => {
+  const many = 6;
 
   it('many who come first at once find the tables made, once', async () => {
-    // All who would make them do so at the same moment.
-    let makers = 0;
+    // Whoever makes them does so when all have seen that they are not there.
+    let looks = 0;
     const { fleet } = await overLine(async (sent): Promise<'pass'> => {
-      if (!sent.includes('create schema')) return 'pass';
-      makers++;
-      await Promise.race([until(() => makers === many), pause(3_000)]);
+      if (sent.includes('to_regclass')) looks++;
+      if (sent.includes('create schema'))
+        for (let waits = 0; looks < many && waits < 200; waits++) await pause(20);
       return 'pass';
     });
-    const many = 6;
     const all = Array.from({ length: many }, () =>
       fleet.run(['uploads', 'ls', '--queue', '--json']),
     );
@@ -77,7 +50,7 @@ describe.skipIf(!postgres.isHere || isStrict)('a PostgreSQL that is not quite th
 
   it('a server that begins is asked now and then, not all the time', async () => {
     let isBeginning = false;
-    const { line, folder, fleet } = await overLine((sent) =>
+    const { store, line, folder, fleet } = await overLine((sent) =>
       isBeginning && sent.includes('user\0')
         ? postgresError('57P03', 'the database system is starting up')
         : 'pass',

@@ -9,6 +9,7 @@ import { answering, type Fault, Interposer, type Seen } from './interposer.ts';
 import { writeMany } from './many-files.ts';
 import { Random } from './random.ts';
 import { isStrict, startSandbox, type TestSandbox } from './sandbox.ts';
+import { type Plan, StoreLine } from './store-line.ts';
 import type { StoreOfTests, StoreServer } from './stores.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -27,10 +28,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     beforeAll(async () => {
       [store, sandbox] = await Promise.all([start(), startSandbox()]);
     });
-    afterEach(async ({ task }) => {
-      await machines?.end();
-      if (task.result?.state === 'fail') console.error(machines?.said.join('\n'));
-    });
+    afterEach(({ task }) => machines?.end(task.result?.state === 'fail'));
     afterAll(() => Promise.all([store.end(), sandbox.end()]));
 
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
@@ -38,12 +36,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     /** Machines before a sandbox, with a line that a test may break. */
     async function overLine(plan: (seen: Seen) => Fault | undefined, folder = temporaryFolder()) {
       const line = await Interposer.before(sandbox.url, plan);
-      const environment = {
-        MEDIACTL_API_KEY: sandbox.key,
-        MEDIACTL_BASE_URL: line.url,
-        MEDIACTL_WORKSPACE: sandbox.workspace,
-      };
-      machines = new Machines(environment, queue(), folder);
+      machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
     }
 
@@ -324,6 +317,38 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     }, 90_000);
   });
 }
+
+type Fragile = { store: StoreServer; line: StoreLine; folder: string; fleet: Machines };
+
+/** Machines whose line to their store a test may break. */
+export function describeLine(
+  { kind, isHere, start }: StoreOfTests,
+  tests: (overLine: (plan: Plan) => Promise<Fragile>) => void,
+): void {
+  describe.skipIf(!isHere || isStrict)(`a line to ${kind} that breaks`, () => {
+    let store: StoreServer;
+    let sandbox: TestSandbox;
+    let machines: Machines | undefined;
+    beforeAll(async () => {
+      [store, sandbox] = await Promise.all([start(), startSandbox()]);
+    });
+    afterEach(({ task }) => machines?.end(task.result?.state === 'fail'));
+    afterAll(() => Promise.all([store.end(), sandbox.end()]));
+
+    tests(async (plan) => {
+      const line = await StoreLine.before(`${store.address}#line`, plan);
+      const folder = temporaryFolder();
+      machines = new Machines(environmentOf(sandbox), line.address, folder);
+      return { store, line, folder, fleet: machines };
+    });
+  });
+}
+
+const environmentOf = ({ key, url, workspace }: TestSandbox, baseUrl = url) => ({
+  MEDIACTL_API_KEY: key,
+  MEDIACTL_BASE_URL: baseUrl,
+  MEDIACTL_WORKSPACE: workspace,
+});
 
 const digestOf = (path: string) =>
   existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : 'not there';

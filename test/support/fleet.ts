@@ -9,8 +9,7 @@ export class Machines {
   readonly #environment: Environment;
   readonly #root: string;
   readonly running = new Set<Started>();
-  /** What each process that ended had said, for a test that failed. */
-  readonly said: string[] = [];
+  readonly #said: string[] = [];
 
   /** @param root which workers read below */
   constructor(environment: Environment, address: string, root: string) {
@@ -29,7 +28,7 @@ export class Machines {
     this.running.add(started);
     started.finished.then(({ code, signal, stderr }) => {
       this.running.delete(started);
-      this.said.push(`${args.join(' ')}: ${signal ?? `exit ${code}`}\n${stderr}`);
+      this.#said.push(`${args.join(' ')}: ${signal ?? `exit ${code}`}\n${stderr}`);
     });
     return started;
   }
@@ -50,13 +49,15 @@ export class Machines {
     return JSON.parse(stdout);
   }
 
-  async end(): Promise<void> {
+  /** @param isToTell what each process had said: of a test that failed */
+  async end(isToTell: boolean): Promise<void> {
     const all = [...this.running];
     for (const { child } of all) {
       child.kill('SIGCONT');
       child.kill('SIGKILL');
     }
     await Promise.all(all.map(({ finished }) => finished));
+    if (isToTell) console.error(this.#said.join('\n'));
   }
 }
 

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 
 /** What becomes of what a client sends: passed on (in time), or answered so, or its connection cut. */
 type What = 'pass' | 'cut' | Buffer;
-export type Plan = (sent: string) => What | Promise<What>;
+export type Plan = (sent: string, connection: number) => What | Promise<What>;
 
 /** A line to a store that a test may break. */
 export class StoreLine {
@@ -16,12 +16,12 @@ export class StoreLine {
     this.#address = address;
   }
 
-  /** @param address of the store, with the queue's name */
+  /** @param address of the store, with the queue's name @param plan asked of all that is sent, by the nth connection */
   static async before(address: string, plan: Plan): Promise<StoreLine> {
     const store = new URL(address);
     const open = new Set<Socket>();
     const server = createServer((client) => {
-      line.connections++;
+      const nth = ++line.connections;
       const upstream = connectTo(Number(store.port), store.hostname);
       for (const socket of [client, upstream]) {
         open.add(socket);
@@ -31,7 +31,7 @@ export class StoreLine {
       let passed = Promise.resolve();
       client.on('data', (sent) => {
         passed = passed.then(async () => {
-          const what = await plan(sent.toString('latin1'));
+          const what = await plan(sent.toString('latin1'), nth);
           if (what === 'pass') upstream.write(sent);
           else if (what === 'cut') client.destroy();
           else client.end(what);

@@ -21,7 +21,7 @@ export default defineConfig({
     deps: { interopDefault: false },
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    // What files share they import once: no test mocks a module, and no module of ours keeps anything.
+    // What files share they import once. Nothing is mocked; on what a process keeps (V8's flags, a memo) no test may rely.
     isolate: false,
     // Most of a test is waiting: vitest's own choice would leave a machine of two cores half idle.
     maxWorkers: Math.max(4, availableParallelism() - 1),

@@ -7,11 +7,8 @@ const waiting = /\/(?:fleet-\w+|examples|media-table|many-files)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const [first, later] = [true, false].map((isFirst) =>
-      sorted.filter(({ moduleId }) => waiting.test(moduleId) === isFirst),
-    );
-    return [...(first ?? []), ...(later ?? [])];
+    const waits = ({ moduleId }: TestSpecification) => Number(waiting.test(moduleId));
+    return (await super.sort(files)).sort((a, b) => waits(b) - waits(a));
   }
 }
 

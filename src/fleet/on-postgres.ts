@@ -45,10 +45,9 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
     const backend = engine.createPostgresBackend;
     const connection = pool as never;
     const opened = new Set<Opened>();
-    const queue = await begun(
+    const begin = <T extends Opened>(make: () => T) => begun(make, opened, wait);
+    const queue = await begin(
       () => new engine.Queue<UploadTask, TaskResult>(name, { connection }, backend as never),
-      opened,
-      wait,
     );
     return {
       address,
@@ -60,7 +59,7 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
       },
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
-        begun(
+        begin(
           () =>
             new engine.Worker(
               name,
@@ -68,19 +67,15 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
               { ...options, connection, autorun: false },
               backend as never,
             ) as unknown as Worker<UploadTask, TaskResult>,
-          opened,
-          wait,
         ),
       events: () =>
-        begun(
+        begin(
           () =>
             new engine.QueueEvents(
               name,
               { connection, autorun: false },
               backend as never,
             ) as unknown as QueueEvents,
-          opened,
-          wait,
         ),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),

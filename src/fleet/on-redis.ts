@@ -43,13 +43,10 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
     redis.on('ready', () => onAway(false));
     const connection = redis;
     const outages = new Outages(async () => void (await wait(() => redis.ping())), tools);
-    const beginning = <T>(ask: () => Promise<T>) => outages.waitOut(() => wait(ask));
     const opened = new Set<Opened>();
-    const queue = await begun(
-      () => new engine.Queue<UploadTask, TaskResult>(name, { connection }),
-      opened,
-      beginning,
-    );
+    const begin = <T extends Opened>(make: () => T) =>
+      begun(make, opened, (ask) => outages.waitOut(() => wait(ask)));
+    const queue = await begin(() => new engine.Queue<UploadTask, TaskResult>(name, { connection }));
     return {
       ...{ address, health },
       store: waitingStore(redisStore(redis, name), wait),
@@ -59,21 +56,14 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
       },
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
-        begun(
+        begin(
           () =>
             new engine.Worker<UploadTask, TaskResult>(name, perform, {
               ...options,
               ...{ connection, autorun: false },
             }),
-          opened,
-          beginning,
         ),
-      events: () =>
-        begun(
-          () => new engine.QueueEvents(name, { connection, autorun: false }),
-          opened,
-          beginning,
-        ),
+      events: () => begin(() => new engine.QueueEvents(name, { connection, autorun: false })),
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
 import { linesOf, Machines, pause, until, untilSaid } from './fleet.ts';
@@ -23,12 +23,10 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
   // What a strict service leaves out, the workers of these tests never ask for.
   describe.skipIf(!isHere || isStrict)(`a queue on ${kind}`, () => {
     let store: StoreServer;
-    let machines: Machines | undefined;
     let sandbox: TestSandbox;
     beforeAll(async () => {
       [store, sandbox] = await Promise.all([start(), startSandbox()]);
     });
-    afterEach(({ task }) => machines?.end(task.result?.state === 'fail'));
     afterAll(() => Promise.all([store.end(), sandbox.end()]));
 
     const queue = () => `${store.address}#${Math.random().toString(36).slice(2)}`;
@@ -36,7 +34,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
     /** Machines before a sandbox, with a line that a test may break. */
     async function overLine(plan: (seen: Seen) => Fault | undefined, folder = temporaryFolder()) {
       const line = await Interposer.before(sandbox.url, plan);
-      machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
+      const machines = new Machines(environmentOf(sandbox, line.url), queue(), folder);
       return { line, folder, machines };
     }
 
@@ -54,9 +52,9 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const service = await BusyService.start({ limit, latencyMs: 20 });
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeMany(folder, 300, 60_000);
-      machines = new Machines(service.environment, queue(), folder);
+      const machines = new Machines(service.environment, queue(), folder);
       const workerArgs = ['--mark', '--lease', '2s', '--max-stalls', '50'];
-      const workers = [1, 2, 3].map(() => machines?.worker(workerArgs));
+      const workers = [1, 2, 3].map(() => machines.worker(workerArgs));
       const pushed = machines.upload([folder], ['--wait']);
       let isDone = false;
       pushed.finished.then(() => {
@@ -300,8 +298,8 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const service = await BusyService.start({ latencyMs: 150 });
       const folder = join(temporaryFolder(), 'shots');
       const digests = writeMany(folder, 100, 20_000);
-      machines = new Machines(service.environment, queue(), folder);
-      const workers = [1, 2].map(() => machines?.worker(['--lease', '5s', '--mark']));
+      const machines = new Machines(service.environment, queue(), folder);
+      const workers = [1, 2].map(() => machines.worker(['--lease', '5s', '--mark']));
       const pushed = machines.upload([folder], ['--wait']);
       for (const share of times) {
         await until(() => service.whole.length >= 100 * share);
@@ -328,18 +326,16 @@ export function describeLine(
   describe.skipIf(!isHere || isStrict)(`a line to ${kind} that breaks`, () => {
     let store: StoreServer;
     let sandbox: TestSandbox;
-    let machines: Machines | undefined;
     beforeAll(async () => {
       [store, sandbox] = await Promise.all([start(), startSandbox()]);
     });
-    afterEach(({ task }) => machines?.end(task.result?.state === 'fail'));
     afterAll(() => Promise.all([store.end(), sandbox.end()]));
 
     tests(async (plan) => {
       const line = await StoreLine.before(`${store.address}#line`, plan);
       const folder = temporaryFolder();
-      machines = new Machines(environmentOf(sandbox), line.address, folder);
-      return { store, line, folder, fleet: machines };
+      const fleet = new Machines(environmentOf(sandbox), line.address, folder);
+      return { store, line, folder, fleet };
     });
   });
 }

@@ -1,20 +1,22 @@
 import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { mediactl, type Started } from './spawn.ts';
 import { temporaryFolder } from './temporary.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** Machines that work at one queue: each process has a home of its own. */
+/** Machines that work at one queue: each process has a home of its own, and ends with its test. */
 export class Machines {
   readonly #environment: Environment;
   readonly #root: string;
-  readonly running = new Set<Started>();
+  readonly #running = new Set<Started>();
   readonly #said: string[] = [];
 
   /** @param root which workers read below */
   constructor(environment: Environment, address: string, root: string) {
     this.#environment = { ...environment, MEDIACTL_QUEUE: address };
     this.#root = root;
+    onTestFinished(({ task }) => this.#end(task.result?.state === 'fail'));
   }
 
   run(args: readonly string[], environment: Environment = {}): Started {
@@ -25,9 +27,9 @@ export class Machines {
       ...this.#environment,
       ...environment,
     });
-    this.running.add(started);
+    this.#running.add(started);
     started.finished.then(({ code, signal, stderr }) => {
-      this.running.delete(started);
+      this.#running.delete(started);
       this.#said.push(`${args.join(' ')}: ${signal ?? `exit ${code}`}\n${stderr}`);
     });
     return started;
@@ -50,8 +52,8 @@ export class Machines {
   }
 
   /** @param isToTell what each process had said: of a test that failed */
-  async end(isToTell: boolean): Promise<void> {
-    const all = [...this.running];
+  async #end(isToTell: boolean): Promise<void> {
+    const all = [...this.#running];
     for (const { child } of all) {
       child.kill('SIGCONT');
       child.kill('SIGKILL');

@@ -1,4 +1,3 @@
-import type { ErrorRecord } from '../../errors.ts';
 import type { UploadJobOfQueue } from '../../fleet/fleet.ts';
 import type { EngineState } from '../../fleet/jobs.ts';
 import { failureIn, pathOf, resultIn } from '../../fleet/results.ts';
@@ -7,36 +6,27 @@ import { printable } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
 import { fieldsIn, textIn } from '../../wire/reading.ts';
 import { howFar } from './pending.ts';
+import type { UploadRecord } from './record.ts';
 
-/** One file of a queue, as `uploads ls --queue` prints it. */
-export type QueuedUpload = {
+/** What `upload --json` tells of a file, and a queue too. */
+type Told = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
+
+/** One file of a queue, as `uploads ls --queue` prints it. The error tells why it failed; or why it waits. */
+export type QueuedUpload = Told & {
   id: string;
-  path: string;
   state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
-  size_bytes: number | null;
   /** Bytes on their way or there, as far as its worker has told. */
   offset_bytes: number | null;
   worker: string | null;
   /** How often a worker has begun it, and how often one died at it or lost the queue. */
   attempts: number;
   stalls: number;
-  asset_uid: string | null;
-  session_uid: string | null;
-  name: string | null;
-  bytes_sent: number | null;
-  resumed_from: number | null;
-  requests: number | null;
-  duration_ms: number | null;
-  blake3: string | null;
-  verified: boolean | null;
   /** Assets of lost creations, deleted by their mark. */
   removed: string[];
   base_url: string | null;
   queued_at: string;
   begun_at: string | null;
   done_at: string | null;
-  /** Why it failed; or why it waits. */
-  error: ErrorRecord | null;
 };
 
 /** What people call the engine's states. */

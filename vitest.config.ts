@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { hangMs } from './test/support/hang.ts';
 
 /** Files of tests that wait for a minute, whatever the machine: they begin first, beside all the others. */
 const waiting = /\/(?:fleet-\w+|examples|media-table|many-files)\.test\.ts$/;
@@ -25,7 +26,9 @@ export default defineConfig({
     sequence: { sequencer: WaitingFirst },
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/support/closing-line.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    expect: { poll: { timeout: hangMs } },
+    // A little later, so that a wait that hangs can say what it waited for.
+    testTimeout: hangMs + 20_000,
+    hookTimeout: hangMs + 20_000,
   },
 });

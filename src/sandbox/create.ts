@@ -50,8 +50,7 @@ export type Sandbox = {
 
 /** Starts the service: listens when the promise resolves. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { dataDir, mediaWorker, pid, log = () => {} } = options;
-  const now = () => Date.now();
+  const { dataDir, mediaWorker, pid, now = Date.now, log = () => {} } = options;
   const timestamp = () => new Date(now()).toISOString();
   const faults = new Faults(options.faults ?? [], log);
   assertOwnFolder(dataDir);

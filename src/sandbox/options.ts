@@ -52,6 +52,8 @@ export type SandboxOptions = {
   /** Called when somebody used a `pageAddress`. */
   onPageEntered?: () => void;
   player?: PlayerOptions;
+  /** The clock, in milliseconds since the epoch; the machine's by default. */
+  now?: () => number;
   /** One line an event. */
   log?: (line: string) => void;
 };

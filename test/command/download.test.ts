@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { cliWorld } from '../support/cli-world.ts';
 import { first, head, send, serving, size, uid, whole } from '../support/delivery.ts';
+import { inherited } from '../support/environment.ts';
 import { fixture } from '../support/sandbox.ts';
 import { mediactl } from '../support/spawn.ts';
 
@@ -168,7 +169,7 @@ describe('from the sandbox', () => {
       {
         env: {
           ...account(),
-          PATH: process.env.PATH,
+          ...inherited,
           MEDIACTL_STATE_DIR: `${world.cli.home}/state`,
           MEDIACTL_CONFIG_DIR: `${world.cli.home}/config`,
         },
@@ -188,7 +189,7 @@ describe('from the sandbox', () => {
         encoding: 'buffer',
         maxBuffer: 64 * 1024 * 1024,
         env: {
-          ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${world.cli.home}/config` },
+          ...{ ...inherited, MEDIACTL_CONFIG_DIR: `${world.cli.home}/config` },
           ...{ MEDIACTL_STATE_DIR: `${world.cli.home}/state`, ...account() },
         },
       },

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { inherited } from '../support/environment.ts';
 import { Interposer } from '../support/interposer.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -76,7 +77,7 @@ describe('folders', () => {
   it('several commands that race make each folder once', async () => {
     const program = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
     const env = {
-      ...{ PATH: process.env.PATH, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
+      ...{ ...inherited, MEDIACTL_CONFIG_DIR: `${cli.home}/config` },
       ...{ MEDIACTL_STATE_DIR: `${cli.home}/state`, ...account() },
     };
     await Promise.all(

@@ -45,7 +45,7 @@ describe('assets download of many', () => {
     expect(again.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['there', 'there']);
     const found = await world.cli.json(['download', '--search', 'tone', '-d', into, '--yes']);
     expect(found.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
-  }, 30_000);
+  });
 
   it('two of one name lie beside each other; one that fails does not stop the others', async () => {
     const into = join(world.cli.home, 'all');

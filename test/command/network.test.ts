@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
+import { inherited } from '../support/environment.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -305,7 +306,7 @@ it('what is on its way when the work is done is not tried again', async () => {
   const list = `node '${program}' assets ls --all --jsonl | head -1`;
   const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', list], {
     env: {
-      ...{ PATH: process.env.PATH, HOME: temporaryFolder() },
+      ...{ ...inherited, HOME: temporaryFolder() },
       ...{ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: service },
     },
   });

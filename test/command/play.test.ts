@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
+import { inherited } from '../support/environment.ts';
 import { type Answer, record } from '../support/recording-server.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';
@@ -266,6 +267,7 @@ describe('players', () => {
       [join(root, 'bin/mediactl.js'), 'play', uid, ...args],
       {
         env: {
+          ...inherited,
           ...{ PATH: `${join(cli.home, 'bin')}:${process.env.PATH}`, HOME: cli.home },
           ...{ MEDIACTL_CONFIG_DIR: `${cli.home}/config`, MEDIACTL_STATE_DIR: `${cli.home}/state` },
           ...{ MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url },

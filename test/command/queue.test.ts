@@ -419,7 +419,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const { code, stderr } = await run(['uploads', 'ls', '--queue', `redis://127.0.0.1:${port}`]);
     silent.close();
     expect([code, stderr]).toEqual([10, expect.stringContaining('did not answer within')]);
-  }, 20_000);
+  });
 
   it('the key is nowhere in the store, nor is a token', async () => {
     file('secret.md');

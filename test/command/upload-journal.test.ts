@@ -190,7 +190,8 @@ describe('one file, one asset: whatever comes between the last byte and the resu
   });
 
   it('a finished file of a job that goes on after its session has expired is not sent twice', async () => {
-    const sandbox = await startSandbox({ sessionSeconds: 1 });
+    let now = Date.now();
+    const sandbox = await startSandbox({ now: () => now });
     const [one, two] = ['one.md', 'two.md'].map((name) => join(world.cli.home, name)) as [
       string,
       string,
@@ -205,7 +206,7 @@ describe('one file, one asset: whatever comes between the last byte and the resu
         },
       });
     const first = JSON.parse((await run(one)).stdout);
-    await new Promise((resolve) => setTimeout(resolve, 1200));
+    now += 25 * 3600_000;
     writeFileSync(two, '# two');
     const second = JSON.parse((await run(one, two)).stdout);
     expect(second[0]).toMatchObject({ asset_uid: first[0].asset_uid, bytes_sent: 0, error: null });

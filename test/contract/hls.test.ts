@@ -72,7 +72,7 @@ async function packetsIn(header: Buffer, { bytes }: Segment): Promise<Record<str
 const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p'];
 const aac = ['-c:a', 'aac'];
 
-describe.skipIf(!ffmpeg).concurrent('an ordinary clip', { timeout: 60_000 }, () => {
+describe.skipIf(!ffmpeg).concurrent('an ordinary clip', () => {
   // Without B-frames, as screen recorders write it, and large: at these lengths picture and sound
   // close while a muxer is still writing.
   it.each([7, 9])('of %d s of noise is ready, whole', async (seconds) => {
@@ -204,7 +204,7 @@ describe.skipIf(!ffmpeg).concurrent('an ordinary clip', { timeout: 60_000 }, () 
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('codecs', { timeout: 60_000 }, () => {
+describe.skipIf(!ffmpeg).concurrent('codecs', () => {
   it('HEVC goes by hvc1, which Apple asks for; other browsers get H.264 of its size', async () => {
     const hevc = ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-tag:v', 'hev1'];
     const path = await film('a.mp4', ...picture('320x180', 1), ...sound(1), ...hevc, ...aac);

@@ -41,7 +41,7 @@ const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="48"><scr
 const emptyZip = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
 const noise = Buffer.alloc(1000, '\u0007noise');
 
-describe.concurrent('without a tool', { timeout: 60_000 }, () => {
+describe.concurrent('without a tool', () => {
   it.each([
     ['a.zip', emptyZip, 'generic', 'application/zip'],
     ['a.bin', noise, 'generic', 'application/octet-stream'],
@@ -121,7 +121,7 @@ describe.concurrent('without a tool', { timeout: 60_000 }, () => {
   });
 });
 
-describe.skipIf(!ffmpeg).concurrent('with ffmpeg', { timeout: 60_000 }, () => {
+describe.skipIf(!ffmpeg).concurrent('with ffmpeg', () => {
   it.each([
     ['MPEG-2 in a broadcast', 'a.ts', ['-c:v', 'mpeg2video', '-c:a', 'mp2']],
     ['AVI', 'a.avi', ['-c:v', 'mpeg4', '-c:a', 'libmp3lame']],
@@ -263,7 +263,7 @@ describe.skipIf(!ffmpeg).concurrent('with ffmpeg', { timeout: 60_000 }, () => {
   type Variant = { url: { url: string }; width: number };
 });
 
-describe.skipIf(!pdftoppm).concurrent('with pdftoppm', { timeout: 60_000 }, () => {
+describe.skipIf(!pdftoppm).concurrent('with pdftoppm', () => {
   it('a PDF has a picture of each page, the first of which shows it', async () => {
     const pages = Array.from({ length: 11 }, (_, at) => `Page ${at + 1}`);
     const { asset, info, poster } = await processed(helped, written('a.pdf', pdfOf(...pages)));

@@ -136,12 +136,25 @@ describe('a worker', () => {
     expect(log.join('\n')).toContain('out of luck');
   });
 
+  const found = {
+    ...{ type: 'video', contentType: 'video/mp4', duration: 10, width: 640, height: 360 },
+    ...{ chapters: [], demuxer: 'mov', codecs: { picture: 'avc', sounds: ['aac'] } },
+    ...{ sampleRate: 44100, cover: null },
+  };
+
+  it('that has sent everything and does not exit is killed', async () => {
+    const mediaWorker = worker(
+      "process.once('message', () => {",
+      `process.send({ about: 'source', found: ${JSON.stringify(found)} });`,
+      "process.send({ about: 'end' });",
+      'setInterval(() => {}, 1000); });',
+    );
+    const { upload, log } = await start({ mediaWorker });
+    expect(await upload(fixture('clip.mp4'))).toMatchObject({ status: 'ready', duration: 10 });
+    expect(log.join('\n')).not.toContain('the worker ended');
+  });
+
   it('that dies once it has found a video leaves that as it is, and the log says how', async () => {
-    const found = {
-      ...{ type: 'video', contentType: 'video/mp4', duration: 10, width: 640, height: 360 },
-      ...{ chapters: [], demuxer: 'mov', codecs: { picture: 'avc', sounds: ['aac'] } },
-      ...{ sampleRate: 44100, cover: null },
-    };
     const mediaWorker = worker(
       "process.once('message', () =>",
       `process.send({ about: 'source', found: ${JSON.stringify(found)} }, () => process.kill(process.pid, 'SIGKILL')))`,

@@ -4,10 +4,11 @@ import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
 
 const count = 2_500;
+const startedAt = Date.now();
 let sandbox: TestSandbox;
 const { call, create, playbackInfo } = rawHttp(() => sandbox);
 beforeAll(async () => {
-  sandbox = await startSandbox({ seed: count, strict: false });
+  sandbox = await startSandbox({ seed: count, strict: false, now: () => startedAt });
 });
 afterAll(() => sandbox.end());
 
@@ -36,7 +37,7 @@ describe('--seed', () => {
       const found = (await page(query)).count;
       expect([query, found > 0 && found < count]).toEqual([query, true]);
     }
-    const twoYearsAgo = new Date(Date.now() - 732 * 86_400_000).toISOString().slice(0, 10);
+    const twoYearsAgo = new Date(startedAt - 732 * 86_400_000).toISOString().slice(0, 10);
     expect((await page(`created_after=${twoYearsAgo}`)).count).toBe(count);
     const tree = await (await call('GET', `/workspaces/${sandbox.workspace}/folders/`)).json();
     const inside = await Promise.all(
@@ -46,7 +47,7 @@ describe('--seed', () => {
   });
 
   it('makes the same on every machine', async () => {
-    const other = await startSandbox({ seed: count, strict: false });
+    const other = await startSandbox({ seed: count, strict: false, now: () => startedAt });
     try {
       const { call: ask } = rawHttp(() => other);
       const theirs = await (await ask('GET', '/assets/?limit=100')).json();

@@ -152,21 +152,24 @@ describe('§4 PATCH and HEAD {location}', () => {
   it('keeps the bytes of a PATCH whose line broke', async () => {
     const { location } = await session(2_000_000);
     const bytes = someBytes(2_000_000);
-    await new Promise<void>((resolve) => {
-      const outgoing = request(sandbox.url + location, {
-        method: 'PATCH',
-        headers: {
-          authorization: `Bearer ${sandbox.key}`,
-          'tus-resumable': '1.0.0',
-          'upload-offset': '0',
-          'content-type': 'application/offset+octet-stream',
-          'content-length': String(bytes.length),
-        },
-      });
-      outgoing.on('error', () => resolve());
-      outgoing.write(bytes.subarray(0, 500_000), () => setTimeout(() => outgoing.destroy(), 100));
+    const offsetNow = async () => Number((await head(location)).headers.get('Upload-Offset'));
+    const outgoing = request(sandbox.url + location, {
+      method: 'PATCH',
+      headers: {
+        authorization: `Bearer ${sandbox.key}`,
+        'tus-resumable': '1.0.0',
+        'upload-offset': '0',
+        'content-type': 'application/offset+octet-stream',
+        'content-length': String(bytes.length),
+      },
     });
-    const offset = Number((await head(location)).headers.get('Upload-Offset'));
+    const closed = new Promise((resolve) => outgoing.once('close', resolve));
+    outgoing.on('error', () => {}); // the reset is ours
+    outgoing.write(bytes.subarray(0, 500_000));
+    await expect.poll(offsetNow).toBe(500_000);
+    outgoing.destroy();
+    await closed;
+    const offset = await offsetNow();
     expect(offset).toBe(500_000);
     const last = await patch(location, offset, bytes.subarray(offset));
     expect(last.headers.get('Upload-Offset')).toBe('2000000');

@@ -306,7 +306,7 @@ it.skipIf(!hasPty)(
     onTestFinished(terminal.end);
     const addresses = () =>
       terminal.shown.match(/http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/g) ?? [];
-    await expect.poll(() => existsSync(note), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(note)).toBe(true);
     const [argument = '', mode, ...lines] = readFileSync(note, 'utf8').split('\n');
     expect(argument).toMatch(/^file:\/\/.*\.html$/);
     expect(mode).toBe('600');

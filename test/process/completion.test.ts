@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Language, Parser } from 'web-tree-sitter';
+import { inherited } from '../support/environment.ts';
+import { hangMs } from '../support/hang.ts';
 import { key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -52,6 +54,7 @@ const serve = async () => {
     JSON.stringify({ current: 'main', profiles: { main: profile, 'other-one': profile } }),
   );
   env = {
+    ...inherited,
     PATH: `${join(home, 'bin')}:${process.env.PATH}`,
     HOME: home,
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
@@ -63,7 +66,7 @@ const serve = async () => {
 };
 
 const shell = async (program: string, args: string[]) =>
-  (await promisify(execFile)(program, args, { env, cwd: home, timeout: 20_000 })).stdout
+  (await promisify(execFile)(program, args, { env, cwd: home, timeout: hangMs })).stdout
     .split('\n')
     .map((line) => line.trim())
     .filter(Boolean);

@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wholeTree } from '../../src/program.ts';
 import { leaves } from '../../src/reference/node.ts';
 import { describe as describeTree } from '../../src/reference/tree.ts';
+import { inherited } from '../support/environment.ts';
+import { hangMs } from '../support/hang.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { redis, type StoreServer } from '../support/stores.ts';
@@ -134,6 +136,7 @@ async function arrangeHome(): Promise<{
     { mode: 0o600 },
   );
   const env = {
+    ...inherited,
     PATH: `${join(home, 'bin')}:${process.env.PATH}`,
     HOME: home,
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
@@ -183,7 +186,7 @@ describe('examples', () => {
         'mediactl worker & $&; e=$?; kill %1; exit $e',
       );
     const run = promisify(execFile)('bash', ['-c', `set -o pipefail; ${typed}`], {
-      ...{ cwd: home, env, timeout: 25_000 },
+      ...{ cwd: home, env, timeout: hangMs },
     });
     // One waits for stdin only where it is told to read it.
     run.child.stdin?.end();

@@ -27,7 +27,7 @@ describeLine(postgres, (overLine) => {
     expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
       Array(many).fill([0, '[]\n', expect.not.stringContaining('error')]),
     );
-  }, 60_000);
+  });
 
   it('a worker whose line breaks as it looks at the tables looks again', async () => {
     let looks = 0;
@@ -46,7 +46,7 @@ describeLine(postgres, (overLine) => {
     expect(code, stderr).toBe(0);
     worker.child.kill('SIGTERM');
     expect((await worker.finished).code).toBe(0);
-  }, 60_000);
+  });
 
   it('a server that begins is asked now and then, not all the time', async () => {
     let isBeginning = false;
@@ -72,5 +72,5 @@ describeLine(postgres, (overLine) => {
     const { code, stderr } = await fleet.upload([folder], ['--wait']).finished;
     expect(code, stderr).toBe(0);
     await Promise.all(said);
-  }, 60_000);
+  });
 });

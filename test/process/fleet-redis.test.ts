@@ -22,5 +22,5 @@ describeLine(redis, (overLine) => {
     expect(code, stderr).toBe(0);
     worker.child.kill('SIGTERM');
     expect((await worker.finished).code).toBe(0);
-  }, 60_000);
+  });
 });

@@ -124,7 +124,7 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
   expect(line.methods.filter((method) => method === 'PATCH').length).toBeLessThanOrEqual(8);
   const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
   expect(digest(stored(record.asset_uid))).toBe(digest(path));
-}, 120_000);
+});
 
 it('two processes, one file: one uploads, one leaves, told the pid of the other', async () => {
   const bytes = writeSome(path, 2 * MiB);

@@ -105,7 +105,7 @@ describe('an outage', () => {
     const { code, stdout, stderr } = await studio.start().finished;
     expect([code, outcomes(stdout), isAway]).toEqual([0, { uploaded: many }, true]);
     studio.expectEachOnce(stderr);
-  }, 120_000);
+  });
 });
 
 describe('two runs over the same files', () => {
@@ -119,7 +119,7 @@ describe('two runs over the same files', () => {
     expect([ended.code, second.code]).toEqual([0, 0]);
     studio.expectEachOnce();
     expect(service.assets.size).toBe(many);
-  }, 60_000);
+  });
 });
 
 describe('kill -9 and faults', () => {

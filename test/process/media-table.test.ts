@@ -184,7 +184,7 @@ function table(tools: { ffmpeg?: string; pdftoppm?: string }, wanted: [string, D
   });
   afterAll(() => sandbox.end());
 
-  it.concurrent.for(wanted)('%s %s', { timeout: 60_000 }, async ([name, does], { expect }) => {
+  it.concurrent.for(wanted)('%s %s', async ([name, does], { expect }) => {
     const asset = await assets.get(name);
     if (does instanceof RegExp) {
       expect(asset).toMatchObject({

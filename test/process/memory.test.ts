@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { inherited } from '../support/environment.ts';
 import { ffmpeg, film, picture, sound } from '../support/ffmpeg.ts';
+import { hangMs } from '../support/hang.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 // Media whose metadata are larger than what a process may take. They are sparse on disk; what is
@@ -52,6 +54,22 @@ function coverInMp4(path: string, bytes: number): Parts {
     ...[box('udta', udta), box('meta', meta), Buffer.alloc(4)],
     ...[box('ilst', ilst), box('covr', covr), ...data, bytes],
   ];
+}
+
+/** An MP4 whose first track has a table of sample times (`stts`) of so many bytes: 8 an entry, all 0xff. */
+function timesInMp4(path: string, bytes: number): Parts {
+  const file = readFileSync(path);
+  let at = file.lastIndexOf('moov') - 4;
+  let end = 0;
+  for (const type of ['moov', 'trak', 'mdia', 'minf', 'stbl']) {
+    at = file.indexOf(type, at) - 4;
+    const size = file.readUInt32BE(at);
+    file.writeUInt32BE(size + 16 + bytes, at);
+    end = at + size;
+  }
+  const head = Buffer.concat([box('stts', 16 + bytes), Buffer.alloc(8)]);
+  head.writeUInt32BE(bytes / 8, 12);
+  return [file.subarray(0, end), head, Buffer.alloc(bytes, 0xff), file.subarray(end)];
 }
 
 /** Of so many bytes with its own head: EBML says a size in eight bytes. */
@@ -128,18 +146,20 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
   let child: ChildProcess;
   let url: string;
   let key: string;
+  let output = '';
   const peaks = new Map<number, number>();
   let watching: NodeJS.Timeout;
 
   const start = async (environment: Record<string, string>) => {
     child = spawn(process.execPath, [program, '--data', dataDir, '--port', '0'], {
-      env: { PATH: process.env.PATH, ...environment },
+      env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const stdout = child.stdout as NodeJS.ReadableStream;
-    await new Promise<void>((resolve) =>
-      stdout.on('data', (text) => String(text).includes('listening on') && resolve()),
-    );
+    output = '';
+    child.stdout?.on('data', (text) => {
+      output += text;
+    });
+    await vi.waitUntil(() => output.includes('listening on'), { timeout: hangMs });
     url = JSON.parse(readFileSync(join(dataDir, 'server.json'), 'utf8')).url;
     key = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8')).keys.all;
   };
@@ -173,10 +193,38 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
     return (await response.json()) as { uid: string; asset_uid: string };
   };
 
+  /** Restarts the service without ffmpeg, and watches the memory of its processes from then on. */
+  const restart = async () => {
+    await stop('SIGTERM');
+    await start({ MEDIACTL_FFMPEG: 'none' });
+    peaks.clear();
+    watching = setInterval(() => {
+      for (const { pid, peakMiB } of familyOf(child.pid as number))
+        peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakMiB));
+    }, 20);
+  };
+
+  /** A session with every byte and no last answer, as a kill leaves it: the next start completes it. */
+  const leave = async (name: string, parts: Parts) => {
+    const size = parts.reduce<number>((sum, part) => sum + lengthOf(part), 0);
+    const { uid, asset_uid } = await session(name, size);
+    writeSparse(join(dataDir, 'uploads', uid), parts);
+    return asset_uid;
+  };
+
+  const processed = async (uid: string) => {
+    let asset = { status: '', type: '' };
+    while (asset.status !== 'ready' && asset.status !== 'failed') {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      asset = await asked(`/assets/${uid}/`);
+    }
+    return asset;
+  };
+
+  const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
+  const both = [...picture('320x180', 1), ...sound(1), ...h264];
   const assets = new Map<string, string>();
   beforeAll(async () => {
-    const h264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-    const both = [...picture('320x180', 1), ...sound(1), ...h264];
     const mp3 = await film('a.mp3', ...sound(1), '-write_xing', '0', '-id3v2_version', '0');
     const table: [string, Parts][] = [
       ['cover.mp4', coverInMp4(await film('a.mp4', ...both), GiB)],
@@ -185,36 +233,33 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
       ['covers.flac', picturesInFlac(await film('a.flac', ...sound(1)), 64)],
     ];
     await start({ MEDIACTL_FFMPEG: 'none' });
-    for (const [name, parts] of table) {
-      const size = parts.reduce<number>((sum, part) => sum + lengthOf(part), 0);
-      const { uid, asset_uid } = await session(name, size);
-      assets.set(name, asset_uid);
-      // As a kill leaves it before the last answer: every byte is here, and the next start goes on.
-      writeSparse(join(dataDir, 'uploads', uid), parts);
-    }
-  }, 60_000);
+    for (const [name, parts] of table) assets.set(name, await leave(name, parts));
+  });
+  afterEach(() => clearInterval(watching));
   afterAll(() => {
-    clearInterval(watching);
     child.kill('SIGKILL');
   });
 
   it('of which a gigabyte is never held: the media are served as they are', async () => {
-    await stop('SIGTERM');
-    await start({ MEDIACTL_FFMPEG: 'none' });
-    watching = setInterval(() => {
-      for (const { pid, peakMiB } of familyOf(child.pid as number))
-        peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakMiB));
-    }, 20);
+    await restart();
     for (const [name, uid] of assets) {
-      let asset = { status: '', type: '' };
-      while (asset.status !== 'ready' && asset.status !== 'failed') {
-        await new Promise((resolve) => setTimeout(resolve, 100));
-        asset = await asked(`/assets/${uid}/`);
-      }
+      const asset = await processed(uid);
       const type = /mp3|flac/.test(name) ? 'audio' : 'video';
       expect([name, asset.status, asset.type]).toEqual([name, 'ready', type]);
     }
     expect(Math.max(...peaks.values())).toBeLessThan(512);
     expect(peaks.size).toBeGreaterThan(2); // the service, and a worker of each
-  }, 90_000);
+  });
+
+  it('that asks for more memory than a worker may have ends the worker: the file is served as it is', async () => {
+    // 60 MiB of times become 7.8 million objects, about a gigabyte.
+    const uid = await leave('times.mp4', timesInMp4(await film('a.mp4', ...both), 60 * MiB));
+    await restart();
+    expect(await processed(uid)).toMatchObject({ status: 'ready', type: 'video' });
+    expect(output).toMatch(/the worker ended: SIG(?:ABRT|TRAP)/);
+    const [service, ...workers] = [...peaks].sort(([a], [b]) => a - b).map(([, peak]) => peak);
+    expect(service).toBeLessThan(256);
+    expect(Math.max(...workers)).toBeGreaterThan(512); // it did ask
+    expect(Math.max(...workers)).toBeLessThan(1024);
+  });
 });

@@ -16,6 +16,7 @@ import { systemClock } from '../../src/clock.ts';
 import { MediactlError } from '../../src/errors.ts';
 import { openRclone, type RcloneFiles } from '../../src/upload/rclone.ts';
 import type { Source } from '../../src/upload/source.ts';
+import { inherited } from '../support/environment.ts';
 import { someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -30,6 +31,7 @@ beforeEach(() => {
   [folder, home] = [temporaryFolder(), temporaryFolder()];
   mkdirSync(join(home, 'bin'));
   environment = {
+    ...inherited,
     PATH: `${join(home, 'bin')}:${process.env.PATH}`,
     MEDIACTL_API_KEY: key,
     RCLONE_CONFIG: join(home, 'rclone.conf'),

@@ -127,7 +127,7 @@ it(`the service, killed ${kills} times in an upload: no acknowledged byte is los
     process.stderr.write(`to see it again: MEDIACTL_TEST_SEED=${seed}\n`);
     throw error;
   }
-}, 60_000);
+});
 
 it.skipIf(!hasB3sum)('its checksum is the one that b3sum tells', () => {
   expect(checksum).toBe(b3sum(file));

@@ -7,6 +7,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { hangMs } from './hang.ts';
 import { rawHttp } from './raw-http.ts';
 import { fixture, startSandbox, type TestSandbox } from './sandbox.ts';
 
@@ -40,6 +41,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(hangMs);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -77,7 +79,7 @@ export const state = (page: Page | FrameLocator, element = 'video') =>
   }));
 export const currentTime = async (page: Page | FrameLocator, element?: string) =>
   (await state(page, element)).currentTime;
-export const until = (probe: () => Promise<unknown>) => expect.poll(probe, { timeout: 15_000 });
+export const until = (probe: () => Promise<unknown>) => expect.poll(probe);
 
 /** What tests of pages share: a browser and a sandbox a file. Neither is there without chromium. */
 export function browserWorld() {

@@ -5,9 +5,10 @@ export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     for (const module of modules) {
+      const failedBefore = counts.failed;
       for (const test of module.children.allTests()) counts[test.result().state]++;
-      // A file that cannot even be loaded has no tests to count.
-      if (module.state() === 'failed' && module.errors().length > 0) counts.failed++;
+      // A file that cannot be loaded, or whose hooks fail, fails without a failed test.
+      if (module.state() === 'failed' && counts.failed === failedBefore) counts.failed++;
     }
     const { passed, failed, skipped, pending } = counts;
     process.stdout.write(

@@ -93,7 +93,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
         expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
       expect(service.granted.size).toBeGreaterThan(3);
       expect(store.dump()).not.toContain(service.environment.MEDIACTL_API_KEY);
-    }, 120_000);
+    });
 
     it('a file of 200 MiB, killed twice: the next one goes on at the byte that the service holds', async () => {
       const size = 200 * MiB;
@@ -132,7 +132,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(sent - size).toBeLessThan(2 * chunk);
       expect(stored(record.asset_uid)).toBe(digestOf(path));
       expect(await assetsNamed(fleet, `${kind} large`)).toHaveLength(1);
-    }, 120_000);
+    });
 
     it('SIGTERM hands the work back at once: another goes on, long before the lease is over', async () => {
       let isHeld = true;
@@ -160,7 +160,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(linesOf(stdout)[0]).toMatchObject({ resumed_from: MiB, verified: true });
       second.child.kill('SIGTERM');
       expect(await assetsNamed(fleet, `${kind} handed`)).toHaveLength(1);
-    }, 60_000);
+    });
 
     it('a worker that was frozen, and wakes after another had its file, sends and writes nothing', async () => {
       let frozen: ReturnType<Machines['worker']> | undefined;
@@ -203,7 +203,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       expect(await keptOf(fleet)).toEqual(before.store);
       expect(stored(asset_uid)).toBe(digestOf(path));
       expect(await assetsNamed(fleet, `${kind} frozen`)).toEqual([asset_uid]);
-    }, 60_000);
+    });
 
     it('a file that kills every worker is given up, and the others are sent; retried, it goes through', async () => {
       const folder = temporaryFolder();
@@ -241,7 +241,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const watched = await fleet.run(['uploads', 'watch', '--queue']).finished;
       expect(watched.code, watched.stderr).toBe(0);
       expect(await keptOf(fleet)).toHaveLength(4);
-    }, 60_000);
+    });
 
     it('a key that is refused ends its worker, exit 4; another does the work', async () => {
       let isRefused = true;
@@ -258,7 +258,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       fleet.worker();
       const { code, stderr } = await pushed.finished;
       expect(code, stderr).toBe(0);
-    }, 60_000);
+    });
 
     it('storage that is used up pauses the queue, and no file fails; retry goes on', async () => {
       let isFull = true;
@@ -279,7 +279,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       isFull = false;
       await fleet.json(['uploads', 'retry', '--all', '--queue']);
       expect((await pushed.finished).code).toBe(0);
-    }, 60_000);
+    });
 
     it('a worker that is told to stop ends, though its store is away', async () => {
       const { machines: fleet } = await overLine(() => undefined);
@@ -290,7 +290,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       worker.child.kill('SIGTERM');
       const { code, stderr } = await worker.finished.finally(() => store.start());
       expect([code, stderr]).toEqual([0, expect.stringContaining('nothing was uploaded')]);
-    }, 90_000);
+    });
 
     // The engine waits in its own way for each: Redis is what most have.
     const [away, times] = kind === 'redis' ? [8_000, [0.2, 0.6]] : [2_000, [0.4]];
@@ -312,7 +312,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
       expect(whole.sort()).toEqual([...digests].sort());
       expect(workers.map((each) => each?.child.exitCode)).toEqual([null, null]);
-    }, 90_000);
+    });
   });
 }
 

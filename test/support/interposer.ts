@@ -1,4 +1,11 @@
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { hangMs } from './hang.ts';
 import { answer, listen } from './http-server.ts';
 
 export type Seen = {
@@ -13,7 +20,7 @@ export type Seen = {
 export type Fault = {
   /** Answers instead of the service. */
   respond?: (response: ServerResponse, request: IncomingMessage) => void;
-  /** Cuts the connection once the service was sent so many bytes of the body. */
+  /** Cuts the connection once the service has so many bytes of the body. */
   cutAfterBytes?: number;
   /** Told how much of the body has passed. */
   onBytes?: (passed: number) => void;
@@ -99,12 +106,27 @@ export class Interposer {
       passed += chunk.length;
       fault.onBytes?.(passed);
       if (passed < (fault.cutAfterBytes ?? Number.POSITIVE_INFINITY)) continue;
-      // Let what was written arrive, then break both lines.
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      if (method === 'PATCH')
+        await this.#arrived(onward, request.headers, passed - chunk.length + room);
       onward.destroy();
       request.socket.destroy();
       return;
     }
     onward.end();
+  }
+
+  /** Polls HEAD until the service has so many bytes of a PATCH, or ends the request by itself. */
+  async #arrived(patch: ClientRequest, sent: IncomingHttpHeaders, bytes: number): Promise<void> {
+    const { authorization = '', 'upload-offset': start } = sent;
+    const headers = { authorization, 'tus-resumable': '1.0.0' };
+    for (const deadline = Date.now() + hangMs; !patch.closed && Date.now() < deadline; ) {
+      const { status, headers: told } = await fetch(new URL(patch.path, this.#target), {
+        method: 'HEAD',
+        headers,
+      });
+      // A service that answers no HEAD keeps what it got to itself.
+      if (status !== 200 || Number(told.get('upload-offset')) >= Number(start) + bytes) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 }

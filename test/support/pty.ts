@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inherited } from './environment.ts';
 
 /** util-linux's script(1) gives a process a real terminal. */
 export const hasPty = spawnSync('script', ['--version']).status === 0;
@@ -24,7 +25,7 @@ export class Pty {
       'script',
       ['-qefc', `stty cols ${columns}; ${quoted(command)}`, '/dev/null'],
       {
-        env: { PATH: process.env.PATH, ...environment },
+        env: { ...inherited, ...environment },
       },
     );
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

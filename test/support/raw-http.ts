@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { assertDescribed } from './description.ts';
+import { hangMs } from './hang.ts';
 import type { TestSandbox } from './sandbox.ts';
 
 const prefix = '/api/external/v1';
@@ -16,7 +17,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
   ): Promise<RawResponse> => {
     const url = new URL(path.startsWith('http') ? path : sandbox().url + prefix + path);
     const response = await fetch(url, {
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(hangMs),
       method,
       headers: { ...(key && { authorization: `Bearer ${key}` }), ...headers },
       ...(body !== undefined && { body }),
@@ -81,9 +82,9 @@ export function rawHttp(sandbox: () => TestSandbox) {
   };
 
   const processed = async (uid: string) => {
-    const until = Date.now() + 55_000;
+    const deadline = Date.now() + hangMs;
     for (let pauseMs = 20; ; pauseMs = Math.min(100, pauseMs + 10)) {
-      if (Date.now() > until) throw new Error(`asset ${uid} is not processed`);
+      if (Date.now() > deadline) throw new Error(`asset ${uid} is not processed`);
       const asset = await (await call('GET', `/assets/${uid}/`)).json();
       if (asset.status === 'ready' || asset.status === 'failed') return asset;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));

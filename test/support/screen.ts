@@ -3,11 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import xterm, { type IBufferCell } from '@xterm/headless';
+import { hangMs } from './hang.ts';
 import { Pty, quoted } from './pty.ts';
 import { temporaryFolder } from './temporary.ts';
-
-/** On a busy machine too. */
-const patienceMs = 25_000;
 
 /** What a cell of the screen holds, for who draws it. */
 export type Cell = {
@@ -69,7 +67,7 @@ export class Screen {
   }
 
   async shows(what: RegExp): Promise<void> {
-    const deadline = Date.now() + patienceMs;
+    const deadline = Date.now() + hangMs;
     while (!what.test(this.lines.join('\n'))) {
       if (Date.now() > deadline) throw new Error(`${what} is not shown:\n${this.lines.join('\n')}`);
       await sleep(20);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { inherited } from './environment.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/mediactl.js', import.meta.url));
 
@@ -19,7 +20,7 @@ export function start(
   environment: Record<string, string | undefined>,
 ): Started {
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...inherited, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

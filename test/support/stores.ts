@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hangMs } from './hang.ts';
 
 /* Real servers of a queue, each on a free port and in a folder of its own. */
 
@@ -32,6 +33,9 @@ const freePort = () =>
     });
   });
 
+/** Without what faketime preloads: a redis-server hangs with it. */
+const env = { PATH: process.env.PATH };
+
 const gone = (child: ChildProcess) =>
   child.exitCode !== null || child.signalCode !== null
     ? Promise.resolve()
@@ -39,8 +43,8 @@ const gone = (child: ChildProcess) =>
 
 /** Asks until it answers. */
 async function untilReady(command: string, args: readonly string[]): Promise<void> {
-  for (let tries = 0; spawnSync(command, args).status !== 0; tries++) {
-    if (tries > 200) throw new Error(`${command} ${args.join(' ')} does not answer`);
+  for (const deadline = Date.now() + hangMs; spawnSync(command, args, { env }).status !== 0; ) {
+    if (Date.now() > deadline) throw new Error(`${command} ${args.join(' ')} does not answer`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -49,7 +53,8 @@ async function untilReady(command: string, args: readonly string[]): Promise<voi
 export async function startRedis(options: readonly string[] = []): Promise<StoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'mediactl-redis-'));
   const port = await freePort();
-  const ask = (...words: string[]) => execFileSync('redis-cli', ['-p', String(port), ...words]);
+  const ask = (...words: string[]) =>
+    execFileSync('redis-cli', ['-p', String(port), ...words], { env });
   let child: ChildProcess;
   const start = async () => {
     child = spawn(
@@ -59,7 +64,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Store
         ...['--appendonly', 'yes', '--appendfsync', 'always'], // it is killed, and is to know all
         ...['--rdbcompression', 'no', '--loglevel', 'warning', ...options],
       ],
-      { stdio: 'ignore' },
+      { env, stdio: 'ignore' },
     );
     await untilReady('redis-cli', ['-p', String(port), 'dbsize']);
   };
@@ -90,17 +95,18 @@ async function startPostgres(): Promise<StoreServer> {
   const as = isRoot ? { uid: 65534, gid: 65534 } : {};
   mkdirSync(data);
   if (isRoot) for (const path of [folder, data]) chownSync(path, 65534, 65534);
-  execFileSync(join(postgresBin, 'initdb'), ['-D', data, '-U', 'tester', '-A', 'trust', '-N'], {
+  // The C locale exists everywhere; the one that LANG names may not be installed.
+  const options = ['-U', 'tester', '-A', 'trust', '-N', '--locale=C', '--encoding=UTF8'];
+  execFileSync(join(postgresBin, 'initdb'), ['-D', data, ...options], {
     ...as,
-    cwd: folder,
-    stdio: 'ignore',
+    ...{ env, cwd: folder, stdio: 'ignore' },
   });
   let child: ChildProcess;
   const start = async () => {
     child = spawn(
       join(postgresBin, 'postgres'),
       ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder],
-      { ...as, cwd: folder, stdio: 'ignore' },
+      { ...as, env, cwd: folder, stdio: 'ignore' },
     );
     await untilReady(join(postgresBin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]);
   };
@@ -115,7 +121,7 @@ async function startPostgres(): Promise<StoreServer> {
       execFileSync(
         join(postgresBin, 'pg_dumpall'),
         ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester'],
-        { maxBuffer: 1024 ** 3 },
+        { env, maxBuffer: 1024 ** 3 },
       ).toString('latin1'),
     end: async () => {
       await kill();

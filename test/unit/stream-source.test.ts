@@ -133,7 +133,7 @@ describe('stdin of a known length', () => {
       expect(taken.bytes - at - chunkBytes).toBeLessThanOrEqual(65_536);
     }
     // What is let go is swept in its own time.
-    await expect.poll(() => held() - before, { timeout: 20_000 }).toBeLessThan(3 * chunkBytes);
+    await expect.poll(() => held() - before).toBeLessThan(3 * chunkBytes);
   });
 });
 

@@ -17,10 +17,11 @@ export type Task = {
   cuts?: readonly number[];
 };
 
-/** What it tells: first what the source is, then, of media, what came of reading all of it. */
+/** Messages of the worker: what the source is, then the result of reading media whole, then its end. */
 export type Message =
   | { about: 'source'; found: Found | Broken }
-  | { about: 'reading'; reading: Reading };
+  | { about: 'reading'; reading: Reading }
+  | { about: 'end' };
 
 /** The file is not what its name or type promises; the reason in words. */
 export type Broken = { type: 'broken'; reason: string };

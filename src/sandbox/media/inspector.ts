@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Broken, Found, Message, Reading, Task } from './inspection.ts';
-import { limited } from './limits.ts';
+import { limited, reservedForCodeMiB } from './limits.ts';
 
 /** A hostile file must not hold a core or the memory for ever. */
 const limits = { seconds: 600, memoryMiB: 1024, heapMiB: 768 };
@@ -32,11 +32,13 @@ export function inspect(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const heap = `--max-old-space-size=${limits.heapMiB}`;
-    const run = limited(limits.memoryMiB, node, [heap, worker]);
+    const memoryMiB = limits.memoryMiB + reservedForCodeMiB();
+    const run = limited(memoryMiB, node, [heap, worker]);
     const child = spawn(run.command, run.args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     let found: Report['found'] | undefined;
     let reading: Reading | undefined;
     let complaints = '';
+    let isComplete = false;
     let stopped: Error | undefined;
 
     const stop = (reason: Error) => {
@@ -52,7 +54,11 @@ export function inspect(
     });
     child.on('message', (message: Message) => {
       if (message.about === 'source') found = message.found;
-      else reading = message.reading;
+      else if (message.about === 'reading') reading = message.reading;
+      else {
+        isComplete = true;
+        child.kill('SIGKILL'); // it may never exit by itself: see worker.ts
+      }
     });
     child.on('error', (error) => {
       stopped ??= error; // it cannot be told its task; 'close' follows, unless it never was
@@ -63,7 +69,7 @@ export function inspect(
       signal.removeEventListener('abort', onAbort);
       if (signal.aborted) return reject(signal.reason);
       const end = stopped?.message ?? `the worker ended: ${killed ?? `exit code ${code}`}`;
-      if (code !== 0 || stopped) complaints = `${end}\n${complaints}`;
+      if (!isComplete || stopped) complaints = `${end}\n${complaints}`;
       if (found) return resolve({ found, reading, complaints: complaints.trim() });
       const error = new Error(end);
       error.stack = complaints.trim() || end; // where it happened is told by the worker

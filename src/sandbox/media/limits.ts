@@ -1,7 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs';
+
 /**
- * A command whose memory has an end, whatever it is made to allocate: private pages in all, and not
- * only the heap that a program itself keeps count of. It leaves no core. What has no such limit
- * (`ulimit -d` is Linux's own since 4.7) runs without.
+ * Wraps a command so that its memory has a limit: all private writable pages, not only a heap that the
+ * program counts itself. It leaves no core dump. A system without `ulimit -d` (Linux has it since 4.7)
+ * runs the command without a limit.
  */
 export function limited(
   memoryMiB: number,
@@ -13,4 +15,19 @@ export function limited(
     command: '/bin/sh',
     args: ['-c', script, String(memoryMiB * 1024), command, ...args],
   };
+}
+
+/**
+ * Returns the MiB that V8 reserves for compiled code in every process of this Node.js. `ulimit -d` counts
+ * them although they are hardly ever touched: since Node 24 all 512 MiB are mapped writable from the start.
+ * Add them to what a Node.js process may use. 0 without /proc, where `ulimit -d` has no effect either.
+ */
+export function reservedForCodeMiB(): number {
+  const maps = '/proc/self/maps';
+  if (!existsSync(maps)) return 0;
+  const executable = /^([0-9a-f]+)-([0-9a-f]+) rwxp /gm;
+  let bytes = 0;
+  for (const [, start = '', end = ''] of readFileSync(maps, 'utf8').matchAll(executable))
+    bytes += Number.parseInt(end, 16) - Number.parseInt(start, 16);
+  return Math.ceil(bytes / 1024 / 1024);
 }

@@ -42,7 +42,7 @@ const dayMs = 86_400_000;
 
 /**
  * Fills a store that has no assets with `count` that are made up, and folders for some of them, in
- * one transaction. The same count and day make the same records. They have no bytes: `is_made_up`
+ * one transaction. The same count and time make the same records. They have no bytes: `is_made_up`
  * keeps them out of playback, but for those of third parties, and of what is stored. None is queued or
  * processing, since nothing would ever end that.
  *
@@ -54,11 +54,10 @@ export function seed(store: Store, workspace: string, count: number, now: number
   if (store.get('SELECT 1 FROM assets LIMIT 1'))
     throw new ArgumentError('--seed fills an empty sandbox, and this one has assets already');
   const chance = new Chance(4520);
-  const today = Math.floor(now / dayMs) * dayMs;
   store.transaction(() => {
     const folders = folderNames.map((name) => {
       const uid = chance.uuid();
-      const made = new Date(today - 731 * dayMs).toISOString();
+      const made = new Date(now - 731 * dayMs).toISOString();
       store.run(
         `INSERT INTO folders (uid, workspace_uid, name, parent_uid, created_at, updated_at)
          VALUES (?, ?, ?, NULL, ?, ?)`,
@@ -67,14 +66,14 @@ export function seed(store: Store, workspace: string, count: number, now: number
       return uid;
     });
     withoutIndexes(store, () => {
-      for (let at = 0; at < count; at++) insert(store, madeUp(chance, workspace, folders, today));
+      for (let at = 0; at < count; at++) insert(store, madeUp(chance, workspace, folders, now));
     });
   });
 }
 
 type Made = Record<string, Value>;
 
-function madeUp(chance: Chance, workspace: string, folders: string[], today: number): Made {
+function madeUp(chance: Chance, workspace: string, folders: string[], now: number): Made {
   const kind = chance.weighted(kinds);
   const place = chance.of(places);
   const name = `${chance.of(subjects)} ${chance.of(treatments)}, ${place}`;
@@ -87,7 +86,7 @@ function madeUp(chance: Chance, workspace: string, folders: string[], today: num
   const isElsewhere = kind.type === 'third_party';
   const status = isElsewhere ? 'ready' : own;
   const isReady = status === 'ready';
-  const created = new Date(today - Math.floor(chance.next() * 730 * dayMs)).toISOString();
+  const created = new Date(now - Math.floor(chance.next() * 730 * dayMs)).toISOString();
   // Most are short, some are long.
   const seconds = Math.round(4 + 5400 * chance.next() ** 4);
   const frame = 'framed' in kind && kind.framed && isReady;

@@ -256,7 +256,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
     const uid = await leave('times.mp4', timesInMp4(await film('a.mp4', ...both), 60 * MiB));
     await restart();
     expect(await processed(uid)).toMatchObject({ status: 'ready', type: 'video' });
-    expect(output).toMatch(/the worker ended: SIG(?:ABRT|TRAP)/);
+    expect(output).toMatch(/the worker ended: SIG/);
     const [service, ...workers] = [...peaks].sort(([a], [b]) => a - b).map(([, peak]) => peak);
     expect(service).toBeLessThan(256);
     expect(Math.max(...workers)).toBeGreaterThan(512); // it did ask

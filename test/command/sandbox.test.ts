@@ -304,11 +304,15 @@ it('logs -f goes on as lines come, over a rotation too, until it is interrupted'
   await start();
   const log = join(cli.home, 'state/sandbox/sandbox.log');
   const interruption = new AbortController();
+  let shown = '';
   const following = cli.run(['sandbox', 'logs', '-f', '--lines', '1'], {
     signal: interruption.signal,
     clock: fastClock(),
+    onStdout: (text) => {
+      shown = text;
+    },
   });
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await expect.poll(() => shown).toContain('GET /health 200');
   await cli.run(['assets', 'ls']);
   // As the sandbox does once it is full; it goes on with the file that it has.
   renameSync(log, `${log}.1`);
@@ -316,7 +320,7 @@ it('logs -f goes on as lines come, over a rotation too, until it is interrupted'
   while (!readFileSync(`${log}.1`, 'utf8').includes('/workspaces/ 200'))
     await new Promise((resolve) => setTimeout(resolve, 10));
   writeFileSync(log, 'from the new one\n');
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await expect.poll(() => shown).toContain('from the new one');
   interruption.abort();
   const { code, stdout } = await following;
   expect(code).toBe(0);

@@ -132,9 +132,11 @@ describe('so many connections at once and no more', () => {
       'Upload-Offset': 0,
       'Content-Type': 'application/offset+octet-stream',
       'Content-Length': 8,
+      Expect: '100-continue', // answered once the request is being handled
     });
     for (const { socket } of [first, second]) socket.write(head);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    for (const { received } of [first, second])
+      await expect.poll(received).toContain('100 Continue');
     expect(await (await rawSocket(sandbox.url)).closed).toBe('');
     expect([first.socket.destroyed, second.socket.destroyed]).toEqual([false, false]);
   });

@@ -11,8 +11,11 @@ class Buffered extends Writable {
   isTTY: boolean;
   columns: number;
 
-  constructor(isTTY: boolean, columns: number) {
+  readonly #onText: (text: string) => void;
+
+  constructor(isTTY: boolean, columns: number, onText: (text: string) => void = () => {}) {
     super();
+    this.#onText = onText;
     this.isTTY = isTTY;
     this.columns = columns;
   }
@@ -26,7 +29,10 @@ class Buffered extends Writable {
   error: Error | undefined;
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
-    if (!this.error) this.text += chunk.toString();
+    if (!this.error) {
+      this.text += chunk.toString();
+      this.#onText(this.text);
+    }
     done(this.error);
   }
 }
@@ -40,6 +46,8 @@ export type CliOptions = {
   cwd?: string;
   clock?: Clock;
   signal?: AbortSignal;
+  /** Called with all of stdout so far, at every write. */
+  onStdout?: (text: string) => void;
   /** Code of the error that every write to stdout ends with. */
   stdoutError?: 'ENOSPC' | 'EPIPE';
 };
@@ -64,7 +72,7 @@ export class Cli {
     const { tty = false, columns = 100, clock = systemClock } = options;
     const stdin = Object.assign(new PassThrough(), { isTTY: tty });
     if (options.stdin !== undefined) stdin.end(options.stdin);
-    const stdout = new Buffered(tty, columns);
+    const stdout = new Buffered(tty, columns, options.onStdout);
     const { stdoutError } = options;
     if (stdoutError) stdout.error = Object.assign(new Error(stdoutError), { code: stdoutError });
     const stderr = new Buffered(tty, columns);

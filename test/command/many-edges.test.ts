@@ -320,16 +320,18 @@ describe('a run that is stopped', () => {
   });
 
   it('in the middle of --again goes on by its id, whatever was sent before', async () => {
-    const { file, cli, run, upload } = await world();
+    const { file, cli, run, upload, service } = await world();
     const path = file('a.bin', 'x'.repeat(3000));
     await upload(path);
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
-    setTimeout(
-      () => stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 })),
-      300,
-    );
-    const args = ['upload', path, '--again', '--chunk-size', '1000', '--limit-rate', '2k'];
+    let patches = 0;
+    service.fault = ({ method }) => {
+      if (method === 'PATCH' && ++patches === 2)
+        stop.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+      return undefined;
+    };
+    const args = ['upload', path, '--again', '--chunk-size', '1000'];
     const { code } = await cli.run(args, { signal: stop.signal });
     expect(code).toBe(130);
     const [{ id }] = await cli.json(['uploads', 'ls']);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -276,9 +276,14 @@ describe('players', () => {
     );
   };
 
+  /** mediactl does not wait for the desktop's opener to end. */
+  const opened = () =>
+    expect.poll(() => existsSync(join(cli.home, 'played')) && played()).toBeTruthy();
+
   it('--open hands the URL to the desktop', async () => {
     const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });
     await asProgram(url, '--open');
+    await opened();
     expect(played()).toEqual([`${url}/media/embed`]);
   });
 
@@ -286,6 +291,7 @@ describe('players', () => {
     const { url } = await playing({ type: 'video', source_url: { url: 'HERE/media/f' } });
     const { stdout } = await asProgram(url, '--web');
     const path = stdout.trim();
+    await opened();
     expect(played()).toEqual([`file://${path}`]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const page = readFileSync(path, 'utf8');

@@ -217,7 +217,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
 
   it('--until ends the wait, exit 9, and the workers continue', async () => {
     const path = file('until.md');
-    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--until', '1s']);
+    const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--until', '5s']);
     expect([code, stderr]).toEqual([9, expect.stringContaining('1 left')]);
     work();
     await until(async () => (await listed('--done')).length === 1);
@@ -563,10 +563,16 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect(await found(forgetful.address)).toMatchObject({
       ...{ ok: true, found: expect.stringContaining('append-only') },
     });
-    const { stop, ended } = work([], { environment: { MEDIACTL_QUEUE: forgetful.address } });
-    await pause(300);
+    let said = '';
+    const { stop, ended } = work([], {
+      environment: { MEDIACTL_QUEUE: forgetful.address },
+      onStderr: (text) => {
+        said = text;
+      },
+    });
+    await until(async () => said.includes('append-only'));
     stop.abort();
-    expect((await ended).stderr).toContain('append-only');
+    await ended;
     await forgetful.end();
   });
 });

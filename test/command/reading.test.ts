@@ -36,7 +36,10 @@ describe('assets ls', () => {
     });
     const type = (text: string) => unshown(`${text.padEnd(5)}  `, '');
     const size = (text: string) => unshown(`${text.padEnd(9)}  `, '');
-    expect(stdout.split('\n').map((line) => line.trimEnd())).toEqual([
+    const lines = stdout
+      .split('\n')
+      .map((line) => line.trimEnd().replace(/\d+ minutes? ago$/, 'just now'));
+    expect(lines).toEqual([
       `NAME       UID       ${type('TYPE')}STATUS  LENGTH  ${size('SIZE')}CREATED`,
       `clip.mp4   ${short('clip.mp4')}  ${type('video')}ready   10s     ${size('421.8 KiB')}just now`,
       `tone.mp3   ${short('tone.mp3')}  ${type('audio')}ready   3s      ${size('18.0 KiB')}just now`,

@@ -131,6 +131,7 @@ describe('broken lines and failing servers', () => {
   });
 
   it('a peer that goes silent is left after the idle time, and the upload goes on', async () => {
+    await world.interruptedAfterTwoChunks(); // the limit is too short for a creation on a busy machine
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? { respond: (_response, request) => void request.resume() }
@@ -146,6 +147,7 @@ describe('broken lines and failing servers', () => {
     ['102 Processing for ever', 'headers'],
     ['an answer that drips', 'body'],
   ])('%s has an end, and the upload goes on', async (_what, part) => {
+    await world.interruptedAfterTwoChunks();
     world.fault = (seen) =>
       seen.method === 'PATCH' && seen.nth === 2
         ? {

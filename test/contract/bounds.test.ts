@@ -63,7 +63,7 @@ describe('a connection is closed', () => {
   );
 
   it('that asks for media and does not read it', async () => {
-    const { sandbox, upload, playbackInfo } = await bounded({ idleMs: 1_000 });
+    const { sandbox, upload, playbackInfo } = await bounded({ idleMs: 2_000 });
     const { uid } = await upload(fixture('clip.mp4'));
     const info = await playbackInfo(uid);
     const { pathname, search } = new URL(info.source_url.url);
@@ -72,7 +72,7 @@ describe('a connection is closed', () => {
     // More than the buffers of both sides hold.
     for (let times = 0; times < 40; times++)
       socket.write(requestHead(sandbox.url, `GET ${pathname}${search}`));
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
     socket.resume();
     const text = await closed;
     expect(text.split('HTTP/1.1 200 OK').length - 1).toBeLessThan(40);

@@ -80,10 +80,10 @@ describe('a broken ffmpeg', () => {
 
   it('that never ends is ended, with all that it started', async () => {
     const { path, started } = sleeper();
-    const { upload, log } = await start({ ffmpeg: path, toolSeconds: 0.5 });
+    const { upload, log } = await start({ ffmpeg: path, toolSeconds: 2 });
     const tone = await upload(fixture('tone.mp3'));
     expect(tone.status).toBe('ready');
-    expect(log).toContain(`asset ${tone.uid} no waveform: it took over 0.5 s`);
+    expect(log).toContain(`asset ${tone.uid} no waveform: it took over 2 s`);
     expect(started().length).toBeGreaterThan(1);
     await until(() => started().every(isGone));
   });
@@ -184,12 +184,12 @@ describe('a worker', () => {
 
 it('a pdftoppm that never ends is ended, with all that it started', async () => {
   const { path, started } = sleeper();
-  const { upload, log } = await start({ pdftoppm: path, toolSeconds: 0.5 });
+  const { upload, log } = await start({ pdftoppm: path, toolSeconds: 2 });
   const file = join(temporaryFolder(), 'a.pdf');
   writeFileSync(file, pdfOf('One'));
   const asset = await upload(file);
   expect(asset).toMatchObject({ status: 'ready', type: 'document' });
-  expect(log).toContain(`asset ${asset.uid} no pages: it took over 0.5 s`);
+  expect(log).toContain(`asset ${asset.uid} no pages: it took over 2 s`);
   expect(started().length).toBeGreaterThan(1);
   await until(() => started().every(isGone));
 });

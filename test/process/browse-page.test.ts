@@ -327,13 +327,13 @@ it('Ctrl-C while a file is sent leaves it to be resumed, and says so', async () 
   const service = await startSandbox();
   try {
     const { address, child, finished, environment } = await startBrowse(service, [
-      ...['--limit-rate', '1MiB'],
+      ...['--limit-rate', '100KiB'],
     ]);
     const { ask } = await enter(address);
     const body = new Uint8Array(4 * 1024 * 1024).fill(7);
     const query = `id=1&name=long.bin&below=&folder=&size=${body.length}`;
-    const sending = ask(`uploads?${query}`, { method: 'POST', body }).catch(() => undefined);
     const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    const sending = ask(`uploads?${query}`, { method: 'POST', body }).catch(() => undefined);
     for (let told = ''; !told.includes('"state":"sending"'); )
       told += (await events?.read())?.value ?? '';
     child.kill('SIGINT');
@@ -470,8 +470,8 @@ it('one file that is dropped twice at once is sent once, and holds no connection
         method: 'POST',
         body,
       });
-    expect((await send(1)).status).toBe(200);
     const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await send(1)).status).toBe(200);
     let told = '';
     const until = async (words: string) => {
       while (!told.includes(words)) told += (await events?.read())?.value ?? '';

@@ -262,7 +262,7 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
 
   it('a page that is killed mid-upload leaves one that can be resumed', async () => {
     const environment = environmentOf(sandbox);
-    const browsing = await startBrowse(sandbox, ['--limit-rate', '1MiB'], environment);
+    const browsing = await startBrowse(sandbox, ['--limit-rate', '100KiB'], environment);
     const { page } = await visit(world.world.browser, browsing);
     const path = join(temporaryFolder(), 'long.bin');
     const bytes = writeSome(path, 8 * 1024 * 1024, path);

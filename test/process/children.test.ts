@@ -37,7 +37,11 @@ async function environmentsOf(programs: string[], ...runs: string[][]) {
     }).finished;
     expect([code, stderr]).toEqual([0, expect.anything()]);
   }
-  return programs.map((name) => (existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : ''));
+  const written = (name: string) =>
+    existsSync(kept(name)) ? readFileSync(kept(name), 'utf8') : '';
+  // mediactl does not wait for the desktop's opener to end.
+  for (const name of programs) await expect.poll(() => written(name)).toContain('OTHER=');
+  return programs.map(written);
 }
 
 it.each([

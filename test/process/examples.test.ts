@@ -147,7 +147,8 @@ async function arrangeHome(): Promise<{
   return { home, env, token };
 }
 
-const interrupted = 'timeout --foreground -s INT --preserve-status';
+/** Commands that run until they are interrupted, and what they print once they are ready. */
+const endless = { 'mediactl browse': 'http://', 'mediactl worker': 'it reads below' };
 
 it('those that are not run, or fail, are examples still', () => {
   for (const line of [...Object.keys(elsewhere), ...Object.keys(codes)])
@@ -177,17 +178,24 @@ describe('examples', () => {
       .replaceAll(queue, store?.address ?? queue)
       .replace('/mnt/media', home)
       .replace('/Volumes/media', home)
-      // they run until somebody ends them
-      .replace(/^mediactl browse/, `${interrupted} 1.5 $&`)
-      .replace(/^mediactl worker/, `${interrupted} 5 $&`)
       // somebody is to do the work
       .replace(
         /^mediactl upload .*--queue.*--wait$/,
         'mediactl worker & $&; e=$?; kill %1; exit $e',
       );
-    const run = promisify(execFile)('bash', ['-c', `set -o pipefail; ${typed}`], {
+    const ready = Object.entries(endless).find(([start]) => line.startsWith(start))?.[1];
+    const script = ready ? `exec ${typed}` : `set -o pipefail; ${typed}`;
+    const run = promisify(execFile)('bash', ['-c', script], {
       ...{ cwd: home, env, timeout: hangMs },
     });
+    let printed = '';
+    for (const stream of ready ? [run.child.stdout, run.child.stderr] : [])
+      stream?.on('data', (text) => {
+        const wasReady = printed.includes(ready as string);
+        printed += text;
+        // Once: a second signal would end it at once, with 130.
+        if (!wasReady && printed.includes(ready as string)) run.child.kill('SIGINT');
+      });
     // One waits for stdin only where it is told to read it.
     run.child.stdin?.end();
     const ended = await run.then(

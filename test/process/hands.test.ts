@@ -229,8 +229,8 @@ describe.skipIf(!hasPty)('waiting on a terminal', () => {
       },
     });
     const { asset_uid: uid } = (await created.json()) as { asset_uid: string };
-    const screen = new Screen(words('assets', 'wait', uid, '--timeout', '4s'), account(), 80);
-    await screen.shows(/^\S slow\.mov: uploading {2}[12]s$/m);
+    const screen = new Screen(words('assets', 'wait', uid, '--timeout', '8s'), account(), 80);
+    await screen.shows(/^\S slow\.mov: uploading {2}\ds$/m);
     expect(await screen.ended).toBe(8);
     expect(screen.lines[0]).toMatch(/^error: asset .* is still uploading/);
   });
@@ -240,7 +240,7 @@ describe.skipIf(!hasPty)('waiting on a terminal', () => {
       (await mediactl(['ls', ...args, '-q'], account()).finished).stdout.trim().split('\n');
     const ready = await list('--status', 'ready', '--limit', '2');
     const [slow = ''] = await list('slow');
-    const args = ['assets', 'wait', ...ready, slow, '--timeout', '3s'];
+    const args = ['assets', 'wait', ...ready, slow, '--timeout', '8s'];
     const screen = new Screen(words(...args), account(), 80);
     await screen.shows(/^\S 2 of 3 ready/m);
     expect(await screen.ended).toBe(11);

@@ -58,7 +58,7 @@ it('8 processes, 300 turns each: no two at once, and no turn is lost', async () 
   );
   for (const { code, stderr } of await Promise.all(all)) expect([code, stderr]).toEqual([0, '']);
   expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('2400');
-});
+}, 300_000);
 
 it('a killed holder holds nothing', async () => {
   const path = join(temporaryFolder(), 'lock');

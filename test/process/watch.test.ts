@@ -44,14 +44,19 @@ describe.skipIf(!chromiumPath)('the watch page of a video', () => {
         expect.stringMatching(text.replace(' ', '\\s*')),
       ),
     );
+    // It plays on: the page itself stops it within the chapter, however busy the machine is.
+    const stopped = page.locator('video').evaluate(
+      (video: Media & EventTarget) =>
+        new Promise<number>((resolve) => {
+          video.addEventListener('timeupdate', () => {
+            if (video.currentTime <= 4.2) return;
+            video.pause();
+            resolve(video.currentTime);
+          });
+        }),
+    );
     await chapter.nth(1).press('Enter');
-    let time = 0;
-    const playing = async () => {
-      time = await currentTime(page);
-      return time;
-    };
-    await until(playing).toBeGreaterThan(4.2);
-    expect(time).toBeLessThan(7);
+    expect(await stopped).toBeLessThan(7);
     expect(await page.locator('[aria-current]').innerText()).toMatch('The crane');
     expect(complaints).toEqual([]);
   });
@@ -270,10 +275,13 @@ describe.skipIf(!chromiumPath)('other pages', () => {
     const { page, complaints } = await open(await siteOf(pageOf({ title: 'x', info })));
     const captions = page.locator('#captions');
     expect(await captions.innerText()).toBe('');
-    await page.locator('audio').evaluate((audio: { muted: boolean; play(): void }) => {
-      audio.muted = true;
-      audio.play();
-    });
+    await page
+      .locator('audio')
+      .evaluate((audio: { muted: boolean; loop: boolean; play(): void }) => {
+        audio.muted = true;
+        audio.loop = true; // it lasts three seconds
+        audio.play();
+      });
     await page.getByRole('button', { name: 'en' }).click();
     await until(() => captions.innerText()).toBe('Said in /en');
     await page.getByRole('button', { name: 'de' }).click();

@@ -46,8 +46,9 @@ export type CliOptions = {
   cwd?: string;
   clock?: Clock;
   signal?: AbortSignal;
-  /** Called with all of stdout so far, at every write. */
+  /** Called at every write with all that was written so far. */
   onStdout?: (text: string) => void;
+  onStderr?: (text: string) => void;
   /** Code of the error that every write to stdout ends with. */
   stdoutError?: 'ENOSPC' | 'EPIPE';
 };
@@ -75,7 +76,7 @@ export class Cli {
     const stdout = new Buffered(tty, columns, options.onStdout);
     const { stdoutError } = options;
     if (stdoutError) stdout.error = Object.assign(new Error(stdoutError), { code: stdoutError });
-    const stderr = new Buffered(tty, columns);
+    const stderr = new Buffered(tty, columns, options.onStderr);
     const environment = { ...this.#environment, ...options.environment };
     const code = await runProgram(args, {
       terminal: new Terminal({ stdin: () => stdin, stdout, stderr, environment }),

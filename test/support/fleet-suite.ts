@@ -93,7 +93,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
         expect(refused - (strangers.get(since) ?? 0)).toBeLessThanOrEqual(workers.length);
       expect(service.granted.size).toBeGreaterThan(3);
       expect(store.dump()).not.toContain(service.environment.MEDIACTL_API_KEY);
-    });
+    }, 300_000);
 
     it('a file of 200 MiB, killed twice: the next one goes on at the byte that the service holds', async () => {
       const size = 200 * MiB;
@@ -271,9 +271,8 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       fleet.worker();
       const listed = async () => fleet.json(['uploads', 'ls', '--queue']);
       await until(async () => (await listed()).some(({ error }: { error: unknown }) => error));
-      await pause(1_000);
-      const rows = await listed();
-      expect(rows.map(({ state }: { state: string }) => state)).toEqual(Array(4).fill('waiting'));
+      const states = async () => (await listed()).map(({ state }: { state: string }) => state);
+      await expect.poll(states).toEqual(Array(4).fill('waiting'));
       const { stderr } = await fleet.run(['uploads', 'ls', '--queue']).finished;
       expect(stderr).toContain('the queue is paused');
       isFull = false;

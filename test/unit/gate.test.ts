@@ -4,8 +4,8 @@ import { fastClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;
 
-/** A gate on a clock of its own, and who has got through. */
-function world(maxOutageMs = minuteMs, speed = 100) {
+/** A gate on a clock of its own, and who has got through. A test that waits for a time asks for a fast clock. */
+function world(maxOutageMs = minuteMs, speed = 1) {
   const clock = fastClock(speed);
   const gate = new Gate(clock, maxOutageMs);
   const through: number[] = [];
@@ -73,7 +73,7 @@ it('people pass, whatever is left', async () => {
 });
 
 it('an empty window is slept out to its reset, and said', async () => {
-  const { clock, through, waits, enter, told } = world();
+  const { clock, through, waits, enter, told } = world(minuteMs, 100);
   await enter();
   const resetAt = clock.now() + 20_000;
   told(0, 100, resetAt);
@@ -83,7 +83,7 @@ it('an empty window is slept out to its reset, and said', async () => {
 });
 
 it('a 429 closes it for all, for as long as it says', async () => {
-  const { clock, gate, through, enter, told } = world();
+  const { clock, gate, through, enter, told } = world(minuteMs, 100);
   await enter();
   told(90);
   const until = clock.now() + 30_000;
@@ -144,7 +144,7 @@ it('while nobody is there one at a time tries, and any answer opens it', async (
 });
 
 it('an outage is waited out no longer than it may take', async () => {
-  const { clock, gate, enter } = world(5_000);
+  const { clock, gate, enter } = world(5_000, 100);
   await enter();
   gate.gone();
   let isWaitedFor = gate.failed();
@@ -175,7 +175,7 @@ it('who waits is let go by its signal', async () => {
 });
 
 it('a window that a clock has moved too far away is asked about anew', async () => {
-  const { clock, through, enter, told } = world();
+  const { clock, through, enter, told } = world(minuteMs, 100);
   await enter();
   told(0, 100, clock.now() + 1_000);
   clock.advance(-48 * 3600_000); // set back

@@ -278,7 +278,7 @@ describe('players', () => {
 
   /** mediactl does not wait for the desktop's opener to end. */
   const opened = () =>
-    expect.poll(() => existsSync(join(cli.home, 'played')) && played()).toBeTruthy();
+    expect.poll(() => existsSync(join(cli.home, 'played')) && played().join()).toBeTruthy();
 
   it('--open hands the URL to the desktop', async () => {
     const { url } = await playing({ type: 'third_party', embed_url: 'HERE/media/embed' });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   sandbox = await startSandbox();
 });
 afterAll(() => sandbox.end());
-const { call, create, head, patch, processed } = rawHttp(() => sandbox);
+const { call, create, head, offsetOf, patch, processed } = rawHttp(() => sandbox);
 
 const session = async (size: number, metadata?: Record<string, string>) =>
   (await create(size, metadata)).json() as Promise<{
@@ -152,7 +152,6 @@ describe('§4 PATCH and HEAD {location}', () => {
   it('keeps the bytes of a PATCH whose line broke', async () => {
     const { location } = await session(2_000_000);
     const bytes = someBytes(2_000_000);
-    const offsetNow = async () => Number((await head(location)).headers.get('Upload-Offset'));
     const outgoing = request(sandbox.url + location, {
       method: 'PATCH',
       headers: {
@@ -166,10 +165,10 @@ describe('§4 PATCH and HEAD {location}', () => {
     const closed = new Promise((resolve) => outgoing.once('close', resolve));
     outgoing.on('error', () => {}); // the reset is ours
     outgoing.write(bytes.subarray(0, 500_000));
-    await expect.poll(offsetNow).toBe(500_000);
+    await expect.poll(() => offsetOf(location)).toBe(500_000);
     outgoing.destroy();
     await closed;
-    const offset = await offsetNow();
+    const offset = await offsetOf(location);
     expect(offset).toBe(500_000);
     const last = await patch(location, offset, bytes.subarray(offset));
     expect(last.headers.get('Upload-Offset')).toBe('2000000');

@@ -246,7 +246,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
       expect([name, asset.status, asset.type]).toEqual([name, 'ready', type]);
     }
     expect(Math.max(...peaks.values())).toBeLessThan(512);
-    expect(peaks.size).toBeGreaterThan(1); // the service, and workers
+    expect(peaks.size).toBeGreaterThan(2); // the service, and a worker of each
   });
 
   it('that asks for more memory than a worker may have ends the worker: the file is served as it is', async () => {
@@ -257,7 +257,7 @@ describe.skipIf(!ffmpeg || process.platform !== 'linux')('large metadata', () =>
     expect(output).toMatch(/the worker ended: SIG/);
     const [service, ...workers] = [...peaks].sort(([a], [b]) => a - b).map(([, peak]) => peak);
     expect(service).toBeLessThan(256);
-    expect(Math.max(...workers)).toBeGreaterThan(256); // it did ask
+    expect(Math.max(...workers)).toBeGreaterThan(512); // it did ask
     expect(Math.max(...workers)).toBeLessThan(1024);
   });
 });

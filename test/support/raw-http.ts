@@ -71,6 +71,10 @@ export function rawHttp(sandbox: () => TestSandbox) {
   const head = (location: string) =>
     call('HEAD', sandbox().url + location, { headers: { 'Tus-Resumable': '1.0.0' } });
 
+  /** Bytes of an upload that the service has, by HEAD. */
+  const offsetOf = async (location: string) =>
+    Number((await head(location)).headers.get('Upload-Offset'));
+
   /** Uploads a file whole and waits until it is processed. */
   const upload = async (path: string, metadata: Record<string, string> = {}) => {
     const bytes = readFileSync(path);
@@ -107,7 +111,19 @@ export function rawHttp(sandbox: () => TestSandbox) {
   const watchUrl = async (uid: string) =>
     `${sandbox().url}/watch/${uid}?token=${(await player(uid)).playback_token}`;
 
-  return { call, send, create, patch, head, upload, processed, player, playbackInfo, watchUrl };
+  return {
+    call,
+    send,
+    create,
+    patch,
+    head,
+    offsetOf,
+    upload,
+    processed,
+    player,
+    playbackInfo,
+    watchUrl,
+  };
 }
 
 /** A test says what the JSON is by what it asserts. */

@@ -14,6 +14,7 @@ export const exitCodes = {
   partial: 11,
   unplayable: 12,
   integrity: 13,
+  state: 14,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -36,6 +37,7 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
   11: 'many items, some failed, each is named; or check found differences',
   12: 'the asset failed to process, or playback is blocked',
   13: 'integrity: the checksum differs, the file changed, or the server pointed to another origin',
+  14: 'the state folder cannot keep what was uploaded: full, read-only, damaged or emptied',
   130: 'interrupted, or a prompt declined',
   143: 'terminated',
 };

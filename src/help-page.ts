@@ -76,7 +76,7 @@ function said({ description, argChoices = [], defaultValue, negate }: Option): s
   return values === '' ? description : `${description} (${values})`;
 }
 
-const more = `mediactl COMMAND --help tells more, and mediactl help TOPIC: options, exit-codes, environment, formatting, scripting, agents, faults
+const more = `mediactl COMMAND --help tells more, and mediactl help TOPIC: options, exit-codes, environment, formatting, scripting, agents, faults, assumptions
 `;
 
 type Row = readonly [term: string, description: string];

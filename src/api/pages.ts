@@ -58,7 +58,8 @@ type Fetched<T> = { items: T[]; asked: number; hasNext: boolean | undefined };
 /**
  * Yields page after page, in order, until the service has no more: a total (A01) says how many pages
  * may be asked for at once, and may be wrong, so the page that should be the last one must be short,
- * or say that there is no next one. Repeats are dropped by `uid`, since new items shift the offsets.
+ * or say that there is no next one. Without a total the list ends at an empty page, or one shorter than the
+ * first. Repeats are dropped by `uid`, since new items shift the offsets.
  *
  * @param inFlight asked before each request: how many at most
  * @throws MediactlError `unexpected_answer` where the service does not heed the offset
@@ -76,12 +77,14 @@ export async function* pages<T extends Fields>(
   let freshPages = 0;
   let stalePages = 0;
   let staleInARow = 0;
+  let usesNext = false;
 
   const fetched = async (count: number, at: number): Promise<Fetched<T> & { whole: boolean }> => {
     const page = await fetchPage(count, at);
     total = totalOf(page, names) ?? total;
     const { next } = fieldsIn(page);
     const hasNext = next === undefined ? undefined : Boolean(next);
+    usesNext ||= hasNext === true;
     // A plain array is all there is.
     return { items: itemsOf<T>(page), asked: count, hasNext, whole: Array.isArray(page) };
   };
@@ -106,8 +109,10 @@ export async function* pages<T extends Fields>(
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     staleInARow = fresh.length > 0 ? 0 : staleInARow + 1;
-    // Less than was asked for, and as many as there are.
-    if (mayBeWhole && staleInARow > 0 && total === seen.size && stride < asked) return undefined;
+    // The whole list came at once: less than was asked for, and the same again.
+    const isWhole = total === undefined ? !usualSizes.includes(stride) : mayBeWhole;
+    if (staleInARow > 0 && isWhole && (total ?? seen.size) === seen.size && stride < asked)
+      return undefined;
     // With a total it may be new items at the head, until it is a service that does not page.
     if (staleInARow >= (total === undefined ? 1 : mostStalePages)) throw notPaging();
     return fresh;
@@ -137,7 +142,8 @@ export async function* pages<T extends Fields>(
       underway.push(more);
       at += count;
     }
-    if (underway.length > 0 || !mayHaveMore(last, stride, total)) continue;
+    if (underway.length > 0 || !mayHaveMore(last, { stride, total, usesNext, mayBeWhole }))
+      continue;
     // Past what the total says, if it says anything: one page after another.
     const more = fetched(Math.min(maxPageSize, end - at), at).then((one) => {
       at += one.items.length;
@@ -152,14 +158,16 @@ export async function* pages<T extends Fields>(
 /** Page sizes that a service may insist on, whatever it is asked for. */
 const usualSizes = [10, 20, 25, 30, 40, 50];
 
-/** Whether nothing says that a page was the last one. A total of one page may be the page's own. */
+/** Returns false once something vouches for the end: a total, a shorter page, a `next` that was used before. */
 function mayHaveMore(
   { items, asked, hasNext }: Fetched<unknown>,
-  stride: number,
-  total: number | undefined,
+  list: { stride: number; total: number | undefined; usesNext: boolean; mayBeWhole: boolean },
 ): boolean {
-  if (hasNext !== undefined) return hasNext;
+  const { stride, total, usesNext, mayBeWhole } = list;
+  if (hasNext !== undefined && (hasNext || usesNext || total !== undefined)) return hasNext;
   if (items.length >= asked) return true;
-  const isUsual = items.length === stride && usualSizes.includes(stride);
-  return isUsual && (total === undefined || total === stride);
+  if (items.length < stride) return false; // shorter than the pages before it
+  if (total === undefined && !mayBeWhole) return true;
+  // A total of one page may count that page alone.
+  return usualSizes.includes(stride) && (total === undefined || total === stride);
 }

@@ -7,6 +7,7 @@ import {
   settingNames,
   table,
 } from '../settings/table.ts';
+import { type Assumption, assumptions } from '../wire/assumptions.ts';
 
 /** Variables that are no setting of a command. */
 const others: [string, string][] = [
@@ -37,6 +38,28 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, what]) => `  ${name.padEnd(width)}  ${what}\n`).join('');
 }
+
+const lineWidth = 80;
+
+/** Wraps a text at 80 columns, under the end of its label. */
+function wrapped(label: string, text: string): string {
+  const indent = ' '.repeat(label.length);
+  let [done, line] = ['', label.slice(0, -1)];
+  for (const word of text.split(' '))
+    if (line.length + 1 + word.length <= lineWidth) line += ` ${word}`;
+    else [done, line] = [`${done}${line}\n`, `${indent}${word}`];
+  return `${done}${line}\n`;
+}
+
+const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: Assumption) => {
+  const settings = Object.keys(names).map((key) => `names.${key}`);
+  return [
+    wrapped(`${id}  `, `${section}: ${topic}`),
+    wrapped('     assumed:  ', assumed),
+    wrapped('     accepted: ', tolerated),
+    settings.length > 0 ? wrapped('     setting:  ', settings.join(', ')) : '',
+  ].join('');
+};
 
 /** What `mediactl help TOPIC` prints. */
 export const topics: Record<string, { summary: string; text(): string }> = {
@@ -94,6 +117,16 @@ Most take times=NUMBER, path=/PATH and method=METHOD behind a comma:
 
 mediactl sandbox status tells which may still happen.
 `,
+  },
+  assumptions: {
+    summary: 'what the specification of the API leaves open',
+    text: () => `The specification of the API does not show every name and value. mediactl
+assumes these, and accepts the alternatives. If a service uses another name:
+
+  mediactl config set names.KEY NAME
+  mediactl doctor --learn
+
+${assumptions.map(assumptionText).join('\n')}`,
   },
   environment: {
     summary: 'variables, and what comes before what',

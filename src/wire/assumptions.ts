@@ -20,7 +20,8 @@ export const assumptions = [
     section: '§2 Page envelope',
     topic: 'fields beside `items`',
     assumed: '`count` is the grand total',
-    tolerated: '`total`, `total_count`, or none; `next` and `previous` are ignored',
+    tolerated:
+      '`total`, `total_count`, the largest of several, or none: then the list ends at an empty or shorter page, or at a `next` of null after others; a plain array is the whole list',
     names: { page_total: ['count', 'total', 'total_count'] },
   },
   {
@@ -39,7 +40,8 @@ export const assumptions = [
     section: '§2 Folder',
     topic: 'folder record',
     assumed: '`uid`, `name`, `children`',
-    tolerated: '`subfolders`, `folders`; the parent as string, object or null',
+    tolerated:
+      '`subfolders`, `folders`, or the only list whose name has child, folder, node or nested in it; the parent as string, object or null',
     names: { folder_children: ['children', 'subfolders', 'folders'] },
   },
   {
@@ -109,8 +111,9 @@ export const assumptions = [
   {
     id: 'A12',
     section: '§4 Filters',
-    topic: 'values of the type filter',
-    assumed: '`video`, `audio`, `image`, `document`, `third_party`, `generic`',
+    topic: 'values of the type and status filters',
+    assumed:
+      '`video`, `audio`, `image`, `document`, `third_party`, `generic`; `queued`, `processing`, `ready`, `failed`',
     tolerated: 'any other value is passed through',
   },
   {
@@ -154,7 +157,8 @@ export const assumptions = [
     section: '§4 Upload',
     topic: 'digest in `X-Checksum-Blake3`',
     assumed: 'of the whole file, in hex',
-    tolerated: 'base64; a digest equal to the last chunk’s is reported as that',
+    tolerated:
+      'base64; a digest equal to the last chunk’s is reported as that; any other form leaves the upload unverified, with a warning',
   },
   {
     id: 'A19',
@@ -169,6 +173,34 @@ export const assumptions = [
     topic: 'moving an asset to another folder',
     assumed: 'PATCH takes `parent`, a folder’s uid or null, as the record shows it',
     tolerated: 'the name under which the record shows its folder',
+  },
+  {
+    id: 'A21',
+    section: '§4 Upload',
+    topic: 'the session URL in header and body',
+    assumed: 'the `Location` header wins',
+    tolerated: '`location` of the body; absolute, or relative to the base URL, on the same origin',
+  },
+  {
+    id: 'A22',
+    section: '§4 Upload',
+    topic: 'answer of HEAD to a session',
+    assumed: '200 or 204 with `Upload-Offset`',
+    tolerated: 'no `Upload-Length`: the size of the file counts',
+  },
+  {
+    id: 'A23',
+    section: '§7 Errors',
+    topic: '429 without `Retry-After`',
+    assumed: 'wait until the rate limit resets, if no request remains',
+    tolerated: 'no rate limit headers: a minute',
+  },
+  {
+    id: 'A24',
+    section: '§1 Identifiers',
+    topic: 'form of a `uid`',
+    assumed: 'UUID strings',
+    tolerated: 'upper case, and without dashes',
   },
 ] as const satisfies readonly Assumption[];
 

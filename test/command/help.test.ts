@@ -4,6 +4,7 @@ import { wholeTree } from '../../src/program.ts';
 import { every } from '../../src/reference/node.ts';
 import { topics } from '../../src/reference/topics.ts';
 import { describe as describeTree } from '../../src/reference/tree.ts';
+import { assumptions, nameKeys } from '../../src/wire/assumptions.ts';
 import { Cli } from '../support/cli.ts';
 import { faultUsagesIn } from '../support/faults.ts';
 
@@ -64,4 +65,11 @@ it('help faults names every fault that the sandbox knows', async () => {
 
 it('commands --json is for reading: under 64 KB', async () => {
   expect((await cli.run(['commands', '--json'])).stdout.length).toBeLessThan(64_000);
+});
+
+it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {
+  const { stdout } = await cli.run(['help', 'assumptions']);
+  expect(stdout.match(/^A\d\d  /gm)).toHaveLength(assumptions.length);
+  for (const name of nameKeys) expect(stdout).toContain(`names.${name}`);
+  expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });

@@ -156,3 +156,79 @@ it.each([9, 10, 20, 25, 100])(
     }
   },
 );
+
+describe('a list without a total, of a service that gives pages of a size of its own', () => {
+  const assets = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      name: `clip ${n}`,
+    }));
+  const paged =
+    (all: object[], cap: number, envelope: (isMore: boolean) => object): Answers =>
+    ({ query }) => {
+      const offset = Number(query.offset);
+      const items = all.slice(offset, offset + Math.min(cap, Number(query.limit)));
+      return { body: { items, ...envelope(offset + items.length < all.length) } };
+    };
+  const nothing = () => ({});
+  const alwaysNull = () => ({ next: null });
+  const truthful = (isMore: boolean) => ({ next: isMore ? '/more' : null });
+
+  it.each([
+    ['pages of 60', 60, nothing, 5],
+    ['pages of 75', 75, nothing, 4],
+    ['pages of 99', 99, nothing, 3],
+    ['full pages and a next that is always null', 100, alwaysNull, 3],
+    ['pages of 60 and a next that is always null', 60, alwaysNull, 5],
+    ['pages of 125 cut to 100, and a next that is right', 125, truthful, 3],
+  ])('%s: all 250 are listed', async (_, cap, envelope, requests) => {
+    const service = await against(paged(assets(250), cap, envelope));
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect(code).toBe(0);
+    expect(stdout.trim().split('\n')).toHaveLength(250);
+    expect(service.requests).toHaveLength(requests);
+  });
+
+  it('a short list costs one request more', async () => {
+    const service = await against(paged(assets(7), 100, nothing));
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect([code, stdout.trim().split('\n').length, service.requests.length]).toEqual([0, 7, 2]);
+  });
+
+  it('a short list that comes whole, whatever the offset, is listed once', async () => {
+    const service = await against(() => ({ body: { items: assets(7) } }));
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 7]);
+  });
+});
+
+describe('a service that ignores a filter', () => {
+  const item = {
+    ...{ uid, name: 'clip', type: 'video', status: 'ready', tags: ['kept'], parent: null },
+    created_at: '2026-03-01T11:00:00Z',
+  };
+  it.each([
+    ['status', ['--status', 'failed']],
+    ['type', ['--type', 'audio']],
+    ['tag', ['--tag', 'draft']],
+    ['created_after', ['--created-after', '2026-06-01']],
+    ['created_before', ['--created-before', '2020-01-01']],
+    ['parent', ['--folder', '0c6f2a52-3c35-4f3e-9a51-2f2ed6b0a7ff']],
+  ])('%s: ls warns, and lists what came', async (name, filter) => {
+    const { cli } = await against(one(item));
+    for (const paging of [[], ['--all']]) {
+      const { code, stdout, stderr } = await cli.run(['assets', 'ls', ...filter, ...paging]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(uid);
+      expect(stderr).toBe(
+        `warning: the service ignored a filter (${name}): it lists ${uid}, which does not match\n`,
+      );
+    }
+  });
+
+  it('is not suspected where the records match', async () => {
+    const { cli } = await against(one(item));
+    const { stderr } = await cli.run(['assets', 'ls', '--status', 'ready', '--tag', 'kept']);
+    expect(stderr).toBe('');
+  });
+});

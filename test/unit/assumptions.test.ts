@@ -4,9 +4,9 @@ import { readRateLimit, retryAfterMs } from '../../src/api/rate-limit.ts';
 import { assumptions, namesFor, statusMeans } from '../../src/wire/assumptions.ts';
 import { encodeMetadata } from '../../src/wire/tus.ts';
 
-it('assumptions are numbered A01 to A20', () => {
+it('assumptions are numbered in order', () => {
   expect(assumptions.map(({ id }) => id)).toEqual(
-    Array.from({ length: 20 }, (_, n) => `A${String(n + 1).padStart(2, '0')}`),
+    Array.from({ length: assumptions.length }, (_, n) => `A${String(n + 1).padStart(2, '0')}`),
   );
 });
 

@@ -86,17 +86,30 @@ export async function assertFiltersApplied(
   found: readonly Asset[],
   verb: string,
 ): Promise<void> {
+  if (found.length === 0) return;
+  const wrong = disprovedFilter(filters, found);
+  if (wrong) throw ignored(wrong.filter, verb, `it lists ${wrong.uid}, which does not match`);
   for (const [name, { matches, unmatchable }] of Object.entries(checks)) {
     const value = filters[name as keyof typeof checks];
-    if (value === undefined || found.length === 0) continue;
-    const answers = found.map((asset) => matches(asset, value));
-    const other = found[answers.indexOf(false)];
-    if (other) throw ignored(name, verb, `it lists ${other.uid}, which does not match`);
-    if (!answers.includes(undefined)) continue;
+    if (value === undefined || found.every((asset) => matches(asset, value))) continue;
     const unlikely = unmatchable();
     if (await isListed(assets, { [name]: unlikely }))
       throw ignored(name, verb, `it lists assets by ${name}=${unlikely} too, which none can match`);
   }
+}
+
+/** Returns the first filter that a listed record contradicts, with the uid of that record. */
+export function disprovedFilter(
+  filters: AssetFilters,
+  found: readonly Asset[],
+): { filter: string; uid: string } | undefined {
+  for (const [filter, { matches }] of Object.entries(checks)) {
+    const value = filters[filter as keyof typeof checks];
+    if (value === undefined) continue;
+    const other = found.find((asset) => matches(asset, value) === false);
+    if (other) return { filter, uid: other.uid };
+  }
+  return undefined;
 }
 
 /** A refusal is as good as no asset: whoever refuses a value reads it. */

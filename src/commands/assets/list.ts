@@ -6,11 +6,13 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { Places } from '../../library/places.ts';
 import { parseCount } from '../../settings/units.ts';
 import { grouped } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
 import type { Collection } from '../../wire/paths.ts';
 import type { Asset } from '../../wire/types.ts';
 import { example, type Run } from '../command.ts';
 import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from '../filters.ts';
 import { assetList } from './columns.ts';
+import { disprovedFilter } from './filter-checks.ts';
 import { foldersOf, listBelow } from './recursive.ts';
 import type { Found } from './sheet.ts';
 
@@ -66,7 +68,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
       const isUsual = typedLimit === undefined && !all;
       const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
       const empty = `no ${collection}${insteadOf(words, context.settings.shape.format)}`;
-      const find = async (): Promise<Found> => {
+      const listed = async (): Promise<Found> => {
         if (folders) {
           const most = limit === undefined ? undefined : limit + offset;
           // One more than is shown tells that there are more.
@@ -79,6 +81,10 @@ export function list(command: Command, run: Run, collection: Collection): void {
         if (!isUsual) return { pages: assets.list(filters, { limit, offset }), footer: undefined };
         const { items, footer } = await firstOf(context, collection, filters, offset);
         return { pages: [items], footer, isEmpty: items.length === 0 };
+      };
+      const find = async (): Promise<Found> => {
+        const found = await listed();
+        return { ...found, pages: withIgnoredFilterWarning(context, filters, found.pages) };
       };
       if (html !== undefined) {
         const { titleOf, writeSheet } = await import('./sheet.ts');
@@ -97,6 +103,25 @@ export function list(command: Command, run: Run, collection: Collection): void {
       };
     }),
   );
+}
+
+/** Passes pages on, and warns once where a record contradicts a filter: a script must not take them for matches. */
+async function* withIgnoredFilterWarning(
+  { terminal }: Context,
+  filters: AssetFilters,
+  pages: Found['pages'],
+): AsyncGenerator<Asset[]> {
+  let wrong: ReturnType<typeof disprovedFilter>;
+  for await (const page of pages) {
+    if (!wrong) {
+      wrong = disprovedFilter(filters, page);
+      if (wrong)
+        terminal.warn(
+          `the service ignored a filter (${wrong.filter}): it lists ${printable(wrong.uid)}, which does not match`,
+        );
+    }
+    yield page;
+  }
 }
 
 /** What somebody may have meant whose words are in no asset: the folder of `ls`, the fields of gh. */

@@ -73,7 +73,7 @@ function set(command: Command, run: Run): void {
   command
     .summary('keep a setting in the profile')
     .description(
-      'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; docs/assumptions.md lists the keys.',
+      'Keeps a setting in the profile in use. names.KEY tells what a service calls a field that its specification does not show; mediactl help assumptions lists the keys.',
     )
     .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
     .argument('<value>', 'its value; - reads it from stdin')

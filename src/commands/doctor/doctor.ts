@@ -120,5 +120,5 @@ async function learn(context: Context) {
 
 const undescribed = (error: MediactlError) =>
   error.with({
-    hint: 'set the names by hand: mediactl config set names.KEY NAME; docs/assumptions.md lists the keys',
+    hint: 'set the names by hand: mediactl config set names.KEY NAME; mediactl help assumptions lists the keys',
   });

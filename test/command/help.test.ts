@@ -69,7 +69,7 @@ it('commands --json is for reading: under 64 KB', async () => {
 
 it('help assumptions lists every assumption and every name that can be set, in 80 columns', async () => {
   const { stdout } = await cli.run(['help', 'assumptions']);
-  expect(stdout.match(/^A\d\d  /gm)).toHaveLength(assumptions.length);
+  expect(stdout.match(/^A\d\d {2}/gm)).toHaveLength(assumptions.length);
   for (const name of nameKeys) expect(stdout).toContain(`names.${name}`);
   expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });

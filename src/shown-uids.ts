@@ -1,6 +1,7 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { keepState, makeStateFolder } from './folders.ts';
+import { readTextFile } from './read-file.ts';
 import type { ShortUids, UidKind } from './terminal/result.ts';
 
 /** What is shown has so many; what is typed may have six. */
@@ -50,7 +51,7 @@ export class ShownUids implements ShortUids {
   #known() {
     let text = '';
     try {
-      text = readFileSync(this.#path, 'utf8');
+      text = readTextFile(this.#path);
     } catch {
       // none, or none that can be read: nothing was shown
     }

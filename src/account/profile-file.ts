@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { readTextFile } from '../read-file.ts';
 import type { NameOverrides } from '../wire/assumptions.ts';
 
 /** One account on one service, as the config file keeps it. */
@@ -45,7 +45,7 @@ export class ProfileFile {
   async read(): Promise<ProfileConfig> {
     let text: string;
     try {
-      text = readFileSync(this.path, 'utf8');
+      text = readTextFile(this.path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         return { profiles: Object.create(null) };

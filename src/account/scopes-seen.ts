@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepState } from '../folders.ts';
+import { readTextFile } from '../read-file.ts';
 import { fieldsIn, jsonIn } from '../wire/reading.ts';
 import { type Scope, scopes } from '../wire/scopes.ts';
 
@@ -20,7 +20,7 @@ export class ScopesSeen {
   read(): Partial<Record<Scope, ScopeSeen>> {
     let text = '';
     try {
-      text = readFileSync(this.#path, 'utf8');
+      text = readTextFile(this.#path);
     } catch {
       return {}; // none, or none that can be read: nothing is known
     }

@@ -1,9 +1,11 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** An answer may take so many times the longest silence. */
-const silences = 10;
-/** What a body brings at least, in bytes a second: no line is slower, and nobody waits for less. */
-const leastRate = 1024;
+/** How long an answer may take, in times of the longest silence. */
+const answerSilences = 10;
+/** How long the throughput of a streamed body is measured, in times of the longest silence: a minute by default. */
+const windowSilences = 2;
+/** Minimum throughput of a streamed body, in bytes a second. */
+const minRate = 1024;
 
 /**
  * Ends an answer that does not come to its end: one that drips a byte now and then is never silent.
@@ -11,7 +13,8 @@ const leastRate = 1024;
  * comes in each such time is counted instead.
  */
 export class AnswerLimit {
-  readonly #limitMs: number;
+  readonly #answerMs: number;
+  readonly #windowMs: number;
   readonly #origin: string;
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -22,7 +25,8 @@ export class AnswerLimit {
 
   /** @param silenceMs milliseconds: the longest silence of the connection */
   constructor(silenceMs: number, origin: string) {
-    this.#limitMs = silences * silenceMs;
+    this.#answerMs = answerSilences * silenceMs;
+    this.#windowMs = windowSilences * silenceMs;
     this.#origin = origin;
   }
 
@@ -33,7 +37,10 @@ export class AnswerLimit {
 
   /** The request is sent, or its answer begins: from here on it must come to its end. */
   begin(): void {
-    this.#timer ??= setTimeout(() => this.#end('its answer did not end'), this.#limitMs);
+    this.#timer ??= setTimeout(
+      () => this.#end('its answer did not end', this.#answerMs),
+      this.#answerMs,
+    );
   }
 
   /** A body that may take as long as it likes, as long as it comes. */
@@ -43,12 +50,12 @@ export class AnswerLimit {
     this.#timer = setInterval(() => {
       const takenMs = this.#takenMs + this.#takingMs() - takenBefore;
       // While a part is being taken nothing can come; what is left of such a time is too short to judge.
-      const isJudged = takenMs < this.#limitMs / 2;
-      const owed = (leastRate * (this.#limitMs - takenMs)) / 1000;
+      const isJudged = takenMs < this.#windowMs / 2;
+      const owed = (minRate * (this.#windowMs - takenMs)) / 1000;
       if (isJudged && this.#received - before < owed)
-        this.#end(`it sent ${this.#received - before} bytes`);
+        this.#end(`it sent ${this.#received - before} bytes`, this.#windowMs);
       [before, takenBefore] = [this.#received, takenBefore + takenMs];
-    }, this.#limitMs);
+    }, this.#windowMs);
   }
 
   /** A part of the body came; the time until it is taken is not the service's. */
@@ -73,8 +80,8 @@ export class AnswerLimit {
     clearTimeout(this.#timer);
   }
 
-  #end(what: string): void {
-    const seconds = Math.round(this.#limitMs / 1000);
+  #end(what: string, limitMs: number): void {
+    const seconds = Math.round(limitMs / 1000);
     this.#abort.abort(
       new MediactlError(`${this.#origin} takes too long`, {
         code: 'timeout',

@@ -66,6 +66,7 @@ export async function download(
       });
       const { status, headers } = response;
       if (fetching.endsHere(status)) return fetching.conclude();
+      if (status === 416 && fetching.received > 0) throw fetching.refused();
       if (status >= 300) throw errorFrom(response, purpose);
       await fetching.begin({ status, headers }); // where no byte came, nothing has looked yet
       if (fetching.isWhole) return fetching.conclude();
@@ -187,6 +188,11 @@ class Fetching {
     const isPast = status === 416 && this.#isPart && this.#total === undefined;
     this.#isEnded ||= isPast;
     return isPast;
+  }
+
+  /** Returns the error for a server that promised more bytes, and refuses to send them. */
+  refused(): MediactlError {
+    return changed(this.#url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
   }
 
   conclude(): Downloaded {

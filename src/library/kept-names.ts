@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { keepState } from '../folders.ts';
+import { readTextFile } from '../read-file.ts';
 import { fieldsIn, jsonIn, textIn } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
 
@@ -31,7 +32,7 @@ export class KeptNames {
   async within(ageMs: number): Promise<Kept> {
     const path = await this.#path();
     const now = this.#context.clock.now();
-    const kept = await read(path);
+    const kept = read(path);
     if (kept && kept.at <= now && now - kept.at < ageMs) return kept;
     const fresh = { at: now, names: await this.#ask() };
     // Where they cannot be kept, they are asked for again next time.
@@ -54,8 +55,14 @@ export class KeptNames {
 }
 
 /** None, or none that can be read: it is made anew. */
-async function read(path: string): Promise<Kept | undefined> {
-  const { at, names } = fieldsIn(jsonIn(await readFile(path, 'utf8').catch(() => '')));
+function read(path: string): Kept | undefined {
+  let text = '';
+  try {
+    text = readTextFile(path);
+  } catch {
+    return undefined;
+  }
+  const { at, names } = fieldsIn(jsonIn(text));
   const isName = (each: unknown) =>
     Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'string');
   return typeof at === 'number' && Array.isArray(names) && names.every(isName)

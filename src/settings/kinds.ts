@@ -1,4 +1,4 @@
-import { exitCodes, MediactlError } from '../errors.ts';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { parseDuration } from './units.ts';
 
 /** What a setting's text may be, and what it comes to. */
@@ -26,6 +26,16 @@ export const duration: Kind<number> & { suffix: 'Ms' } = {
   read: parseDuration,
   unset: undefined,
   suffix: 'Ms',
+};
+
+/** A duration of more than zero: none at all would end everything at once. */
+export const positiveDuration: typeof duration = {
+  ...duration,
+  read: (name, value) => {
+    const ms = parseDuration(name, value);
+    if (ms > 0) return ms;
+    throw usageError(`${name} does not accept '${value}'`, 'a duration of more than 0 such as 30s');
+  },
 };
 
 /** On or off. Nobody should have to guess whether `off` deletes: other words are an error. */

@@ -1,5 +1,13 @@
 import { formats } from '../terminal/format.ts';
-import { debugLevel, duration, type Kind, oneOf, onOrOff, text } from './kinds.ts';
+import {
+  debugLevel,
+  duration,
+  type Kind,
+  oneOf,
+  onOrOff,
+  positiveDuration,
+  text,
+} from './kinds.ts';
 import { queueAddress } from './queue-address.ts';
 
 /** An option that gives a setting, as Commander spells it. */
@@ -167,7 +175,7 @@ export const table = {
     what: 'pictures in the terminal: auto, kitty, iterm, sixel, blocks or never',
   },
   request_timeout: {
-    kind: duration,
+    kind: positiveDuration,
     flags: [
       {
         flags: '--request-timeout <duration>',

@@ -9,7 +9,7 @@ const patterns: [RegExp, string][] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${mask}@`],
   // Parts of a URL that sign it, whichever store or delivery network made them.
   [
-    /([?&](?:signature|sig|token|access_token|auth|jwt|hdnea|hdnts|expires|exp|st|se|sv|policy|key-pair-id|api_?key|x-(?:amz|goog|oss|cos)-[a-z-]+)=)[^&\s"']+/gi,
+    /([?&](?:signature|sig|token|access_token|auth|jwt|hdnea|hdnts|expires|exp|st|se|sv|policy|key-pair-id|(?:api_?)?key|hmac|verify|x-(?:amz|goog|oss|cos)-[a-z-]+)=)[^&\s"'>]+/gi,
     `$1${mask}`,
   ],
   // Headers that carry a secret, in a trace.

@@ -33,8 +33,10 @@ export type SessionState = {
   onAcknowledged(offset: number, headers: Headers): Promise<void>;
 };
 
-/** Answers that name no offset past those there were; after this many without progress it stops. */
+/** Answers without progress before an upload is given up. */
 const stallLimit = 5;
+/** Less than this of a longer chunk is no progress: a request a byte would use up the rate limit. */
+const minProgressBytes = 1024;
 
 /**
  * tus-js-client's way to the network, over our transport, for one session of §4. It knows what the
@@ -174,10 +176,10 @@ export class SessionHttpStack implements HttpStack {
         exitCodes.integrity,
       );
     // An answer that goes back is no progress, however far the next ones get up to there again.
-    if (offset > this.#highest) {
-      this.#highest = offset;
-      this.#stalled = 0;
-    } else if (chunk && (response.status === 409 || offset <= chunk.start)) this.#stalled++;
+    const least = Math.min(minProgressBytes, chunk?.size ?? 1);
+    if (offset >= this.#highest + least) this.#stalled = 0;
+    else if (chunk && (response.status === 409 || offset < chunk.start + least)) this.#stalled++;
+    this.#highest = Math.max(this.#highest, offset);
     if (this.#stalled >= stallLimit)
       throw broken(`the upload does not get past byte ${this.#highest}`, response);
     this.#maybeTaken = Math.max(this.#maybeTaken, offset);

@@ -66,11 +66,14 @@ function linesOf(text: string): Row[] {
 
 async function rowsOf(text: string): Promise<Row[]> {
   const { parse } = await import('csv-parse/sync');
+  let header: string[] = [];
   let records: { record: { [name: string]: string }; info: { lines: number } }[];
   try {
     records = parse(text, {
-      columns: true,
-      bom: true,
+      columns: (found: string[]) => {
+        header = found;
+        return found;
+      },
       info: true,
       skip_empty_lines: true,
       trim: true,
@@ -78,8 +81,10 @@ async function rowsOf(text: string): Promise<Row[]> {
   } catch (error) {
     throw usageError('the manifest cannot be read', manifestHint, (error as Error).message);
   }
-  const [first] = records;
-  if (first && !('path' in first.record)) throw wrong(1, 'its header has no column path');
+  const unknown = header.find((name) => !isColumn(name));
+  if (unknown !== undefined) throw wrong(1, `unknown column ${unknown}`);
+  if (records.length > 0 && !header.includes('path'))
+    throw wrong(1, 'its header has no column path');
   return records.map(({ record, info }) => ({ line: info.lines, fields: record }));
 }
 

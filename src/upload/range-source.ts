@@ -35,6 +35,8 @@ export type RangeOptions = {
 };
 
 const triesWithoutProgress = 4;
+/** An answer that timed out with fewer bytes is no progress: a drip would keep an upload waiting forever. */
+const minProgressBytes = 4096;
 /** What may wait on either side of the pipe between the server and who reads. */
 const aheadBytes = 1024 * 1024;
 
@@ -135,7 +137,8 @@ export class RangeSource implements Source {
         if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
         failure = error;
       }
-      if (at > from) tries = 0;
+      const least = failure.explanation.code === 'timeout' ? minProgressBytes : 1;
+      if (at - from >= least) tries = 0;
       if (tries + 1 >= triesWithoutProgress) throw failure;
       await transport.waitBeforeRetry(tries, failure, signal);
     }

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { globalOptions } from '../../src/commands/command.ts';
@@ -47,6 +48,45 @@ describe('where a setting comes from', () => {
       'from the flag',
       '--workspace',
     ]);
+  });
+
+  const impostors: [string, (path: string) => void][] = [
+    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a link to a device without an end', (path) => symlinkSync('/dev/zero', path)],
+    ['a directory', (path) => mkdirSync(path)],
+  ];
+
+  it.each(impostors)(
+    '%s in place of the project file is an error, and nothing hangs',
+    async (_, make) => {
+      const path = join(cli.home, '.mediactl.json');
+      make(path);
+      const { code, stderr } = await cli.run(['config', 'ls']);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot use ${path}`)]);
+      expect(stderr).toContain('is not a file');
+    },
+  );
+
+  it.each(impostors)('%s in place of the config file as well', async (_, make) => {
+    rmSync(configPath());
+    make(configPath());
+    const { stderr } = await cli.run(['config', 'ls', '--json']);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'config_corrupt',
+      cause: expect.stringContaining('is not a file'),
+    });
+  });
+
+  it('a project file may begin with a byte order mark', async () => {
+    writeFileSync(join(cli.home, '.mediactl.json'), '\uFEFF{"folder": "/inbox"}');
+    expect((await setting('folder'))[0]).toBe('/inbox');
+  });
+
+  it('a request timeout of 0 is refused: every request would fail', async () => {
+    const { code, stderr } = await cli.run(['config', 'ls'], {
+      environment: { MEDIACTL_REQUEST_TIMEOUT: '0' },
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("does not accept '0'")]);
   });
 
   it.each(['base_url', 'api_key', 'key', 'names'])(

@@ -129,6 +129,7 @@ const table: Case[] = [
     0,
   ],
 
+  ['the rest is refused, of a file that was promised', [cut, { status: 416 }], size, 13],
   ...['text/plain', 'application/json', 'application/xml', 'application/problem+json'].map(
     (type): Case => [
       `a refusal that is called a success: ${type}`,

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import {
+  linkSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -242,6 +244,31 @@ describe('what is named', () => {
     expect((await run('upload', '-r', '--manifest', manifest)).code).toBe(2);
   });
 
+  it('by a list or a manifest with a byte order mark is found', async () => {
+    const { cli, file, upload, service } = await world();
+    const [a, b, c] = ['a.txt', 'b.txt', 'c.txt'].map((name) => file(name));
+    const write = (name: string, text: string) => {
+      writeFileSync(join(cli.home, name), `\uFEFF${text}\n`);
+      return join(cli.home, name);
+    };
+    await upload('--from-list', write('list', `${a}`));
+    await upload('--manifest', write('m.csv', `path\n${b}`));
+    await upload('--manifest', write('m.jsonl', JSON.stringify({ path: c })));
+    expect(service.whole.map(({ name }) => name)).toEqual(['a.txt', 'b.txt', 'c.txt']);
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    ['a pipe', (path) => execFileSync('mkfifo', [path]), 'it is a named pipe'],
+    ['a device without an end', (path) => symlinkSync('/dev/zero', path), 'larger than 256 MiB'],
+    ['one endless line', (path) => writeFileSync(path, 'a'.repeat(1e6)), 'it has a line of more'],
+  ])('by %s is an error, and nothing hangs', async (_, make, reason) => {
+    const { cli, run } = await world();
+    const list = join(cli.home, 'list');
+    make(list);
+    const { code, stderr } = await run('upload', '--from-list', list);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(reason)]);
+  });
+
   it('shows no password, however it is mistyped', async () => {
     const { cli, run } = await world();
     const list = join(cli.home, 'list');
@@ -262,6 +289,10 @@ describe('--manifest-out', () => {
     writeFileSync(manifest, `path\n${path}\n`);
     expect((await run('upload', '--manifest', manifest, '--manifest-out', manifest)).code).toBe(2);
     expect((await run('upload', path, '--manifest-out', path)).code).toBe(2);
+    const linked = join(cli.home, 'linked.jsonl');
+    linkSync(path, linked);
+    for (const source of [path, folder])
+      expect((await run('upload', '-r', source, '--manifest-out', linked)).code).toBe(2);
     expect(readFileSync(path, 'utf8')).toBe('a.bin');
     const out = join(folder, 'out.jsonl');
     for (let n = 0; n < 2; n++) await upload('-r', folder, '--manifest-out', out);

@@ -221,6 +221,7 @@ describe('what is to be sent', () => {
 
   it.each([
     ['path,color\nx,red\n', 'unknown column color'],
+    ['path,__proto__\nx,red\n', 'unknown column __proto__'],
     ['name\nx\n', 'its header has no column path'],
     ['path,name\n,x\n', 'it has no path'],
     ['{"path":1}\n{"path"\n', 'line 2'],

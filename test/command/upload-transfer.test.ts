@@ -209,6 +209,15 @@ describe('offsets', () => {
     },
   );
 
+  it('a byte acknowledged at a time ends after 5 answers', async () => {
+    world.fault = ({ method, nth }) =>
+      method === 'PATCH' ? answering(204, undefined, { 'upload-offset': String(nth) }) : undefined;
+    const { code, record } = await world.upload();
+    expect(code).toBe(10);
+    expect(record.error.message).toBe('the upload does not get past byte 5');
+    expect(world.patches()).toHaveLength(5);
+  });
+
   it('one that is told twice is one offset', async () => {
     world.fault = ({ method }) =>
       method === 'PATCH'

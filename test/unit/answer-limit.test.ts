@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { AnswerLimit } from '../../src/api/answer-limit.ts';
 
-/** Milliseconds: a body has ten times as long to bring something. */
+/** Milliseconds: a body has twice as long to bring something. */
 const silenceMs = 20;
 
 it('a body whose taker pauses is not ended: while nobody takes it, nothing can come', async () => {

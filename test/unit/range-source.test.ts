@@ -158,6 +158,25 @@ describe('a line that breaks', () => {
     expect(server.asked.length).toBe(5);
   });
 
+  it('is given up after four tries where the server only drips bytes', async () => {
+    const server = await FileServer.of(someBytes(size));
+    const source = await RangeSource.open(server.url, transportFor(server.url, 50));
+    server.misdeed = ({ nth, headers }) =>
+      nth === 1
+        ? undefined
+        : {
+            respond: (response) => {
+              const { tag: etag } = server;
+              const asked = headers.range?.replace('=', ' ');
+              response.writeHead(206, { etag, 'content-range': `${asked}/${size}` });
+              const drip = setInterval(() => response.write('x'), 5);
+              response.on('close', () => clearInterval(drip));
+            },
+          };
+    const { error } = await readAll(source);
+    expect(error).toMatchObject({ code: 'timeout', exit_code: 10, retryable: true });
+  });
+
   it('that answers less than requested is asked for the rest', async () => {
     const { server, source } = await servedAndOpened();
     const short = (from: number, to: number): Misdeed => ({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bytes, duration } from '../../src/terminal/figures.ts';
+import { runJq } from '../../src/terminal/jq.lazy.ts';
 import { cell, printable, when } from '../../src/terminal/printable.ts';
 import { Redactor } from '../../src/terminal/redaction.ts';
 
@@ -54,6 +55,14 @@ describe('Redactor', () => {
     ['authorization: Bearer abcdef', 'authorization: Bearer ***'],
     ['{"playback_token":"ey.abc","x":1}', '{"playback_token":"***","x":1}'],
     ['http://h/p?expires=1&signature=abc&size=2', 'http://h/p?expires=***&signature=***&size=2'],
+    ['link: <http://h/p?verify=a&key=b&hmac=c>', 'link: <http://h/p?verify=***&key=***&hmac=***>'],
     ['nothing to hide', 'nothing to hide'],
   ])('%s', (text, safe) => expect(redactor.redact(text)).toBe(safe));
+});
+
+it('a jq filter without an end is ended', async () => {
+  expect(await runJq('null', 'last(repeat(1))', 200)).toEqual({
+    problem: 'it did not end within 0.2 s',
+  });
+  expect(await runJq('[1,2]', '.[]', 200)).toEqual({ text: '1\n2' });
 });

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { parseSize } from '../../settings/units.ts';
@@ -131,22 +132,38 @@ async function outputPlace(
   if (manifestOut === undefined) return undefined;
   const placed = (path: string) => placeOf(path).catch(() => undefined); // said when it is opened
   const out = await placed(manifestOut);
+  const overwrites = () =>
+    usageError('--manifest-out would write over what is read', 'give it another file');
+  // One of a file's hard links may be among the sources, or in a directory that is walked.
+  const links = await stat(manifestOut).then(
+    ({ nlink }) => nlink,
+    () => 0,
+  );
+  if (links > 1) throw overwrites();
   const read = [manifest, fromList, ...named].filter((path) => path !== undefined);
-  for (const path of read)
-    if (!isRemote(path) && (await placed(path)) === out)
-      throw usageError('--manifest-out would write over what is read', 'give it another file');
+  for (const path of read) if (!isRemote(path) && (await placed(path)) === out) throw overwrites();
   return out;
 }
 
 const defined = (about: About): About =>
   Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
+/** Longer than any path (PATH_MAX is 4,096 bytes), and than signed addresses. */
+const maxPathLength = 16_384;
+
 /** The lines of --from-list. */
 async function lines(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
   const text = await readInputText(context.terminal, path);
-  return text
+  const paths = text
     .split('\n')
     .map((line) => line.replace(/\r$/, ''))
     .filter((line) => line !== '');
+  if (paths.some(({ length }) => length > maxPathLength))
+    throw usageError(
+      `${path} is not a list of files`,
+      'a path or an address a line',
+      `it has a line of more than ${maxPathLength} characters`,
+    );
+  return paths;
 }

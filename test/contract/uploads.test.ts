@@ -146,7 +146,9 @@ describe('§4 PATCH and HEAD {location}', () => {
     ['Upload-Offset', 'x', 400],
   ])('a wrong %s header is refused', async (name, value, status) => {
     const { location } = await session(3);
-    expect((await patch(location, 0, Buffer.from('abc'), { [name]: value })).status).toBe(status);
+    const response = await patch(location, 0, Buffer.from('abc'), { [name]: value });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('Tus-Resumable')).toBe('1.0.0');
   });
 
   it('keeps the bytes of a PATCH whose line broke', async () => {

@@ -13,6 +13,11 @@ export function uploadRoutes(app: App, service: Service): void {
   const write = scoped('Write Assets');
   const { faults } = service;
 
+  // TUS 1.0.0: in every response, errors included.
+  app.use(`${uploadPath}*`, async (c, next) => {
+    await next();
+    c.res.headers.set('Tus-Resumable', '1.0.0');
+  });
   app.post(uploadPath, write, (c) => create(c, service));
 
   // Hono hands HEAD to the GET route; a GET itself is not in the specification.
@@ -20,7 +25,6 @@ export function uploadRoutes(app: App, service: Service): void {
     if (c.req.method !== 'HEAD') throw new ServiceError(404, `nothing at ${c.req.path}`);
     requireVersion(c);
     const session = find(c, service);
-    c.header('Tus-Resumable', '1.0.0');
     c.header('Cache-Control', 'no-store');
     c.header('Upload-Offset', String(await service.receiver.offset(session)));
     // TUS 1.0.0: "the Server MUST include the Upload-Length header"; §4 promises none.
@@ -40,7 +44,6 @@ export function uploadRoutes(app: App, service: Service): void {
     const { incoming } = c.env;
     const body = faults.body(incoming, asked(c));
     const received = await service.receiver.receive(session, offset, length, incoming, body);
-    c.header('Tus-Resumable', '1.0.0');
     c.header('Upload-Offset', String(received.offset));
     // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
     if (received.checksum && !faults.take('no-checksum', asked(c)))
@@ -105,7 +108,6 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
   const location = `${uploadPath}${session.uid}/`;
   c.header('Location', location);
-  c.header('Tus-Resumable', '1.0.0');
   return c.json(
     {
       uid: session.uid,

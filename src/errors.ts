@@ -54,6 +54,8 @@ export type Explanation = {
   hint?: string | undefined;
   /** HTTP status, where an answer of the service is the cause. */
   status?: number | undefined;
+  /** Every other item of a run would fail in the same way: it ends the run. */
+  endsRun?: boolean | undefined;
   /** Whether the same call may succeed later. */
   retryable?: boolean | undefined;
   /** Seconds that the service asked to wait. */
@@ -186,7 +188,7 @@ const forAllAlike = new Set<number>([
 const ofTheService = new Set(['foreign_origin', 'refused', 'tls', 'proxy']);
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  forAllAlike.has(exitCode) || ofTheService.has(explanation.code);
+  forAllAlike.has(exitCode) || ofTheService.has(explanation.code) || explanation.endsRun === true;
 
 /** Of the items after one that ends the run. */
 export const notTried = (cause: MediactlError) =>

@@ -1,7 +1,7 @@
-import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import { fieldsIn, listIn, textIn } from '../wire/reading.ts';
 import type { Folder } from '../wire/types.ts';
-import { isSameUid } from '../wire/uid.ts';
+import { isSameUid, isUid } from '../wire/uid.ts';
 import { identified } from './identifier.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
@@ -23,6 +23,13 @@ const tooDeep = () =>
     reason: `past ${deepest} levels`,
   });
 
+/** Reads what a field says of the parent: a uid as text or in an object, null for the top level, else undefined. */
+export function parentIn(value: unknown): string | null | undefined {
+  if (value === null) return null;
+  const uid = textIn(value) ?? textIn(fieldsIn(value).uid) ?? '';
+  return isUid(uid) ? uid : undefined;
+}
+
 /**
  * The folders of a workspace (§4: "root folders with nested children"), read under whatever names
  * this service uses for name, children and parent (A02, A03). The names seen here win over guesses.
@@ -31,6 +38,8 @@ export class FolderTree {
   readonly roots: readonly FolderNode[];
   /** Every folder, each before those below it. */
   readonly all: readonly FolderNode[];
+  /** The field that holds the uid of the folder above in every nested folder, else a known name (A02). */
+  readonly parentField: string;
   readonly #names: NameOverrides;
 
   constructor(folders: readonly unknown[], names: NameOverrides) {
@@ -39,7 +48,7 @@ export class FolderTree {
     const place = (sent: unknown, parent: FolderNode | undefined, depth = 0): FolderNode => {
       if (depth > deepest) throw tooDeep();
       const folder = identified<Folder>(sent);
-      const name = textIn(folder[this.#seen('folder_name', folder)]) ?? folder.uid;
+      const name = textIn(folder[this.#seen('folder_name', [folder])]) ?? folder.uid;
       const path = `${parent?.path ?? ''}/${name}`;
       const placed: FolderNode = { folder, name, path, parent, children: [] };
       all.push(placed);
@@ -50,6 +59,7 @@ export class FolderTree {
     };
     this.roots = folders.map((folder) => place(folder, undefined));
     this.all = all;
+    this.parentField = this.#findParentField();
   }
 
   find(uid: string): FolderNode | undefined {
@@ -64,18 +74,30 @@ export class FolderTree {
 
   /** The field that holds a folder's name, as the records here show it (A02). */
   get nameField(): string {
-    return this.#seen('folder_name', ...this.all.map(({ folder }) => folder));
+    return this.#seen(
+      'folder_name',
+      this.all.map(({ folder }) => folder),
+    );
   }
 
-  /** The field that holds the parent: best seen on a folder that has one (A02). */
-  get parentField(): string {
-    const nested = this.all.filter(({ parent }) => parent).map(({ folder }) => folder);
-    return this.#seen('folder_parent', ...nested, ...this.all.map(({ folder }) => folder));
+  #findParentField(): string {
+    const names = namesFor('folder_parent', this.#names);
+    const nested = this.all.filter(({ parent }) => parent);
+    const fields = Object.keys(nested[0]?.folder ?? {}).filter((field) =>
+      nested.every(({ folder, parent }) => parentIn(folder[field]) === parent?.folder.uid),
+    );
+    // Other folders may be named too: the topmost, the one before.
+    const learned = fields.filter((field) => fields.length === 1 || /parent/i.test(field));
+    const isLearned = learned.length === 1 && this.#names.folder_parent === undefined;
+    const known =
+      names.find((name) => fields.includes(name)) ?? (isLearned ? learned[0] : undefined);
+    const records = [...nested, ...this.all].map(({ folder }) => folder);
+    return known ?? this.#seen('folder_parent', records);
   }
 
   /** A03: under a name that is known, else the only list whose name speaks of folders below. */
   #childrenOf(folder: Folder): readonly unknown[] {
-    const known = listIn(folder[this.#seen('folder_children', folder)]);
+    const known = listIn(folder[this.#seen('folder_children', [folder])]);
     if (known.length > 0 || this.#names.folder_children !== undefined) return known;
     const lists = Object.keys(folder)
       .filter((field) => /child|folder|node|nested/i.test(field))
@@ -84,7 +106,7 @@ export class FolderTree {
     return lists.length === 1 ? (lists[0] as readonly unknown[]) : [];
   }
 
-  #seen(key: 'folder_name' | 'folder_parent' | 'folder_children', ...records: Folder[]): string {
+  #seen(key: NameKey, records: readonly Folder[]): string {
     const names = namesFor(key, this.#names);
     for (const record of records) {
       const name = names.find((each) => each in record);

@@ -3,7 +3,8 @@ import type { NameKey, NameOverrides } from '../wire/assumptions.ts';
 import { paths } from '../wire/paths.ts';
 import { fieldsIn, textIn } from '../wire/reading.ts';
 import type { Folder } from '../wire/types.ts';
-import { type FolderNode, FolderTree } from './folder-tree.ts';
+import { uidKey } from '../wire/uid.ts';
+import { type FolderNode, FolderTree, parentIn } from './folder-tree.ts';
 import { identified, identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
 import type { Transport } from './transport.ts';
@@ -53,28 +54,29 @@ export class FoldersApi {
     };
   }
 
-  /** @throws MediactlError `write_ignored` where the folder came to be under another name or parent */
-  async create(workspace: string, tree: FolderTree, change: FolderChange): Promise<Changed> {
-    const request = this.creating(workspace, tree, change);
+  /**
+   * Creates a folder, and checks it in the tree.
+   *
+   * @param isTrusted checks it only if the answer shows another name or parent than was sent
+   * @throws MediactlError `write_ignored` where the folder came to be under another name or parent
+   */
+  async create(
+    workspace: string,
+    tree: FolderTree,
+    { name, parent = null }: FolderChange,
+    isTrusted = false,
+  ): Promise<Partial<Changed> & { uid: string; tree: FolderTree }> {
+    const request = this.creating(workspace, tree, { name, parent });
     const creation = this.#transport.json(request);
     const made = identified<Folder>(await withNameHint(creation, request.json as Fields, keyOf));
-    return this.#looked(workspace, made.uid, { parent: null, ...change });
-  }
-
-  /**
-   * Like `create`, without a look at what the tree shows of it: the answer is believed unless it says
-   * something else than was asked for.
-   *
-   * @returns the uid
-   * @throws MediactlError `write_ignored`
-   */
-  async createUnseen(workspace: string, tree: FolderTree, change: FolderChange): Promise<string> {
-    const request = this.creating(workspace, tree, change);
-    const made = identified<Folder>(await this.#transport.json(request));
-    const name = textIn(made[tree.nameField]);
-    if (name !== undefined && name !== change.name)
-      await this.#looked(workspace, made.uid, { parent: null, ...change });
-    return made.uid;
+    const { uid } = made;
+    const shownName = textIn(made[tree.nameField]) ?? name;
+    const isElsewhere = Object.keys(made)
+      .filter((field) => field === tree.parentField || /parent/i.test(field))
+      .map((field) => parentIn(made[field]))
+      .some((shown) => shown !== undefined && uidKey(shown ?? '') !== uidKey(parent ?? ''));
+    if (isTrusted && shownName === name && !isElsewhere) return { uid, tree };
+    return { uid, ...(await this.#looked(workspace, uid, { name, parent }, true)) };
   }
 
   changing(workspace: string, uid: string, tree: FolderTree, change: FolderChange): ApiRequest {
@@ -119,7 +121,12 @@ export class FoldersApi {
   }
 
   /** Where the tree shows the folder is the truth; its own record need not name its parent. */
-  async #looked(workspace: string, uid: string, asked: FolderChange): Promise<Changed> {
+  async #looked(
+    workspace: string,
+    uid: string,
+    asked: FolderChange,
+    isNew = false,
+  ): Promise<Changed> {
     const tree = await this.tree(workspace);
     const placed = tree.find(uid);
     if (!placed) throw notListed(uid);
@@ -128,7 +135,7 @@ export class FoldersApi {
     assertTaken(
       { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
       shown,
-      'the folder',
+      isNew ? `the folder, and made ${placed.path} (${uid})` : 'the folder',
       [
         ...(name !== undefined && name !== shown.name ? [otherNameHint('folder_name')] : []),
         ...(parent !== undefined && parent !== shown.parent

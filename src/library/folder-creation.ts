@@ -102,22 +102,25 @@ export type FoldersByPath = {
 
 const triesPerFolder = 3;
 
-/** A lost answer is looked after, and another process that waits for its budget is waited for. */
+/** Retries after a lost answer, and waits for another process that waits for its rate limit. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++)
     try {
       return await work();
     } catch (error) {
-      const { exitCode, explanation } = asMediactlError(error);
+      const failure = asMediactlError(error);
+      const { exitCode, explanation } = failure;
       if (explanation.code === 'locked') tries--;
+      // Every other folder would land in the wrong place too.
+      else if (explanation.code === 'write_ignored') throw failure.with({ endsRun: true });
       else if (exitCode !== exitCodes.unreachable || tries >= triesPerFolder) throw error;
     }
 }
 
 /**
  * The folders of a workspace for many files: the tree is read once, and each that is missing is made
- * once, when it is first asked for. What the service made of the first is looked at, as after any
- * write; the others are made alike.
+ * once, when it is first asked for. The first at the top level and the first inside another are checked in the
+ * tree, as after any write. A folder that landed in the wrong place ends the run: all others would too.
  */
 export async function foldersByPath(
   context: Context,
@@ -125,12 +128,13 @@ export async function foldersByPath(
 ): Promise<FoldersByPath> {
   const { folders } = (await context.api()).observed({ lane: 'bulk' });
   // Noted first: what is made from then on may be missing in the tree.
-  const { tree, workspace } = await readTree(context);
+  const { tree: before, workspace } = await readTree(context);
   const others = madeSince(workspace);
   const made = new Map<string, string>();
-  let shown = tree;
+  let shown = before;
   /** False after a creation whose answer was lost. */
   let isCertain = true;
+  const isChecked = { top: false, inside: false };
   const uidAt = (names: readonly string[]): string | undefined => {
     const path = `/${names.join('/')}`;
     const known = made.get(path);
@@ -145,13 +149,11 @@ export async function foldersByPath(
     if (existing !== undefined) return existing;
     const change = { name: names.at(-1) as string, parent };
     isCertain = false;
-    let uid: string;
-    if (made.size === 0) {
-      const { placed, tree: after } = await folders.create(workspace, shown, change);
-      shown = after;
-      await keptFolders(context).forget();
-      uid = placed.folder.uid;
-    } else uid = await folders.createUnseen(workspace, shown, change);
+    const kind = parent === null ? 'top' : 'inside';
+    const { uid, tree } = await folders.create(workspace, shown, change, isChecked[kind]);
+    shown = tree;
+    isChecked[kind] = true;
+    if (made.size === 0) await keptFolders(context).forget();
     isCertain = true;
     const path = `/${names.join('/')}`;
     made.set(path, uid);
@@ -165,7 +167,11 @@ export async function foldersByPath(
     const mine = turn.then(() =>
       patiently(() => context.exclusively('folders', () => create(names, parent))),
     );
-    turn = mine.catch(() => {});
+    // After a folder in the wrong place no other is made.
+    turn = mine.catch((error) => {
+      if (asMediactlError(error).explanation.endsRun) throw error;
+    });
+    turn.catch(() => {});
     return mine;
   };
   /** Two files that come at once to one new folder wait for the same. */

@@ -1,5 +1,8 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { against } from '../support/other-service.ts';
+import { BusyService } from '../support/busy-service.ts';
+import { against, withProfile } from '../support/other-service.ts';
 import type { Answers } from '../support/recording-server.ts';
 
 /*
@@ -15,6 +18,8 @@ function folderService(names: {
   parent: string;
   children: string;
   asObject?: boolean;
+  /** Records do not show the parent. */
+  isHidden?: boolean;
 }) {
   type Row = { uid: string; name: string; parent: string | null };
   const rows: Row[] = [
@@ -24,7 +29,9 @@ function folderService(names: {
   const toRecord = (row: Row): Record<string, unknown> => ({
     uid: row.uid,
     [names.name]: row.name,
-    [names.parent]: names.asObject && row.parent ? { uid: row.parent } : row.parent,
+    ...(!names.isHidden && {
+      [names.parent]: names.asObject && row.parent ? { uid: row.parent } : row.parent,
+    }),
     [names.children]: rows.filter(({ parent }) => parent === row.uid).map(toRecord),
   });
   const answers: Answers = ({ method, path, body }) => {
@@ -47,6 +54,9 @@ describe('A02, A03: folders', () => {
   it.each([
     { name: 'name', parent: 'parent', children: 'subfolders' },
     { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
+    // Names that nobody guesses: the value is the uid of the folder above.
+    { name: 'name', parent: 'parent_folder', children: 'children' },
+    { name: 'name', parent: 'inside', children: 'children', asObject: true },
   ])('%j: the names seen in the tree are the names written', async (names) => {
     const { cli, writes } = await against(folderService(names));
     const path = (await cli.json(['folders', 'create', '/Top/Below/New'])).path;
@@ -61,11 +71,11 @@ describe('A02, A03: folders', () => {
   });
 
   it('a parent under a name that nobody knows: not in silence, and mended by an override', async () => {
-    const names = { name: 'name', parent: 'inside', children: 'children' };
+    const names = { name: 'name', parent: 'inside', children: 'children', isHidden: true };
     const { cli, writes } = await against(folderService(names));
     const failed = await cli.run(['folders', 'create', '/Top/New']);
     expect(failed.code).toBe(6);
-    expect(failed.stderr).toContain('ignored parent of the folder');
+    expect(failed.stderr).toContain(`ignored parent of the folder, and made /New (${made})`);
     expect(failed.stderr).toContain('mediactl config set names.folder_parent NAME');
     expect(writes()).toHaveLength(1);
     const moved = await cli.run(['folders', 'mv', '/Top/Below', '/']);
@@ -82,6 +92,76 @@ describe('A02, A03: folders', () => {
     expect(failed.stderr).toContain('mediactl config set names.folder_name NAME');
     await cli.run(['config', 'set', 'names.folder_name', 'title']);
     expect((await cli.json(['folders', 'rename', '/Top', 'Other'])).path).toBe('/Other');
+  });
+});
+
+describe('A02: folders like those on disk', () => {
+  async function world(options: Parameters<typeof BusyService.start>[0]) {
+    const service = await BusyService.start(options);
+    const { cli } = withProfile(service.url);
+    const directory = join(cli.home, 'shots');
+    for (const path of ['x/y/z/1.bin', 'x/2.bin', 'q/r/3.bin', 'q/4.bin']) {
+      mkdirSync(join(directory, path, '..'), { recursive: true });
+      writeFileSync(join(directory, path), path);
+    }
+    const upload = (...how: string[]) => cli.run(['upload', ...how, '--folder', '/Top', '--json']);
+    return { service, cli, directory, upload };
+  }
+  const everywhere = ['/Top/q/4.bin', '/Top/q/r/3.bin', '/Top/x/2.bin', '/Top/x/y/z/1.bin'];
+
+  it.each([
+    ['and no record shows it', { taken: 'parent_folder' }],
+    ['and records show another', { taken: 'parent_folder_uid', shown: 'parent_uid' }],
+    ['and records show it as null', { taken: 'above', shown: 'parent_uid' }],
+  ])(
+    'a parent under another name %s: the first in the wrong place ends the run',
+    async (_, parent) => {
+      const { service, cli, directory, upload } = await world({ parent });
+      for (const how of [
+        ['-r', directory, '--create-folders'],
+        ['--sync', directory],
+      ]) {
+        const before = service.folders.length;
+        const { code, stderr } = await upload(...how);
+        const error = JSON.parse(stderr.trim().split('\n').at(-1) as string).error;
+        const wrong = service.folders.at(-1);
+        expect([code, error.code, error.exit_code]).toEqual([6, 'write_ignored', 6]);
+        expect(error.message).toBe(
+          `the service ignored parent of the folder, and made /${wrong?.name} (${wrong?.uid})`,
+        );
+        expect(error.hint).toContain('mediactl config set names.folder_parent NAME');
+        // One at the top level that is right, once, and one in the wrong place.
+        expect(service.folders.length - before).toBe(before === 0 ? 2 : 1);
+        expect(service.paths).toEqual([]);
+        expect(service.assets.size).toBe(0);
+      }
+      await cli.run(['config', 'set', 'names.folder_parent', parent.taken]);
+      expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
+      expect(service.paths).toEqual(everywhere);
+    },
+  );
+
+  it('a parent that the tree shows by its value is learned from there', async () => {
+    const { service, directory, upload } = await world({
+      parent: { taken: 'parent_folder', shown: 'parent_folder' },
+    });
+    const [top, below] = [
+      '00000000-0000-4000-8000-0000000000a1',
+      '00000000-0000-4000-8000-0000000000a2',
+    ];
+    service.folders.push({ uid: top as string, name: 'Top', parent: undefined });
+    service.folders.push({ uid: below as string, name: 'x', parent: top });
+    expect((await upload('-r', directory, '--create-folders')).code).toBe(0);
+    expect(service.paths).toEqual(everywhere);
+  });
+
+  it('an answer that shows another parent than was sent is not believed', async () => {
+    const { service, directory, upload } = await world({
+      ...{ parent: { taken: 'parent_uid', shown: 'parent_uid' }, misplaces: 'z' },
+    });
+    const { code, stderr } = await upload('-r', directory, '--create-folders');
+    expect([code, stderr]).toEqual([6, expect.stringContaining('and made /z (')]);
+    expect(service.paths).not.toContain('/z/1.bin');
   });
 });
 

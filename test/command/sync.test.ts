@@ -36,14 +36,14 @@ describe('upload --sync', () => {
   it('makes the folder like the directory: the tree is read once, each folder made once', async () => {
     await cli.json(sync());
     expect(names()).toEqual(['a.bin', 'b.bin', 'c.bin', 'top.bin']);
-    expect(service.whole.map(({ name, folder: uid }) => `${pathOf(uid)}/${name}`).sort()).toEqual([
+    expect(service.paths).toEqual([
       '/Rushes/day 1/a.bin',
       '/Rushes/day 1/cam/b.bin',
       '/Rushes/day 2/c.bin',
       '/Rushes/top.bin',
     ]);
-    // Once before, and once to see what became of the first that was made.
-    expect(service.counts['GET /workspaces/:uid/folders/']).toBe(2);
+    // Once before, and once to check the first at the top level and the first inside another.
+    expect(service.counts['GET /workspaces/:uid/folders/']).toBe(3);
     expect(service.counts['POST /workspaces/:uid/folders/']).toBe(4);
     const before = service.requests;
     expect((await cli.json(sync())).map(({ outcome }: never) => outcome)).toEqual(

@@ -32,6 +32,10 @@ type Options = {
   latencyMs?: number;
   /** Folders are called without the blanks around their names. */
   trimsNames?: boolean;
+  /** The field of a folder's body that holds the parent, and the one that its record shows, if any. */
+  parent?: { taken: string; shown?: string };
+  /** Folders of this name land at the top level, whatever parent they are sent. */
+  misplaces?: string;
 };
 
 const v1 = '/api/external/v1';
@@ -83,6 +87,15 @@ export class BusyService {
   /** Those whose every byte is there. */
   get whole(): BusyAsset[] {
     return [...this.assets.values()].filter(({ wholeAt, isTrashed }) => wholeAt && !isTrashed);
+  }
+
+  /** `/Rushes/day 1/a.bin` of each asset that is whole. */
+  get paths(): string[] {
+    const pathOf = (uid: string | undefined): string => {
+      const found = this.folders.find((each) => each.uid === uid);
+      return found ? `${pathOf(found.parent)}/${found.name}` : '';
+    };
+    return this.whole.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
   }
 
   /** Those of each asset that was given some. */
@@ -227,18 +240,24 @@ export class BusyService {
   }
 
   async #folders(method: string, request: IncomingMessage): Promise<Answer> {
+    const { taken, shown } = this.#options.parent ?? { taken: 'parent_uid' };
+    const shownOf = ({ uid, name, parent }: (typeof this.folders)[number]) => ({
+      ...{ uid, name },
+      ...(shown && { [shown]: parent ?? null }),
+    });
     if (method === 'POST') {
-      const { name, parent_uid: parent } = (await jsonOf(request)) as { [field: string]: string };
-      const kept = this.#options.trimsNames ? name?.trim() : name;
-      const folder = { uid: randomUUID(), name: kept ?? '', parent };
+      const body = (await jsonOf(request)) as { [field: string]: string };
+      const name = this.#options.trimsNames ? body.name?.trim() : body.name;
+      const parent = name === this.#options.misplaces ? undefined : body[taken];
+      const folder = { uid: randomUUID(), name: name ?? '', parent };
       this.folders.push(folder);
-      return { status: 201, body: { uid: folder.uid, name: folder.name } };
+      return { status: 201, body: shownOf(folder) };
     }
     type Node = { uid: string; name: string; children: Node[] };
     const below = (uid: string | undefined): Node[] =>
       this.folders
         .filter(({ parent }) => (parent ?? undefined) === uid)
-        .map((each) => ({ uid: each.uid, name: each.name, children: below(each.uid) }));
+        .map((each) => ({ ...shownOf(each), children: below(each.uid) }));
     return { status: 200, body: below(undefined) };
   }
 

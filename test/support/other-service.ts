@@ -7,14 +7,20 @@ import { type Answers, record } from './recording-server.ts';
 /** A user with a profile of a service that answers so; what the profile learns of names is kept there. */
 export async function against(answers: Answers, names: Record<string, string> = {}) {
   const { url, requests } = await record(answers);
+  const { cli, path } = withProfile(url, names);
+  const writes = () => requests.filter(({ method }) => method !== 'GET');
+  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
+  return { cli, requests, writes, kept };
+}
+
+/** A user with a profile of the service at a URL, in the config file at `path`. */
+export function withProfile(url: string, names: Record<string, string> = {}) {
   const cli = new Cli();
   mkdirSync(join(cli.home, 'config'));
   const path = join(cli.home, 'config/config.json');
   const profile = { baseUrl: url, key: 'a-key-of-this-test', keyStore: 'file', workspace, names };
   writeFileSync(path, JSON.stringify({ current: 'other', profiles: { other: profile } }));
-  const writes = () => requests.filter(({ method }) => method !== 'GET');
-  const kept = () => JSON.parse(readFileSync(path, 'utf8')).profiles.other.names;
-  return { cli, requests, writes, kept };
+  return { cli, path };
 }
 
 /** Embed settings of any form; `take` tells what a body comes to. */

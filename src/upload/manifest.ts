@@ -1,5 +1,6 @@
 import { usageError } from '../errors.ts';
 import { isFields, textIn } from '../wire/reading.ts';
+import { isSlug } from '../wire/slug.ts';
 import type { About } from './wanted.ts';
 
 /** A file of a manifest, and what is said of it there. */
@@ -22,6 +23,9 @@ export async function entriesIn(text: string): Promise<Entry[]> {
     const path = textIn(fields.path) ?? '';
     if (path === '') throw wrong(line, 'it has no path');
     const text = (name: (typeof columns)[number]) => textIn(fields[name]) || undefined;
+    const tags = tagsIn(fields.tags);
+    const wrongTag = tags?.find((tag) => !isSlug(tag));
+    if (wrongTag !== undefined) throw wrong(line, `'${wrongTag}' is not a tag: tags are slugs`);
     return {
       path,
       about: {
@@ -29,7 +33,7 @@ export async function entriesIn(text: string): Promise<Entry[]> {
         description: text('description'),
         folder: text('folder'),
         contentType: text('content_type'),
-        tags: tagsIn(fields.tags),
+        tags,
       },
     };
   });
@@ -41,7 +45,7 @@ const isColumn = (name: string) => (columns as readonly string[]).includes(name)
 
 function tagsIn(value: unknown): readonly string[] | undefined {
   const tags = Array.isArray(value) ? value.flatMap((each) => textIn(each) ?? []) : split(value);
-  return tags.length > 0 ? tags : undefined;
+  return tags.length > 0 ? [...new Set(tags)] : undefined;
 }
 
 const split = (value: unknown) =>

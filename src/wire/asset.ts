@@ -1,4 +1,5 @@
-import { fieldsIn, listIn, textIn } from './reading.ts';
+import { fieldsIn, textIn } from './reading.ts';
+import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
 /** The folder that a record says it is in (A09): its uid, null for the top level, undefined where it does not say. */
@@ -16,12 +17,17 @@ export const parentFields = [
   ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
 ];
 
-/** The slugs of a record (A08); undefined where it shows no tags. */
-export function slugsOf({ tags }: Asset): string[] | undefined {
+/** Returns the tag slugs of a record (A08), or undefined if it shows no tags or one whose slug cannot be read. */
+export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
   if (tags === null) return [];
-  if (!Array.isArray(tags)) return undefined;
-  return listIn(tags).flatMap((tag) => {
-    const { slug, name } = fieldsIn(tag);
-    return textIn(tag) ?? textIn(slug) ?? textIn(name) ?? [];
-  });
+  const slugs = Array.isArray(tags) ? tags.map(slugOf) : [undefined];
+  return slugs.every((slug) => slug !== undefined) ? slugs : undefined;
+}
+
+/** A name is read as the slug only if it is one: the slug of `Sea Side` may be anything. */
+function slugOf(tag: unknown): string | undefined {
+  const { slug, name } = fieldsIn(tag);
+  const isName = slug === undefined && typeof name === 'string' && toSlug(name) === name;
+  const read = isName ? name : (slug ?? tag);
+  return typeof read === 'string' && read !== '' ? read : undefined;
 }

@@ -293,6 +293,116 @@ describe('A08: editable fields', () => {
   });
 });
 
+describe('A08: tags whose slugs are shown in some form', () => {
+  const [a, b, c] = ['a', 'b', 'c'];
+  const each = (shown: (slug: string, id: number) => unknown) => [a, b, c].map(shown as never);
+  const update = async (tags: unknown, ...change: string[]) => {
+    const { cli, writes } = await against(({ method, body }) => ({
+      body: { uid: top, ...(method === 'PATCH' ? (body as object) : { tags }) },
+    }));
+    const { code, stderr } = await cli.run(['assets', 'update', top as string, ...change]);
+    return { code, stderr, sent: writes().map(({ body }) => (body as { tags: string[] }).tags) };
+  };
+
+  it.each([
+    ['texts', each((slug) => slug)],
+    ['{slug}', each((slug) => ({ slug }))],
+    ['{id, slug, name}', each((slug, id) => ({ id, slug, name: `The ${slug}` }))],
+    ['{name}', each((name) => ({ name }))],
+    ['{id, name}', each((name, id) => ({ id, name }))],
+    ['texts and {slug}', [a, { slug: b }, c]],
+  ])('%s: the others stay', async (_, tags) => {
+    const added = await update(tags, '--add-tag', 'zz');
+    expect([added.code, added.sent]).toEqual([0, [['a', 'b', 'c', 'zz']]]);
+    expect((await update(tags, '--remove-tag', 'b')).sent).toEqual([['a', 'c']]);
+  });
+
+  it.each([
+    ['no field', undefined],
+    ['one text', 'a,b,c'],
+    ['an object', { a: true, b: true }],
+    ['{id, title}', each((title, id) => ({ id, title }))],
+    ['{tag}', each((tag) => ({ tag }))],
+    ['{label}', each((label) => ({ label }))],
+    ['{value}', each((value) => ({ value }))],
+    ['{tag_slug}', each((tag_slug) => ({ tag_slug }))],
+    ['{tag: {slug}}', each((slug) => ({ tag: { slug } }))],
+    ['ids', [1, 2, 3]],
+    ['lists', each((slug) => [slug])],
+    ['{name} that is no slug', [{ name: 'Sea Side' }]],
+    ['one of three that cannot be read', [a, { title: b }, c]],
+    ['null among them', [a, null, c]],
+  ])('%s: the change stops before a request', async (_, tags) => {
+    for (const change of [
+      ['--add-tag', 'zz'],
+      ['--remove-tag', 'b'],
+    ]) {
+      const { code, stderr, sent } = await update(tags, ...change);
+      expect([code, sent]).toEqual([6, []]);
+      expect(stderr).toContain('does not show its tags');
+      expect(stderr).toContain('--set-tags');
+    }
+  });
+
+  it('tags that are set under another name are read under that name', async () => {
+    const { cli, writes } = await against(
+      ({ body }) => ({ body: { uid: top, tags: ['other'], labels: ['a'], ...(body as object) } }),
+      { asset_tags: 'labels' },
+    );
+    await cli.run(['assets', 'update', top as string, '--add-tag', 'b']);
+    expect(writes()[0]?.body).toEqual({ labels: ['a', 'b'] });
+  });
+});
+
+describe('A08: a tag is a slug', () => {
+  const service = async () => {
+    const { cli, requests } = await against(() => ({ body: { uid: top, tags: [] } }));
+    return { cli, requests };
+  };
+
+  it.each([
+    ['--add-tag', '日本語', /slug, such as/],
+    ['--add-tag', 'مشروع', /slug, such as/],
+    ['--add-tag', 'sea 日本語', /slug, such as/],
+    ['--add-tag', '!?', /slug, such as/],
+    ['--add-tag', '', /slug, such as/],
+    ['--add-tag', 'Äpfel & Birnen', /try: {3}apfel-birnen/],
+    ['--set-tags', 'sea,日本語', /'日本語'[\s\S]*slug, such as/],
+    ['--set-tags', 'Große Straße', /try: {3}grosse-strasse/],
+  ])('%s %s is refused before a request', async (option, tag, words) => {
+    const { cli, requests } = await service();
+    const { code, stderr } = await cli.run(['assets', 'update', top as string, option, tag]);
+    expect([code, requests.length]).toEqual([2, 0]);
+    expect(stderr).toMatch(words);
+  });
+
+  it('of a manifest: its line is named', async () => {
+    const { cli, requests } = await service();
+    const path = join(cli.home, 'a.bin');
+    writeFileSync(path, 'a');
+    const stdin = `path,tags\n${path},"sea;日本語"\n`;
+    const { code, stderr } = await cli.run(['upload', '--manifest', '-'], { stdin });
+    expect([code, requests.length]).toEqual([2, 0]);
+    expect(stderr).toContain('line 2 of the manifest cannot be used');
+    expect(stderr).toContain("'日本語'");
+  });
+
+  it.each([
+    [
+      ['--set-tags', 'a,b,a'],
+      ['a', 'b'],
+    ],
+    [['--add-tag', 'a', '--add-tag', 'a'], ['a']],
+    [['--add-tag', 'In_House-2'], ['In_House-2']],
+  ])('%j: each is sent once, as it was typed', async (args, tags) => {
+    const { cli, writes } = await against(({ body }) => ({
+      body: { uid: top, tags: [], ...(body as object) },
+    }));
+    expect((await cli.run(['assets', 'update', top as string, ...args])).code).toBe(0);
+    expect(writes()[0]?.body).toEqual({ tags });
+  });
+});
+
 describe('A01: the page envelope', () => {
   const items = Array.from({ length: 250 }, (_, n) => ({
     uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,

@@ -95,7 +95,7 @@ function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset
       ...(count === undefined ? [] : [bytes(count)]),
     ],
     status: statusMeans(status) === 'ready' ? undefined : textIn(status),
-    tags: slugsOf({ uid, tags }) ?? [],
+    tags: slugsOf({ tags }) ?? [],
   };
 }
 

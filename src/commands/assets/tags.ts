@@ -3,6 +3,7 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
 import { slugsOf } from '../../wire/asset.ts';
 import { type NameOverrides, namesFor } from '../../wire/assumptions.ts';
+import { isSlug, toSlug } from '../../wire/slug.ts';
 import type { Target } from './targets.ts';
 
 /** Tags to have in place of those there are, or some more and some less. */
@@ -15,7 +16,7 @@ type TagOptions = {
   tags: boolean;
 };
 
-/** @throws MediactlError exit 2 where the options contradict each other */
+/** @throws MediactlError exit 2 if the options contradict each other, or name a tag that cannot be a slug */
 export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagChange | undefined {
   const ways = [
     ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
@@ -31,12 +32,24 @@ export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagC
         `--set-tags does not accept '${setTags}'`,
         'sea,night; --no-tags takes all off',
       );
-    return { set };
+    for (const slug of set) assertSlug('--set-tags', slug);
+    return { set: [...new Set(set)] };
   }
   if (!tags) return { set: [] };
   const both = addTag.find((slug) => removeTag.includes(slug));
   if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
+  // A tag that is to go may be spelled in any way: the service has it already.
+  for (const slug of addTag) assertSlug('--add-tag', slug);
   return ways.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
+}
+
+function assertSlug(option: string, tag: string): void {
+  if (isSlug(tag)) return;
+  throw usageError(
+    `${option} does not accept '${tag}'`,
+    toSlug(tag) ?? 'a slug, such as summer-2026',
+    'a tag is a slug: letters a to z, digits and hyphens',
+  );
 }
 
 /** Each with its record, which tells the tags there are. Costs a request for those that were not listed. */
@@ -50,14 +63,15 @@ export async function withTags(assets: AssetsApi, targets: readonly Target[]): P
 /** The field of a PATCH that makes the change. @throws MediactlError where it depends on tags not shown */
 export function tagsAfter(change: TagChange, target: Target, names: NameOverrides) {
   const [field] = namesFor('asset_tags', names) as [string];
-  return { [field]: 'set' in change ? change.set : slugsAfter(change, target) };
+  return { [field]: 'set' in change ? change.set : slugsAfter(change, target, field) };
 }
 
 function slugsAfter(
   { add, remove }: Extract<TagChange, { add: string[] }>,
-  { uid, asset }: Target,
+  { uid, asset = { uid } }: Target,
+  field: string,
 ): string[] {
-  const before = asset && slugsOf(asset);
+  const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
   if (!before) throw tagsUnknown(uid);
   return [...new Set([...before, ...add])].filter((slug) => !remove.includes(slug));
 }

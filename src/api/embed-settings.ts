@@ -1,16 +1,38 @@
 import { domainToASCII } from 'node:url';
 import { exitCodes, usageError } from '../errors.ts';
-import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
-import { fieldsIn, textIn } from '../wire/reading.ts';
+import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
+import { fieldsIn, listIn, textIn } from '../wire/reading.ts';
 import type { EmbedRecord } from '../wire/types.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
+import { type Fields, nameHint } from './writes.ts';
 
-/**
- * Names that can only be the restriction: they speak of it, or of embedding as enabled or limited.
- * One that speaks of who may (`embed_everywhere`, `public`) would be the reverse.
- */
-const restricts =
-  /restrict|limit|protect|allow_?list|white_?list|domains?_(?:only|check)|(?:^|_)enabled$/i;
+/** Words of a switch that restricts embedding to domains. Any other word may reverse it, or be of something else. */
+const switchWords =
+  /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
+
+/** Returns true if a name plainly says that true restricts embedding: `restricted`, `domains_only`, `allowList`. */
+function saysRestriction(field: string): boolean {
+  const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+  const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
+  const ofDomains =
+    name.includes('domain') && /enable|limit|protect|check|lock|enforce|only/.test(name);
+  return words.every((word) => switchWords.test(word)) && (ofDomains || /restrict|list/.test(name));
+}
+
+/** Returns the switch of the restriction (A05) among boolean fields, or undefined if that is not certain. */
+export function switchAmong(fields: readonly string[]): string | undefined {
+  const plain = fields.filter(saysRestriction);
+  // Beside one that says more, `enabled` may be of embedding itself.
+  const candidates = plain.length > 0 ? plain : fields;
+  const known = namesFor('embed_enabled').find((name) => candidates.includes(name));
+  return known ?? (fields.length === 1 ? plain[0] : undefined);
+}
+
+/** Matches no name of a list that is something else than the domains that may embed. */
+export const allowListName =
+  /^(?!.*(?:block|den(?:y|ied)|forbid|ban|black|exclu|except|reject|admin|owner|user|member|mail|server|path))/i;
+
+const domainLike = /^(?:[^\s@/]+\.[^\s@/]+|localhost(?::\d+)?)$/i;
 
 /** What is no host name (an address, a port) is compared as it is. */
 const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
@@ -20,20 +42,45 @@ export class EmbedSettings {
   /** As the service sent it. */
   readonly record: EmbedRecord;
   readonly #names: NameOverrides;
+  /** A switch that is set as `!NAME` is true while every site may embed. */
+  readonly #isInverse: boolean;
 
   constructor(record: EmbedRecord, names: NameOverrides) {
     this.record = record;
     this.#names = names;
+    this.#isInverse = names.embed_enabled?.startsWith('!') === true;
   }
 
-  /** @throws MediactlError exit 2 where the record leaves open which field is meant */
+  /** @throws MediactlError exit 2 if it is not clear which field is the switch */
   get enabled(): boolean {
-    return this.record[this.enabledField] === true;
+    return this.record[this.#sure('embed_enabled')] !== this.#isInverse;
   }
 
-  /** As the service spells them. @throws MediactlError exit 2 where the field meant is open */
+  /** Returns true if the restriction is known to be off. */
+  get isOff(): boolean {
+    return this.#switch !== undefined && !this.enabled;
+  }
+
+  /** The change that switches the restriction. @throws MediactlError like `enabled` */
+  switching(enabled: boolean): Fields {
+    return { [this.#sure('embed_enabled')]: enabled !== this.#isInverse };
+  }
+
+  get hasList(): boolean {
+    return this.#list !== undefined;
+  }
+
+  /** As the service spells them. @throws MediactlError exit 6 if it is not clear which field is the list */
   get spellings(): string[] {
-    return this.#entries.map((entry) => this.#domainOf(entry));
+    return this.#entries.map((entry) => {
+      const domain = this.#domainIn(entry);
+      if (domain !== undefined) return domain;
+      throw unexpectedAnswer('the allow-list has something that is not a domain', {
+        exitCode: exitCodes.usage,
+        reason: JSON.stringify(entry),
+        hint: 'mediactl config set names.embed_domain NAME',
+      });
+    });
   }
 
   /** To compare by: lower case, in ASCII (IDNA). */
@@ -46,12 +93,6 @@ export class EmbedSettings {
     return this.spellings.find((spelling) => comparable(spelling) === domain) ?? domain;
   }
 
-  /** A05: an override, a name that is known, or the only boolean of the record if its name says so. */
-  get enabledField(): string {
-    const isBoolean = (value: unknown) => typeof value === 'boolean';
-    return this.#field('embed_enabled', 'boolean', isBoolean, (field) => restricts.test(field));
-  }
-
   /** A07: the name that the list's own entries use, else the first guess. */
   get domainField(): string {
     const names = namesFor('embed_domain', this.#names);
@@ -59,42 +100,55 @@ export class EmbedSettings {
     return seen ?? (names[0] as string);
   }
 
-  /** A06: an override, the only array of the record, or a name that is known. */
   get #entries(): unknown[] {
-    return this.record[this.#field('embed_domains', 'array', Array.isArray)] as unknown[];
+    return this.record[this.#sure('embed_domains')] as unknown[];
   }
 
-  #field(
-    key: NameKey,
-    kind: string,
-    fits: (value: unknown) => boolean,
-    speaksOfIt: (field: string) => boolean = () => true,
-  ): string {
-    const fields = Object.keys(this.record).filter((field) => fits(this.record[field]));
-    const [known] = namesFor(key, this.#names).filter((name) => fields.includes(name));
-    if (known !== undefined) return known;
-    const [only = '', ...more] = fields;
-    if (only && more.length === 0 && !this.#names[key] && speaksOfIt(only)) return only;
-    throw usageError(
+  /** A05: an override, or the boolean that is known or plainly says it. */
+  get #switch(): string | undefined {
+    const { embed_enabled: declared } = this.#names;
+    if (declared === undefined) return switchAmong(this.#booleans);
+    return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
+  }
+
+  /** A06: an override, a name that is known, or the only array if it looks like domains. */
+  get #list(): string | undefined {
+    const known = namesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
+    const [only = ''] = this.#lists;
+    if (known !== undefined || this.#lists.length !== 1 || this.#names.embed_domains) return known;
+    const isDomain = (entry: unknown) => domainLike.test(this.#domainIn(entry) ?? '');
+    return allowListName.test(only) && listIn(this.record[only]).every(isDomain) ? only : undefined;
+  }
+
+  get #booleans(): string[] {
+    return Object.keys(this.record).filter((field) => typeof this.record[field] === 'boolean');
+  }
+
+  get #lists(): string[] {
+    return Object.keys(this.record).filter((field) => Array.isArray(this.record[field]));
+  }
+
+  #sure(key: 'embed_enabled' | 'embed_domains'): string {
+    const isList = key === 'embed_domains';
+    const field = isList ? this.#list : this.#switch;
+    if (field !== undefined) return field;
+    const fields = isList ? this.#lists : this.#booleans;
+    const kind = isList ? 'array' : 'boolean';
+    const listed = fields.join(', ');
+    const error = usageError(
       'it is not clear which field of the embed settings is meant',
-      `mediactl config set names.${key} NAME${fields.length > 0 ? `, with one of ${fields.join(', ')}` : ''}`,
-      fields.length > 0
-        ? `${fields.join(', ')} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be something else`
+      nameHint(key, 'NAME', listed && `, with one of ${listed}`),
+      listed
+        ? `${listed} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be ${isList ? '' : 'the opposite, or '}something else`
         : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
     );
+    throw isList ? error.with({ code: 'unexpected_answer', exitCode: exitCodes.rejected }) : error;
   }
 
   /** A06: strings or objects. */
-  #domainOf(entry: unknown): string {
-    if (typeof entry === 'string') return entry;
+  #domainIn(entry: unknown): string | undefined {
     const record = fieldsIn(entry);
     const name = namesFor('embed_domain', this.#names).find((each) => each in record);
-    const domain = name === undefined ? undefined : textIn(record[name]);
-    if (domain !== undefined) return domain;
-    throw unexpectedAnswer('the allow-list has something that is not a domain', {
-      exitCode: exitCodes.usage,
-      reason: JSON.stringify(entry),
-      hint: 'mediactl config set names.embed_domain NAME',
-    });
+    return typeof entry === 'string' ? entry : textIn(record[name ?? '']);
   }
 }

@@ -34,7 +34,7 @@ export class EmbedsApi {
     return {
       method: 'PATCH',
       url: paths.embedSettings(workspace),
-      json: { [before.enabledField]: enabled },
+      json: before.switching(enabled),
       purpose: { action: 'change embed settings', scope: 'Write Assets' },
     };
   }
@@ -81,17 +81,30 @@ export class EmbedsApi {
   /**
    * Reads again after writes.
    *
+   * @returns domains that the service spells otherwise
    * @throws MediactlError `write_ignored` where a domain is not there that should be, or still is
    */
-  async check(workspace: string, added: readonly string[], removed: readonly string[]) {
-    const after = await this.settings(workspace);
-    const kept = after.domains.filter((domain) => !removed.includes(domain));
-    const domains = [...new Set([...kept, ...added])];
-    assertTaken({ domains }, { domains: after.domains }, settings, otherNameHint('embed_domain'), [
-      'domains',
-    ]);
-    return after;
+  async check(
+    workspace: string,
+    before: EmbedSettings,
+    added: readonly string[],
+    removed: readonly string[],
+  ) {
+    const { domains: shown } = await this.settings(workspace);
+    const known = new Set(before.domains);
+    const appeared = shown.filter((domain) => !known.has(domain));
+    const spelling = (domain: string) =>
+      shown.includes(domain) ? domain : appeared.find((each) => bare(each) === bare(domain));
+    const spelled = added.map((domain) => ({ domain, spelling: spelling(domain) ?? domain }));
+    const kept = shown.filter((domain) => !removed.includes(domain));
+    const domains = [...new Set([...kept, ...spelled.map((each) => each.spelling)])];
+    const hint = otherNameHint('embed_domain');
+    assertTaken({ domains }, { domains: shown }, settings, hint, ['domains']);
+    return spelled.filter((each) => each.spelling !== each.domain);
   }
 }
+
+/** A domain without `*.` and `www.`, which some services add or take off. */
+const bare = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
 const settings = 'the embed settings';

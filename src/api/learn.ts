@@ -1,5 +1,6 @@
 import { type NameKey, type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import { apiPrefix } from '../wire/paths.ts';
+import { allowListName, switchAmong } from './embed-settings.ts';
 
 /** An object of an OpenAPI 3 document, or of the JSON Schemas in it. */
 type Node = { [name: string]: unknown };
@@ -10,48 +11,34 @@ const isNode = (value: unknown): value is Node =>
 /**
  * What a service's own description (OpenAPI 3) tells of the names that the specification does not
  * show. Only what it tells without doubt: a field of the one type that fits.
+ *
+ * @returns `doubtful`: switches of the embed settings that may be of something else, or the other way round
  */
-export function namesIn(document: unknown): NameOverrides {
+export function namesIn(document: unknown): { names: NameOverrides; doubtful: string[] } {
   const description = new Description(document);
-  const folders = '/workspaces/{}/folders/';
-  const settings = '/workspaces/{}/embed-settings/';
-  const newFolder = description.body('post', folders);
-  const folder = description.answer('get', folders);
-  const embed = description.answer('get', settings);
+  const field = description.fieldName.bind(description);
+  const page = description.answer('get', '/assets/');
+  const editable = description.body('patch', '/assets/{}/');
+  const newFolder = description.body('post', '/workspaces/{}/folders/');
+  const folder = description.answer('get', '/workspaces/{}/folders/');
+  const embed = description.answer('get', '/workspaces/{}/embed-settings/');
+  const newDomain = description.body('post', '/workspaces/{}/embed-domains/');
+  const newSettings = description.body('patch', '/workspaces/{}/embed-settings/');
+  const switches = description.fieldNames(newSettings, 'boolean');
   const found: Record<NameKey, string | undefined> = {
-    page_total: description.fieldName(
-      'page_total',
-      description.answer('get', '/assets/'),
-      'integer',
-    ),
-    folder_name: description.fieldName('folder_name', newFolder, 'string', (name) =>
-      /name|title/.test(name),
-    ),
-    folder_parent: description.fieldName('folder_parent', newFolder, 'string', (name) =>
-      /parent/.test(name),
-    ),
-    folder_children: description.fieldName('folder_children', folder, 'array'),
-    embed_enabled: description.fieldName(
-      'embed_enabled',
-      description.body('patch', settings),
-      'boolean',
-    ),
-    embed_domains: description.fieldName('embed_domains', embed, 'array'),
-    embed_domain: description.fieldName(
-      'embed_domain',
-      description.body('post', '/workspaces/{}/embed-domains/'),
-      'string',
-    ),
-    asset_tags: description.fieldName(
-      'asset_tags',
-      description.body('patch', '/assets/{}/'),
-      'array',
-      (name) => /tag/.test(name),
-    ),
+    page_total: field('page_total', page, 'integer'),
+    folder_name: field('folder_name', newFolder, 'string', /name|title/),
+    folder_parent: field('folder_parent', newFolder, 'string', /parent/),
+    folder_children: field('folder_children', folder, 'array'),
+    embed_enabled: switchAmong(switches),
+    embed_domains: field('embed_domains', embed, 'array', allowListName),
+    embed_domain: field('embed_domain', newDomain, 'string'),
+    asset_tags: field('asset_tags', editable, 'array', /tag/),
   };
-  return Object.fromEntries(
+  const names = Object.fromEntries(
     Object.entries(found).filter(([, name]) => name !== undefined),
   ) as NameOverrides;
+  return { names, doubtful: found.embed_enabled === undefined ? switches : [] };
 }
 
 class Description {
@@ -73,11 +60,14 @@ class Description {
     return this.#properties(this.#jsonOf(responses[success]));
   }
 
+  fieldNames(properties: Node, type: string): string[] {
+    return Object.keys(properties).filter((name) => this.#isOfType(properties[name], type));
+  }
+
   /** The only property of a type, or the one of them that is among our guesses. */
-  fieldName(key: NameKey, properties: Node, type: string, fits = (_name: string) => true) {
-    const names = Object.keys(properties).filter(
-      (name) => name !== 'items' && fits(name) && this.#isOfType(properties[name], type),
-    );
+  fieldName(key: NameKey, properties: Node, type: string, fits = /./) {
+    const fields = this.fieldNames(properties, type);
+    const names = fields.filter((name) => name !== 'items' && fits.test(name));
     const guess = namesFor(key).find((name) => names.includes(name));
     return names.length === 1 ? names[0] : guess;
   }

@@ -45,7 +45,11 @@ export function assertTaken(
 
 /** The next step where a write was passed over under the name that mediactl takes it to have. */
 export const otherNameHint = (key: NameKey) =>
-  `if this service has another name for it: mediactl config set names.${key} NAME`;
+  `if this service has another name for it: ${nameHint(key, 'NAME')}`;
+
+/** Says how to set a name; a switch may be the other way round, whatever it is called. */
+export const nameHint = (key: NameKey, name: string, choice = '') =>
+  `mediactl config set names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
 const areSameSet = (asked: readonly unknown[], shown: readonly unknown[]) =>
   asked.every((each) => shown.some((other) => isTaken(each, other))) &&
@@ -82,8 +86,6 @@ export async function withNameHint<T>(
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
     const wanted = error.explanation.fields?.find((field) => !(field in sent));
-    throw wanted === undefined
-      ? error
-      : error.with({ hint: `mediactl config set names.${keyOf(wanted)} ${wanted}` });
+    throw wanted === undefined ? error : error.with({ hint: nameHint(keyOf(wanted), wanted) });
   }
 }

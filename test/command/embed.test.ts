@@ -110,7 +110,16 @@ describe('A05 to A07: embed settings', () => {
     ]);
   });
 
-  it.each(['show_logo', 'embed_everywhere', 'public', 'locked'])(
+  it.each([
+    ...['show_logo', 'embed_everywhere', 'public', 'locked', 'allow_all', 'open'],
+    // The opposite of a restriction:
+    ...['unrestricted', 'is_unrestricted', 'isUnrestricted', 'restriction_disabled'],
+    ...['no_restrictions', 'disable_domain_restriction', 'unlimited', 'bypass_allowlist'],
+    ...['skip_domain_protection', 'not_restricted', 'allow_unlisted_domains'],
+    // Something else:
+    ...['embedding_enabled', 'embed_enabled', 'player_enabled', 'analytics_enabled'],
+    ...['watermark_enabled', 'protected_playback', 'has_limits', 'age_restricted'],
+  ])(
     'a boolean called %s may be another one, or the reverse: it is asked for, and nothing written',
     async (name) => {
       const settings = { [name]: true, mode: 'open', domains: [] };
@@ -119,10 +128,115 @@ describe('A05 to A07: embed settings', () => {
         const { code, stderr } = await cli.run(['embed', verb]);
         expect([verb, code]).toEqual([verb, 2]);
         expect(stderr).toContain(`names.embed_enabled NAME, with one of ${name}`);
+        expect(stderr).toContain("or '!NAME' if true means that every site may embed");
       }
       expect(writes()).toEqual([]);
+      expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
     },
   );
+
+  it.each([
+    ...['restricted', 'is_restricted', 'isRestricted', 'restrict_to_domains', 'domains_only'],
+    ...['domain_restriction', 'domain_check_enabled', 'allow_list_enabled', 'use_whitelist'],
+    ...['domain_protection', 'limit_domains', 'embed_restriction_enabled', 'enforce-allowlist'],
+  ])('a boolean called %s says it plainly', async (name) => {
+    const settings = { [name]: false, mode: 'x', domains: ['a.example'] };
+    const { cli, writes } = await against(
+      embedService(settings, (body) => Object.assign(settings, body)),
+    );
+    expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
+    expect(writes().map(({ body }) => body)).toEqual([{ [name]: true }]);
+  });
+
+  it('enabled gives way to a switch that says more, and is asked for beside one that is not known', async () => {
+    const both = { enabled: true, domain_restriction_enabled: false, domains: [] };
+    const known = await against(embedService(both, () => {}));
+    expect((await known.cli.run(['embed', 'show'])).stdout).toContain('restriction\toff');
+    const unknown = { enabled: true, restrict_domains: false, domains: [] };
+    const { cli } = await against(embedService(unknown, () => {}));
+    expect((await cli.run(['embed', 'show'])).code).toBe(2);
+  });
+
+  it('an inverse switch that was set is read and written the other way round', async () => {
+    const settings = { unrestricted: true, domains: ['a.example'] as string[] };
+    const { cli, writes, kept } = await against(
+      embedService(settings, (body, method) => {
+        if (method === 'POST') settings.domains.push(String(body.domain));
+        else Object.assign(settings, body);
+      }),
+    );
+    expect((await cli.run(['config', 'set', 'names.embed_enabled', '!unrestricted'])).code).toBe(0);
+    expect(kept()).toEqual({ embed_enabled: '!unrestricted' });
+    expect((await cli.run(['config', 'set', 'names.folder_parent', '!x'])).code).toBe(2);
+    expect((await cli.run(['embed', 'show'])).stdout).toContain('restriction\toff: every domain');
+    expect((await cli.run(['embed', 'domains', 'add', 'b.example'])).stderr).toContain(
+      'the restriction is off',
+    );
+    const planned = await cli.json(['embed', 'enable', '--dry-run']);
+    expect(planned[0].body).toEqual({ unrestricted: false });
+    expect((await cli.run(['embed', 'enable'])).stdout).toContain('restriction\ton:');
+    expect(settings.unrestricted).toBe(false);
+    expect((await cli.run(['embed', 'disable'])).stdout).toContain('restriction\toff:');
+    expect(writes().map(({ body }) => body)).toEqual([
+      { domain: 'b.example' },
+      { unrestricted: false },
+      { unrestricted: true },
+    ]);
+  });
+
+  it('a 422 that names a switch names both ways to set it', async () => {
+    const { cli } = await against(({ method }) =>
+      method === 'GET'
+        ? { body: { enabled: true, domains: [] } }
+        : {
+            status: 422,
+            body: { detail: [{ loc: ['body', 'unrestricted'], msg: 'Field required' }] },
+          },
+    );
+    const { stderr } = await cli.run(['embed', 'disable']);
+    expect(stderr).toContain("names.embed_enabled unrestricted, or '!unrestricted' if true means");
+  });
+
+  it('a switch that is not clear does not stand in the way of the allow-list', async () => {
+    const settings = { embedding_enabled: true, domains: ['a.example'] };
+    const { cli } = await against(
+      embedService(settings, ({ domain }) => settings.domains.push(String(domain))),
+    );
+    expect(await cli.run(['embed', 'domains', 'add', 'b.example'])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+  });
+
+  it.each([
+    ['of something else', { allowed: 'a.example', admins: ['bob.example'] }],
+    ['of what may not', { blocked_domains: ['a.example'] }],
+    ['without domains', { labels: ['sea', 'night'] }],
+    ['of people', { contacts_of: ['bob@b.example'] }],
+    ['of numbers', { ids: [1, 2] }],
+    ['that is not there', { allowed: 'a.example' }],
+  ])('a list %s is not taken as the allow-list, and nothing is written', async (_, record) => {
+    const settings = { enabled: true, ...record };
+    const { cli, writes } = await against(embedService(settings, () => {}));
+    for (const args of [['ls'], ['add', 'c.example'], ['rm', 'bob.example']]) {
+      const { code, stdout, stderr } = await cli.run(['embed', 'domains', ...args]);
+      expect([code, stdout]).toEqual([6, expect.not.stringContaining('added')]);
+      expect(stderr).toContain('mediactl config set names.embed_domains NAME');
+    }
+    expect(writes()).toEqual([]);
+    // The switch is clear.
+    const shown = await cli.run(['embed', 'show']);
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('embed domains ls')]);
+  });
+
+  it.each([
+    ['sites', ['*.a.example', 'münchen.example']],
+    ['hosts', [{ hostname: 'a.example' }]],
+    ['allowed', []],
+  ])('the only list, called %s, that looks like domains is the allow-list', async (name, list) => {
+    const { cli } = await against(embedService({ enabled: true, [name]: list }, () => {}));
+    expect((await cli.run(['embed', 'domains', 'ls'])).code).toBe(0);
+  });
 
   it('several candidates and no override: asks for one, exit 2, nothing written', async () => {
     const settings = { strict: false, locked: false, hosts: [], paths: [] };
@@ -180,6 +294,27 @@ describe('embed domains that are spelled otherwise', () => {
       { domain: 'München.example' },
       { domain: '192.0.2.1' },
     ]);
+  });
+
+  it.each([
+    ['a.example', '*.a.example'],
+    ['a.example', 'www.a.example'],
+    ['www.a.example', 'a.example'],
+  ])('%s that is kept as %s was added, and its spelling is said', async (domain, spelling) => {
+    const domains: string[] = [];
+    const { cli } = await against(
+      embedService({ enabled: true, domains }, () => domains.push(spelling)),
+    );
+    const { code, stdout, stderr } = await cli.run(['embed', 'domains', 'add', domain]);
+    expect([code, stdout]).toEqual([0, `+\t${domain}\tadded\n`]);
+    expect(stderr).toBe(`${domain} is on the allow-list as ${spelling}\n`);
+  });
+
+  it('another spelling that was there before is no proof', async () => {
+    const { cli } = await against(
+      embedService({ enabled: true, domains: ['a.example'] }, () => {}),
+    );
+    expect((await cli.run(['embed', 'domains', 'add', 'www.a.example'])).code).toBe(6);
   });
 
   it('one change that fails is that failure, whatever the re-read says', async () => {

@@ -522,13 +522,46 @@ describe('doctor --learn', () => {
     expect(learned.filter(({ changed }: { changed: boolean }) => changed)).toEqual([
       { key: 'page_total', name: 'n', was: 'count', changed: true },
       { key: 'folder_parent', name: 'parent_id', was: 'parent_uid', changed: true },
-      { key: 'embed_enabled', name: 'locked', was: 'enabled', changed: true },
     ]);
-    expect(kept()).toEqual({
-      page_total: 'n',
-      folder_parent: 'parent_id',
-      embed_enabled: 'locked',
-    });
+    expect(kept()).toEqual({ page_total: 'n', folder_parent: 'parent_id' });
+  });
+
+  const settings = '/api/external/v1/workspaces/{uid}/embed-settings/';
+  const switches = (...names: string[]) => ({
+    openapi: '3.1.0',
+    paths: {
+      [settings]: {
+        patch: {
+          requestBody: schema(Object.fromEntries(names.map((name) => [name, { type: 'boolean' }]))),
+        },
+      },
+    },
+  });
+
+  it('a switch that plainly says a restriction is learned', async () => {
+    const { cli, kept } = await against(() => ({ body: switches('restrict_to_domains') }));
+    expect((await cli.run(['doctor', '--learn'])).code).toBe(0);
+    expect(kept()).toEqual({ embed_enabled: 'restrict_to_domains' });
+  });
+
+  it.each([
+    ['unrestricted', "names.embed_enabled unrestricted, or '!unrestricted' if true means"],
+    ['embedding_enabled', 'names.embed_enabled embedding_enabled, or'],
+    ['locked', 'names.embed_enabled locked, or'],
+  ])('a switch called %s is not learned, and what to type is said', async (name, words) => {
+    const { cli, kept } = await against(() => ({ body: switches(name) }));
+    const { stderr } = await cli.run(['doctor', '--learn']);
+    expect(stderr).toContain(`not learned: ${name}`);
+    expect(stderr).toContain(words);
+    expect(kept()).toEqual({});
+  });
+
+  it('a switch that was set as the other way round stays as it is', async () => {
+    const names = { embed_enabled: '!enabled' };
+    const { cli, kept } = await against(() => ({ body: switches('enabled') }), names);
+    await cli.run(['doctor', '--learn']);
+    expect(kept()).toEqual(names);
+    expect((await cli.run(['doctor'])).stdout).toContain('embed_enabled=!enabled');
   });
 
   it('a service that does not describe itself: exit 3, and the way by hand', async () => {

@@ -115,7 +115,8 @@ type Change = (profile: Profile) => void;
 async function changeFor(context: Context, key: string, value: string): Promise<Change> {
   const name = nameKey(key);
   if (name !== undefined) {
-    if (!/^[A-Za-z_][\w-]*$/.test(value)) throw usageError(`'${value}' is not the name of a field`);
+    const field = name === 'embed_enabled' ? value.replace(/^!/, '') : value;
+    if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not the name of a field`);
     return (profile) => {
       profile.names = { ...profile.names, [name]: value };
     };

@@ -1,4 +1,5 @@
 import { namesIn } from '../../api/learn.ts';
+import { nameHint } from '../../api/writes.ts';
 import type { Context } from '../../context.ts';
 import {
   type ErrorRecord,
@@ -95,7 +96,13 @@ async function learn(context: Context) {
         ? undescribed(error)
         : error;
     });
-  const found = namesIn(document);
+  const { names: found, doubtful } = namesIn(document);
+  // A switch that is set as the other way round is what the person knows of it.
+  if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
+  else if (doubtful.length > 0)
+    context.terminal.warn(
+      `not learned: ${doubtful.map(printable).join(', ')} may be the opposite of a restriction, or something else; ${nameHint('embed_enabled', doubtful.length === 1 ? printable(doubtful[0] as string) : 'NAME')}`,
+    );
   const learned = nameKeys.flatMap((key): (Learned & { key: NameKey })[] => {
     const { [key]: name } = found;
     const was = namesFor(key, account.names)[0] as string;

@@ -150,9 +150,13 @@ async function changeDomains(
   const done = (change: DomainRecord['change']) =>
     records.filter((each) => each.change === change).map(({ domain }) => domain);
   const unseen = await embeds
-    .check(workspace, done('added'), done('removed'))
-    .then(() => undefined, asMediactlError);
-  if (done('added').length > 0 && !settings.enabled)
+    .check(workspace, settings, done('added'), done('removed'))
+    .then((respelled) => {
+      for (const { domain, spelling } of respelled)
+        context.terminal.say(`${domain} is on the allow-list as ${printable(spelling)}`);
+      return undefined;
+    }, asMediactlError);
+  if (done('added').length > 0 && settings.isOff)
     context.terminal.say('the restriction is off, and every site may embed: mediactl embed enable');
   const result = domainResult(records, 'nothing to change');
   if (steps.length <= 1) return { result, failure: failures[0] ?? unseen };

@@ -50,7 +50,7 @@ function restrict(command: Command, run: Run, enabled: boolean): void {
         if (context.settings.dryRun)
           return dryRunPlan(context, [embeds.restricting(workspace, settings, enabled)]);
         const after = await embeds.restrict(workspace, settings, enabled);
-        if (enabled && after.domains.length === 0)
+        if (enabled && after.hasList && after.domains.length === 0)
           context.terminal.warn('the allow-list is empty: no site may embed');
         return settingsRecord(workspace, after);
       }),

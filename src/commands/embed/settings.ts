@@ -13,13 +13,17 @@ export async function readSettings(context: Context) {
 
 /** The record as the service sent it; for people, in words. */
 export const settingsRecord = (workspace: string, settings: EmbedSettings): Result =>
-  record(settings.record, workspace, (): Row[] => [
-    ['workspace', printable(workspace)],
-    [
-      'restriction',
-      settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
-    ],
-    ...(settings.spellings.length === 0
-      ? [['domains', 'none'] satisfies Row]
-      : settings.spellings.map((domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)])),
-  ]);
+  record(settings.record, workspace, (): Row[] => {
+    const unknown = 'unknown: mediactl embed domains ls says why';
+    const domains = settings.hasList ? settings.spellings : [unknown];
+    return [
+      ['workspace', printable(workspace)],
+      [
+        'restriction',
+        settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
+      ],
+      ...(domains.length === 0 ? ['none'] : domains).map(
+        (domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)],
+      ),
+    ];
+  });

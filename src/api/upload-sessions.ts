@@ -1,5 +1,6 @@
+import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../wire/paths.ts';
-import { fieldsIn, textIn, timeIn } from '../wire/reading.ts';
+import { fieldsIn, numberIn, textIn, timeIn } from '../wire/reading.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../wire/tus.ts';
 import { identifier } from './identifier.ts';
 import { jsonOf } from './json.ts';
@@ -43,7 +44,8 @@ export class UploadSessionsApi {
    * Sent once: a POST whose answer was lost may have made an asset. Only a 429 is waited out, since
    * it says that nothing was made.
    *
-   * @throws MediactlError by status; `foreign_origin` where the location leaves the base URL
+   * @throws MediactlError by status; `foreign_origin` where the location leaves the base URL; `size_differs`
+   *   (13) where the session is for another number of bytes
    */
   async create(
     lengthBytes: number,
@@ -64,6 +66,15 @@ export class UploadSessionsApi {
     });
     const session = fieldsIn(await jsonOf(response));
     const assetUid = identifier(session.asset_uid);
+    const totalBytes = numberIn(session.total_size) ?? lengthBytes;
+    if (totalBytes !== lengthBytes)
+      throw new MediactlError('the service created an upload session of another size', {
+        code: 'size_differs',
+        exitCode: exitCodes.integrity,
+        reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; no byte was sent`,
+        hint: `mediactl assets get ${assetUid} shows the asset that it created`,
+        details: { asset_uid: assetUid },
+      });
     const expiresAt = timeIn(session.expires_at);
     return {
       uid: textIn(session.uid) ?? assetUid,

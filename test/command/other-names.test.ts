@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
+import { library } from '../support/library.ts';
 import { against, withProfile } from '../support/other-service.ts';
 import type { Answers } from '../support/recording-server.ts';
 
@@ -401,6 +402,18 @@ describe('A08: a tag is a slug', () => {
     expect((await cli.run(['assets', 'update', top as string, ...args])).code).toBe(0);
     expect(writes()[0]?.body).toEqual({ tags });
   });
+});
+
+it('an upload session for another number of bytes: an error before a byte is sent', async () => {
+  const { cli, writes } = await against(library()); // it states 4 bytes
+  const path = join(cli.home, 'five.bin');
+  writeFileSync(path, '12345');
+  const { code, stderr } = await cli.run(['upload', path]);
+  expect([code, stderr]).toEqual([
+    13,
+    expect.stringContaining('the file has 5 bytes, the session 4'),
+  ]);
+  expect(writes().map(({ method }) => method)).toEqual(['POST']);
 });
 
 describe('A01: the page envelope', () => {

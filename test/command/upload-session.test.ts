@@ -71,7 +71,7 @@ describe('location', () => {
     );
     await world.expectWhole((await world.upload()).record);
     telling(() => undefined);
-    writeSome(world.path, 5000, 'another');
+    world.bytes = writeSome(world.path, 5000, 'another');
     const { code, record } = await world.upload();
     expect([code, record.asset_uid]).toEqual([10, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });

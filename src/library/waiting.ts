@@ -262,7 +262,7 @@ function notFound(error: unknown): MediactlError {
 
 /** What an asset's status decides; undefined while it is in progress. */
 function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined {
-  if (asset.status === wanted) return asset;
+  if (textIn(asset.status)?.toLowerCase() === wanted.toLowerCase()) return asset;
   const means = statusMeans(asset.status);
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
@@ -273,7 +273,8 @@ function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined 
   });
 }
 
-const statusOf = (asset: Asset) => textIn(asset.status) ?? 'in progress';
+const statusOf = ({ status }: Asset) =>
+  statusMeans(status) === 'ready' ? 'ready' : (textIn(status) ?? 'in progress');
 
 /** Where services say why processing failed: a text, or a record with a `message`. */
 const reasonFields = [

@@ -29,7 +29,8 @@ export const assumptions = [
     section: '§4 Folders',
     topic: 'name and parent in folder bodies',
     assumed: '`name` and `parent_uid`; null is the root',
-    tolerated: '`parent_folder_uid`, `parent`; the key seen in the tree wins',
+    tolerated:
+      '`parent_folder_uid`, `parent`; the key seen in the tree wins, and for the parent the one that holds the uid of the folder above',
     names: {
       folder_name: ['name'],
       folder_parent: ['parent_uid', 'parent_folder_uid', 'parent'],
@@ -55,8 +56,9 @@ export const assumptions = [
     id: 'A05',
     section: '§2 Embed settings',
     topic: 'restriction flag',
-    assumed: 'the only boolean of the record',
-    tolerated: '`enabled`, `domain_restriction_enabled`, `restriction_enabled`',
+    assumed: '`domain_restriction_enabled`, `restriction_enabled` or `enabled`',
+    tolerated:
+      'the only boolean, if its name says a restriction of domains: `restricted`, `domains_only`, `allowlist_enabled`; `!NAME` sets one that is true while every site may embed',
     names: {
       embed_enabled: ['enabled', 'domain_restriction_enabled', 'restriction_enabled'],
     },
@@ -65,8 +67,9 @@ export const assumptions = [
     id: 'A06',
     section: '§2 Embed settings',
     topic: 'allow-list',
-    assumed: 'the only array of the record',
-    tolerated: '`domains`, `allowed_domains`, `embed_domains`; strings or `{domain}`',
+    assumed: '`domains`, `allowed_domains` or `embed_domains`',
+    tolerated:
+      'the only array, if its entries look like domains and its name does not say otherwise (`admins`, `blocked`); strings or `{domain}`',
     names: { embed_domains: ['domains', 'allowed_domains', 'embed_domains'] },
   },
   {
@@ -82,7 +85,8 @@ export const assumptions = [
     section: '§4 Assets',
     topic: 'fields that PATCH accepts',
     assumed: '`name`, `description`, `tags` (slugs)',
-    tolerated: 'anything given by name',
+    tolerated:
+      'anything given by name; tags shown as texts, `{slug}`, or `{name}` if the name is a slug',
     names: { asset_tags: ['tags'] },
   },
   {
@@ -104,9 +108,9 @@ export const assumptions = [
     section: '§3 States',
     topic: 'status values',
     assumed:
-      '`ready` succeeds; `failed`, `error`, `errored`, `rejected` fail; `uploading` lacks bytes',
+      '`ready` succeeds; `failed`, `error`, `errored`, `rejected`, `cancelled`, `canceled`, `quarantined`, `failed_…`, `…_failed` fail; `uploading` lacks bytes',
     tolerated:
-      'every other value is in progress until the timeout; `created`, `pending_upload` and the like lack bytes',
+      'upper and lower case; every other value is in progress until the timeout; `created`, `pending_upload` and the like lack bytes',
   },
   {
     id: 'A12',
@@ -226,18 +230,24 @@ export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly 
   return override === undefined ? guessed[key] : [override];
 }
 
-const failedStatuses: readonly unknown[] = ['failed', 'error', 'errored', 'rejected'];
+const failedStatuses = [
+  ...['failed', 'error', 'errored', 'rejected', 'cancelled', 'canceled', 'quarantined'],
+];
 
-/** A11: what a processing status means for somebody who waits. */
+const lowerCase = (status: unknown) => (typeof status === 'string' ? status.toLowerCase() : '');
+
+/** A11: tells what a processing status means while waiting for an asset. */
 export function statusMeans(status: unknown): 'ready' | 'failed' | 'in progress' {
-  if (status === 'ready') return 'ready';
-  return failedStatuses.includes(status) ? 'failed' : 'in progress';
+  const text = lowerCase(status);
+  if (text === 'ready') return 'ready';
+  const isFailed = failedStatuses.includes(text) || /^failed_|_failed$/.test(text);
+  return isFailed ? 'failed' : 'in progress';
 }
 
-const unfinishedStatuses: readonly unknown[] = [
+const unfinishedStatuses = [
   ...['uploading', 'pending_upload', 'waiting_for_upload', 'awaiting_upload', 'upload_pending'],
   ...['created', 'new', 'empty'],
 ];
 
-/** A11: whether a processing status says that bytes are missing. */
-export const isUnfinished = (status: unknown): boolean => unfinishedStatuses.includes(status);
+/** A11: returns true if a processing status says that bytes are missing. */
+export const isUnfinished = (status: unknown) => unfinishedStatuses.includes(lowerCase(status));

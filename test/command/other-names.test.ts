@@ -404,6 +404,26 @@ describe('A08: a tag is a slug', () => {
   });
 });
 
+describe('A11: the words of a status', () => {
+  it.each([
+    ['Failed', 12],
+    ['CANCELLED', 12],
+    ['canceled', 12],
+    ['quarantined', 12],
+    ['failed_transcode', 12],
+    ['upload_failed', 12],
+    ['READY', 0],
+    ['unfailed', 8],
+  ])('%s ends a wait with exit %d', async (status, code) => {
+    const { cli } = await against(({ query }) => {
+      const asset = { uid: top, status };
+      return { body: query.limit === undefined ? asset : { items: [asset], count: 1 } };
+    });
+    const args = ['assets', 'wait', top as string, '--timeout', '1s'];
+    expect((await cli.run(args)).code).toBe(code);
+  });
+});
+
 it('an upload session for another number of bytes: an error before a byte is sent', async () => {
   const { cli, writes } = await against(library()); // it states 4 bytes
   const path = join(cli.home, 'five.bin');

@@ -11,9 +11,10 @@ const directions: Record<string, readonly string[]> = {
   errors: [],
   clock: [],
   processes: [],
+  'read-file': [],
   folders: ['errors'],
   lock: ['folders', 'errors'],
-  'shown-uids': ['folders', 'terminal/result'],
+  'shown-uids': ['folders', 'read-file', 'terminal/result'],
   api: ['wire', 'errors', 'clock'],
   // Waiting is the library's; the uploader, too, waits for what it sent.
   upload: [
@@ -29,10 +30,10 @@ const directions: Record<string, readonly string[]> = {
   ],
   // Uploads on more than one machine: the uploader's work, with a journal that others share.
   fleet: ['upload', 'api', 'wire', 'settings/queue-address', 'errors', 'clock'],
-  settings: ['terminal/format', 'errors'],
-  account: ['settings', 'wire', 'errors', 'lock', 'folders'],
+  settings: ['terminal/format', 'errors', 'read-file'],
+  account: ['settings', 'wire', 'errors', 'lock', 'folders', 'read-file'],
   // Of the uploader, only the events that a progress display shows.
-  terminal: ['wire/reading', 'errors', 'clock', 'processes', 'upload/events'],
+  terminal: ['wire/reading', 'errors', 'clock', 'processes', 'read-file', 'upload/events'],
   context: [
     ...[
       'api',
@@ -49,7 +50,19 @@ const directions: Record<string, readonly string[]> = {
     ...['lock', 'shown-uids'],
   ],
   // What a person's words mean, for every command and for completion.
-  library: ['context', 'api', 'terminal', 'wire', 'errors', 'clock', 'folders', 'shown-uids'],
+  library: [
+    ...[
+      'context',
+      'api',
+      'terminal',
+      'wire',
+      'errors',
+      'clock',
+      'folders',
+      'read-file',
+      'shown-uids',
+    ],
+  ],
   commands: [
     ...[
       'library',

@@ -66,6 +66,8 @@ export type Replaced = { folder: string; path: string; assetUid: string };
 
 const columns =
   'service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session, name, state, reason, at';
+/** What another machine sent was not compared by this one. */
+const selected = columns.replace('verified', 'iif(imported, NULL, verified) AS verified');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
 
 /** What this machine has sent: never asked of the service, and never forgotten by itself. */
@@ -77,7 +79,7 @@ export class Receipts {
   }
 
   find({ service, workspace, folder, path }: ReceiptKey): Receipt | undefined {
-    const sql = `SELECT ${columns} FROM receipts WHERE ${byKey}`;
+    const sql = `SELECT ${selected} FROM receipts WHERE ${byKey}`;
     return receiptIn(this.#ledger.get<Row>(sql, service, workspace, folder, path));
   }
 
@@ -97,7 +99,7 @@ export class Receipts {
     { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
     before: number,
   ): Receipt | undefined {
-    const sql = `SELECT ${columns} FROM receipts
+    const sql = `SELECT ${selected} FROM receipts
       WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND state <> 'failed' AND (id <= ? OR imported = 1)
       ORDER BY id DESC LIMIT 1`;
     return receiptIn(this.#ledger.get<Row>(sql, service, workspace, sizeBytes, blake3, before));
@@ -150,19 +152,19 @@ export class Receipts {
 
   /** Those that were not seen to be ready, the oldest first. */
   pending(service: string, workspace: string): Receipt[] {
-    const sql = `SELECT ${columns} FROM receipts
+    const sql = `SELECT ${selected} FROM receipts
       WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
     return this.#ledger.all<Row>(sql, service, workspace).map(receiptOf);
   }
 
   *all(): Generator<Receipt> {
-    for (const row of this.#ledger.each<Row>(`SELECT ${columns} FROM receipts ORDER BY id`))
+    for (const row of this.#ledger.each<Row>(`SELECT ${selected} FROM receipts ORDER BY id`))
       yield receiptOf(row);
   }
 
   /** Those of files below a directory, sent by this machine itself. */
   *below(service: string, workspace: string, directory: string): Generator<Receipt> {
-    const sql = `SELECT ${columns} FROM receipts
+    const sql = `SELECT ${selected} FROM receipts
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
       ORDER BY path`;
     const first = `${directory}/`;

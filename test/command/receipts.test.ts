@@ -35,7 +35,7 @@ async function upload(...args: string[]): Promise<Item[]> {
 }
 
 const outcomes = (items: Item[]) => items.map(({ outcome }) => outcome).sort();
-const all = (outcome: string) => Array(count).fill(outcome);
+const all = (outcome: string | null) => Array(count).fill(outcome);
 const one = () => join(folder, 'shot 00000.bin');
 
 describe('the same files again', () => {
@@ -151,6 +151,40 @@ describe('the store of receipts', () => {
     service.requests = 0;
     const there = await cli.json(['upload', '-r', folder], { environment: other });
     expect([outcomes(there), service.requests]).toEqual([all('there'), 0]);
+  });
+
+  it('that was imported vouches for no check: verified is null', async () => {
+    await upload();
+    const lines = (await cli.run(['uploads', 'ls', '--done', '--jsonl'])).stdout;
+    expect(JSON.parse(lines.split('\n')[0] as string)).toMatchObject({ verified: true });
+    const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    await cli.json(['uploads', 'import', '-'], { stdin: lines, environment });
+    copyFileSync(one(), join(folder, 'copy.bin'));
+    const items: (Item & { verified: boolean | null })[] = await cli.json(
+      ['upload', '-r', folder],
+      { environment },
+    );
+    expect(outcomes(items)).toEqual(['same', ...all('there')]);
+    expect(items.map(({ verified }) => verified)).toEqual(Array(count + 1).fill(null));
+    const done = await cli.json(['uploads', 'ls', '--done'], { environment });
+    expect(done.map(({ verified }: { verified: null }) => verified)).toEqual(all(null));
+  });
+
+  it.each(['\0', '\x1b]0;title\x07', '\n'])('refuses a path with %j in it', async (character) => {
+    await upload();
+    const { stdout } = await cli.run(['uploads', 'ls', '--done', '--jsonl']);
+    const line = JSON.stringify({
+      ...JSON.parse(stdout.split('\n')[0] as string),
+      path: `/a${character}b`,
+    });
+    const environment = { MEDIACTL_STATE_DIR: join(cli.home, 'another-machine') };
+    const ran = await cli.run(['uploads', 'import', '-'], {
+      stdin: `${stdout}${line}\n`,
+      environment,
+    });
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`line ${count + 1}`)]);
+    expect(ran.stderr).not.toContain('\x1b');
+    expect(await cli.json(['uploads', 'ls', '--done'], { environment })).toEqual([]);
   });
 
   it.each([

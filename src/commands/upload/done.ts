@@ -143,7 +143,7 @@ function receiptIn(line: string, at: number): Receipt {
     service: text('service', (url) => URL.canParse(url) && new URL(url).origin === url),
     workspace: text('workspace', isUid),
     folder: folder === null ? '' : text('folder', isUid),
-    path: text('path', (path) => path !== ''),
+    path: text('path', (path) => path !== '' && !/\p{Cc}/u.test(path)),
     sizeBytes: Number(size),
     mtimeNs: text('mtime_ns', (version) => version !== ''),
     blake3: text('blake3', (digest) => /^[0-9a-f]{64}$/.test(digest)),

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { usageError } from '../errors.ts';
+import { type MediactlError, usageError } from '../errors.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
@@ -28,9 +28,21 @@ export type ManyQuestion = {
   /** What would be done: "move 3 assets to the trash". */
   what: string;
   limit: WriteLimit;
+  /** Why they may not be meant: then the number is needed, however small. */
+  doubt?: MediactlError | undefined;
   /** What is to be known before, a line each; made only for somebody who is asked. */
   lines(): Promise<string[]>;
 };
+
+/** Returns the error of --yes alone, where that does not allow so many. */
+export const refusalOf = ({
+  count,
+  noun,
+  limit,
+  doubt,
+}: Pick<ManyQuestion, 'count' | 'noun' | 'limit' | 'doubt'>): MediactlError | undefined =>
+  (limit.isTyped ? undefined : doubt) ??
+  (count > limit.count ? tooMany(noun, limit, count) : undefined);
 
 /**
  * Asks before many are written to. More than usual need the number typed.
@@ -39,15 +51,17 @@ export type ManyQuestion = {
  */
 export async function confirmMany(
   { terminal, settings }: Context,
-  { count, noun, what, limit, lines }: ManyQuestion,
+  question: ManyQuestion,
 ): Promise<void> {
+  const { count, what, lines } = question;
   if (count === 0) return;
   const isAsked = terminal.isInteractive && !settings.yes;
   if (isAsked) terminal.tell((await lines()).join('\n'));
-  if (count > limit.count) {
-    if (!isAsked) throw tooMany(noun, limit, count);
+  const refusal = refusalOf(question);
+  if (refusal) {
+    if (!isAsked) throw refusal;
     const typed = await askLine(terminal, `This would ${what}. Type ${count} to continue`);
-    if (typed !== String(count)) throw tooMany(noun, limit, count);
+    if (typed !== String(count)) throw refusal;
     return;
   }
   await confirm(terminal, `${what[0]?.toUpperCase()}${what.slice(1)}?`, {

@@ -2,7 +2,7 @@ import { openChecksum } from './checksum.ts';
 import type { How, Uploaded } from './job.ts';
 import { PrefixDigest } from './prefix-digest.ts';
 import type { Receipt, ReceiptKey, Receipts } from './receipts.ts';
-import type { FileIdentity } from './source.ts';
+import type { FileIdentity, Source } from './source.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Of what has no version, its length alone is known: that vouches for nothing. */
@@ -27,7 +27,7 @@ export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undef
 
 /**
  * What was sent before, by its content: this file, which was touched and holds the same, or one of
- * another name. It is read only where something of its size was sent.
+ * another name in the same folder. It is read only where something of its size was sent.
  */
 export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> {
   const { tools, key, source, options, job } = run;
@@ -59,6 +59,12 @@ export function knownByContent(
   if (before === undefined) return undefined;
   const other = receipts.sameContent(key, { sizeBytes, blake3 }, before);
   return other && { kind: 'same', receipt: other };
+}
+
+/** Returns the BLAKE3 of a file that is opened for that alone. */
+export async function digestAt(opening: Promise<Source>): Promise<string> {
+  const source = await opening;
+  return digestOf({ source }).finally(() => source.close());
 }
 
 /** BLAKE3 of all of the file, in hex. */

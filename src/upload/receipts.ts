@@ -83,7 +83,10 @@ export class Receipts {
     return receiptIn(this.#ledger.get<Row>(sql, service, workspace, folder, path));
   }
 
-  /** Whether something of that size was sent to the workspace: only then a digest may tell more. */
+  /**
+   * Whether something of that size was sent to the workspace: only then a digest may tell more. Not of the
+   * folder alone: no index has its sizes.
+   */
   hasSize({ service, workspace }: ReceiptKey, sizeBytes: number): boolean {
     const sql = 'SELECT 1 FROM receipts WHERE service = ? AND workspace = ? AND size = ? LIMIT 1';
     return this.#ledger.get(sql, service, workspace, sizeBytes) !== undefined;
@@ -100,9 +103,11 @@ export class Receipts {
     before: number,
   ): Receipt | undefined {
     const sql = `SELECT ${selected} FROM receipts
-      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND state <> 'failed' AND (id <= ? OR imported = 1)
+      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ?
+        AND state <> 'failed' AND (id <= ? OR imported = 1)
       ORDER BY id DESC LIMIT 1`;
-    return receiptIn(this.#ledger.get<Row>(sql, service, workspace, sizeBytes, blake3, before));
+    const found = [service, workspace, sizeBytes, blake3, before];
+    return receiptIn(this.#ledger.get<Row>(sql, ...found));
   }
 
   hasAsset(assetUid: string): boolean {
@@ -137,6 +142,14 @@ export class Receipts {
     );
   }
 
+  /** The file is at another path now. */
+  moved({ service, workspace, folder, path }: ReceiptKey, to: { path: string; mtimeNs: string }) {
+    const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
+    return this.#ledger.writeThrough(
+      () => void this.#ledger.write(sql, to.path, to.mtimeNs, service, workspace, folder, path),
+    );
+  }
+
   /** What became of an asset. */
   settled(assetUid: string, state: AssetState, reason: string | null = null): void {
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
@@ -162,15 +175,23 @@ export class Receipts {
       yield receiptOf(row);
   }
 
-  /** Those of files below a directory, sent by this machine itself. */
-  *below(service: string, workspace: string, directory: string): Generator<Receipt> {
-    const sql = `SELECT ${selected} FROM receipts
+  /**
+   * Those of files below a directory, sent by this machine itself; of all local files, below ''. Their ids
+   * grow with time: see `runBegins`.
+   */
+  *below(
+    service: string,
+    workspace: string,
+    directory: string,
+  ): Generator<Receipt & { id: number }> {
+    const sql = `SELECT id, ${selected} FROM receipts
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
       ORDER BY path`;
     const first = `${directory}/`;
     const end = `${directory}0`; // the character after the slash
-    for (const row of this.#ledger.each<Row>(sql, service, workspace, first, end))
-      yield receiptOf(row);
+    const range = [service, workspace, first, end];
+    for (const row of this.#ledger.each<Row & { id: number }>(sql, ...range))
+      yield { ...receiptOf(row), id: row.id };
   }
 
   /** Assets of files below a directory that were sent anew since. */
@@ -200,9 +221,13 @@ export class Receipts {
     return this.#ledger.transaction(() => {
       const sql = 'INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(id), 0) FROM receipts';
       this.#ledger.write(sql, id);
-      const row = this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id);
-      return row?.since ?? 0;
+      return this.runMark(id) ?? 0;
     });
+  }
+
+  /** The mark of a run that has begun and not ended. */
+  runMark(id: string): number | undefined {
+    return this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id)?.since;
   }
 
   runEnds(id: string): void {

@@ -9,8 +9,9 @@ import { LostCreations } from './lost-creations.ts';
 import { withNextStep } from './next-step.ts';
 import { Order } from './order.ts';
 import { type FileOutcome, outcomeOf, type RunTools } from './outcome.ts';
-import { count, emptyPlan, judge, type Plan } from './plan.ts';
+import { count, emptyPlan, type Judgement, judge, type Plan } from './plan.ts';
 import { ReadyWatch } from './ready-watch.ts';
+import type { Receipt } from './receipts.ts';
 import { openUpload } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
 import { type About, type Folders, keyOf, saidOf, type Wanted } from './wanted.ts';
@@ -32,8 +33,12 @@ export type ManyTools = RunTools & {
   folders: Folders;
   /** Told what there is to do, before the first byte. */
   onPlan(plan: Plan): Promise<void>;
+  findMoved?: FindMoved | undefined;
   contentType(path: string): string | undefined;
 };
+
+/** Finds files that are there, and were at another path: `--sync` recognizes a directory that was renamed. */
+export type FindMoved = (files: readonly Wanted[]) => Promise<ReadonlyMap<Wanted, Receipt>>;
 
 /** Files on their way to the service, whoever carries them. */
 export type Run = {
@@ -280,27 +285,39 @@ export class UploadMany implements Run {
   }
 }
 
-/** Tells what is there, and keeps what is to be sent. */
+type DifferenceTools = Pick<ManyTools, 'receipts' | 'folders' | 'api' | 'signal' | 'findMoved'>;
+
+/** Reports files that are there, and returns the others. */
 export async function difference(
   wanted: AsyncIterable<Wanted> | Iterable<Wanted>,
   plan: Plan,
   { workspace, again, chunkBytes }: Pick<RunOptions, 'workspace' | 'again' | 'chunkBytes'>,
-  { receipts, folders, api, signal }: Pick<ManyTools, 'receipts' | 'folders' | 'api' | 'signal'>,
-  onThere: (outcome: FileOutcome) => void,
+  { receipts, folders, api, signal, findMoved }: DifferenceTools,
+  onThere: (outcome: FileOutcome, file: Wanted, receipt: Receipt) => void,
 ): Promise<Wanted[]> {
   const service = api.transport.baseUrl.origin;
   const files: Wanted[] = [];
+  const add = (file: Wanted, judged: Judgement) => {
+    count(plan, judged, file, chunkBytes);
+    if (judged.kind !== 'there') return files.push(file);
+    const { path } = file;
+    const uploaded = uploadedBefore(judged.receipt, 'there');
+    const outcome = { job: { path, workspace }, path, requests: 0, durationMs: 0, uploaded };
+    return onThere(outcome, file, judged.receipt);
+  };
+  const unknown = new Map<Wanted, Judgement>();
   for await (const file of wanted) {
     signal?.throwIfAborted();
-    const { path } = file;
     const key = keyOf(file, { service, workspace, folders });
     const judged = judge(file, key, again ? undefined : receipts);
-    count(plan, judged, file, chunkBytes);
-    if (judged.kind !== 'there') files.push(file);
-    else {
-      const uploaded = uploadedBefore(judged.receipt, 'there');
-      onThere({ job: { path, workspace }, path, requests: 0, durationMs: 0, uploaded });
-    }
+    if (findMoved && judged.kind !== 'there' && judged.kind !== 'changed')
+      unknown.set(file, judged);
+    else add(file, judged);
+  }
+  const moved = unknown.size > 0 ? await findMoved?.([...unknown.keys()]) : undefined;
+  for (const [file, judged] of unknown) {
+    const receipt = moved?.get(file);
+    add(file, receipt ? { kind: 'there', receipt } : judged);
   }
   return files;
 }

@@ -212,7 +212,7 @@ describe('--prune', () => {
     file('stays.bin');
     await run(...sync(folder));
     unlinkSync(path);
-    expect(await cli.json(sync(folder, '--plan'))).toMatchObject({ gone: 1, requests: 1 });
+    expect(await cli.json(sync(folder, '--plan'))).toMatchObject({ gone: 1, requests: 2 });
     expect(await cli.json(sync(folder, '-n'))).toMatchObject([
       { outcome: 'there' },
       { outcome: 'gone', path, request: expect.stringMatching(/^DELETE /) },

@@ -30,6 +30,8 @@ type Options = {
   /** From the last byte to ready. */
   readyAfterMs?: number;
   latencyMs?: number;
+  /** Records say which folder they are in. */
+  showsParent?: boolean;
   /** Folders are called without the blanks around their names. */
   trimsNames?: boolean;
   /** The field of a folder's body that holds the parent, and the one that its record shows, if any. */
@@ -276,11 +278,12 @@ export class BusyService {
     return { status: 200, body: { items, count: all.length } };
   }
 
-  #record({ uid, name, description, wholeAt, createdAt }: BusyAsset) {
-    const { readyAfterMs = 0 } = this.#options;
+  #record({ uid, name, description, folder, wholeAt, createdAt }: BusyAsset) {
+    const { readyAfterMs = 0, showsParent = false } = this.#options;
     const isReady = wholeAt !== undefined && Date.now() >= wholeAt + readyAfterMs;
     const status = wholeAt === undefined ? 'uploading' : isReady ? 'ready' : 'processing';
-    return { uid, name, description, status, created_at: createdAt };
+    const parent = showsParent ? { parent: folder ?? null } : {};
+    return { uid, name, description, status, created_at: createdAt, ...parent };
   }
 }
 

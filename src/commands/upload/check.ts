@@ -6,7 +6,7 @@ import { folderAt, isRoot, readTree } from '../../library/folders.ts';
 import { counted } from '../../terminal/figures.ts';
 import { printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
-import { digestOf, isAsSent } from '../../upload/known.ts';
+import { digestAt, isAsSent } from '../../upload/known.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
 import { FileSource } from '../../upload/source.ts';
 import { Walk } from '../../upload/walk.ts';
@@ -183,12 +183,7 @@ async function isSame(file: Wanted, receipt: Receipt): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '' } = file;
   if (isAsSent(receipt, { sizeBytes, mtimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;
-  const source = await FileSource.open(file.path);
-  try {
-    return (await digestOf({ source })) === receipt.blake3;
-  } finally {
-    await source.close();
-  }
+  return (await digestAt(FileSource.open(file.path))) === receipt.blake3;
 }
 
 const differ = (count: number) =>

@@ -3,9 +3,10 @@ import { Places } from '../../library/places.ts';
 import { bytes, counted } from '../../terminal/figures.ts';
 import { cell, printable } from '../../terminal/printable.ts';
 import { type Column, listBy } from '../../terminal/result.ts';
-import { digestOf, knownByContent, mayBeKnown } from '../../upload/known.ts';
-import { count, emptyPlan, type Judgement, judge, type Plan, toSend } from '../../upload/plan.ts';
+import { digestAt, knownByContent, mayBeKnown } from '../../upload/known.ts';
+import { count, emptyPlan, type Judgement, judge, toSend } from '../../upload/plan.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../../upload/receipts.ts';
+import { difference } from '../../upload/run.ts';
 import { keyOf, type Wanted } from '../../upload/wanted.ts';
 import { paths } from '../../wire/paths.ts';
 import {
@@ -16,8 +17,8 @@ import {
   planLine,
   planRows,
 } from './plan-view.ts';
-import { assertSomething, type RunRequest } from './run-uploads.ts';
-import type { Gone } from './sync.ts';
+import { assertSomething, idOf, type RunRequest } from './run-uploads.ts';
+import { goneFiles, type Pruning, pruneRefusal, stillInside } from './sync.ts';
 
 type PlannedFile = {
   path: string;
@@ -36,15 +37,16 @@ type PlannedFile = {
 };
 
 /** --plan: what would be sent in figures, and what it takes. */
-export async function planned(context: Context, request: RunRequest, gone: readonly Gone[]) {
-  const { plan, same, outliving } = await look(context, request, () => {});
+export async function planned(context: Context, request: RunRequest, pruning?: Pruning) {
+  const { plan, same, outliving, prunable } = await look(context, request, pruning, () => {});
+  const { gone } = prunable ?? { gone: [] };
   const { transport, assets } = await context.api();
   if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
   const { requests, hours, limit } = costOf(plan, transport.rateLimit, context.clock.now());
   const record: PlanRecord = {
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
     ...{
-      requests: requests + gone.length,
+      requests: requests + 2 * gone.length, // each is looked up before
       bytes: toSend(plan).bytes,
       hours,
       limit,
@@ -59,17 +61,18 @@ export async function planned(context: Context, request: RunRequest, gone: reado
 }
 
 /** --dry-run: what would become of each file. */
-export async function dryRun(context: Context, request: RunRequest, gone: readonly Gone[]) {
+export async function dryRun(context: Context, request: RunRequest, pruning?: Pruning) {
   const { baseUrl } = await context.account();
   const { workspace, about: all } = request.options;
   const { default: mime } = await import('mime/lite');
   const rows: PlannedFile[] = [];
-  const { plan } = await look(context, request, (file, { outcome, assetUid }) => {
+  const { plan, prunable } = await look(context, request, pruning, (file, decision) => {
+    const outcome = decision.kind === 'alike' ? 'new' : decision.kind;
     const isSent = outcome === 'new' || outcome === 'changed';
     rows.push({
       path: file.path,
       outcome,
-      asset_uid: assetUid ?? null,
+      asset_uid: 'receipt' in decision ? decision.receipt.assetUid : null,
       size_bytes: file.sizeBytes ?? null,
       folder: request.folders.find(file) ?? null,
       workspace,
@@ -77,6 +80,12 @@ export async function dryRun(context: Context, request: RunRequest, gone: readon
       request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
     });
   });
+  const refusal = pruning && prunable && pruneRefusal(pruning, prunable);
+  if (refusal) context.terminal.warn(`${refusal.message}; ${refusal.explanation.hint}`);
+  const { gone: known = [] } = prunable ?? {};
+  const { receipts } = request;
+  const gone =
+    prunable && receipts && !refusal ? await stillInside(context, prunable, receipts) : known;
   for (const { path, assetUid, folder } of gone)
     rows.push({
       ...{ path, outcome: 'gone', asset_uid: assetUid, size_bytes: null, folder: folder || null },
@@ -85,7 +94,7 @@ export async function dryRun(context: Context, request: RunRequest, gone: readon
     });
   const { files, bytes: size } = toSend(plan);
   context.terminal.say(
-    `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${gone.length} assets to the trash` : ''}`,
+    `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${counted(gone.length, 'asset')} to the trash` : ''}`,
   );
   const isPerson = context.settings.shape.format === 'human' && !request.verbose;
   const places = new Places(context);
@@ -95,48 +104,57 @@ export async function dryRun(context: Context, request: RunRequest, gone: readon
   return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
 
-type Decision = { outcome: PlannedFile['outcome']; assetUid?: string };
-
 /** Every file against the receipts; where they cannot tell by size and time, it is read. */
 async function look(
   context: Context,
-  { sources, folders, options, receipts: all, isForOne, rateLimit }: RunRequest,
-  tell: (file: Wanted, decision: Decision) => void,
+  request: RunRequest,
+  pruning: Pruning | undefined,
+  tell: (file: Wanted, decision: Judged) => void,
 ) {
+  const { sources, folders, options, receipts: all, isForOne, rateLimit } = request;
   const { workspace, again, chunkBytes, same: sameAction } = options;
-  const service = (await context.account()).baseUrl.origin;
+  const { baseUrl } = await context.account();
   const receipts = again ? undefined : all;
-  const before = sameAction === 'skip' ? Number.MAX_SAFE_INTEGER : undefined;
-  const plan: Plan = emptyPlan();
+  const mark = all?.runMark(idOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
+  const before = sameAction === 'skip' ? mark : undefined;
+  const place = { service: baseUrl.origin, workspace, folders };
+  const tools = { ...request, api: await context.api(), signal: context.signal };
+  const moved = new Set<string>();
+  const plan = emptyPlan();
+  const unread = emptyPlan();
   const same = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
-    for await (const file of sources.files()) {
-      const key = keyOf(file, { service, workspace, folders });
+    const there = (_: unknown, file: Wanted, receipt: Receipt) => {
+      tell(file, { kind: 'there', receipt });
+      if (receipt.path !== file.knownAs) moved.add(receipt.assetUid);
+    };
+    const files = await difference(sources.files(), unread, options, tools, there);
+    plan.there = unread.there;
+    for (const file of files) {
+      const key = keyOf(file, place);
       const judged = judge(file, key, receipts);
       const decision =
-        judged.kind === 'there' || !key || !receipts
-          ? judged
-          : await judgeByContent(file, judged, key, receipts, sources, before);
+        key && receipts
+          ? await judgeByContent(file, judged, key, receipts, sources, before)
+          : judged;
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
       } else count(plan, decision, file, chunkBytes);
       const isSent = decision.kind === 'new' || decision.kind === 'changed';
       if (isSent && outlivesSession(file.sizeBytes ?? 0, rateLimit)) outliving++;
-      tell(file, {
-        outcome: decision.kind === 'alike' ? 'new' : decision.kind,
-        ...('receipt' in decision && { assetUid: decision.receipt.assetUid }),
-      });
+      tell(file, decision);
     }
   } finally {
     await sources.close();
   }
-  assertSomething(plan, sources, isForOne);
+  assertSomething(plan, sources, isForOne, same.files);
   for (const kind of sources.passedOver()) context.terminal.warn(`left out: ${kind}`);
   for (const { path, error } of sources.failures)
     context.terminal.warn(`${printable(path)}: ${error.message}`);
-  return { plan, same, outliving };
+  const prunable = pruning && all && (await goneFiles(context, pruning, all, mark, moved));
+  return { plan, same, outliving, prunable };
 }
 
 type Judged = Judgement | { kind: 'same'; receipt: Receipt };
@@ -152,13 +170,8 @@ async function judgeByContent(
   const unknown: Judged = { kind: judged.kind === 'changed' ? 'changed' : 'new' };
   const sizeBytes = file.sizeBytes ?? 0;
   if (!mayBeKnown(receipts, key, sizeBytes)) return unknown;
-  const source = await open(file.path);
-  try {
-    const blake3 = await digestOf({ source });
-    return knownByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
-  } finally {
-    await source.close();
-  }
+  const blake3 = await digestAt(open(file.path));
+  return knownByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
 }
 
 const fileColumns = (places: Places): Column<PlannedFile>[] => [

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { MediactlError } from '../../errors.ts';
+import { asMediactlError, type MediactlError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { ListResult } from '../../terminal/result.ts';
 import type { FileOutcome } from '../../upload/outcome.ts';
@@ -44,6 +44,7 @@ export function present(context: Context, run: Run, view: RunView) {
   const manifest = new ManifestOut(view.manifestOut);
   const isPerson = settings.shape.format === 'human';
   let isOne = false;
+  let afterwards: MediactlError | undefined;
   const isMany = () => !terminal.stdout.isTTY || view.verbose || filesOf(run.end.plan) > fewFiles;
   const few: UploadRecord[] = [];
   /** A few files are all shown, of many those that failed; a single failure says it all by itself. */
@@ -87,7 +88,9 @@ export function present(context: Context, run: Run, view: RunView) {
     const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
     if (after && !view.isQuiet) terminal.say(after);
     const isWhole = !stop && left === 0 && !context.signal.aborted;
-    await view.ended?.(isWhole, summary.hasFailures);
+    await view.ended?.(isWhole, summary.hasFailures).catch((error) => {
+      afterwards = asMediactlError(error);
+    });
   };
   const result: ListResult = {
     kind: 'list',
@@ -100,7 +103,7 @@ export function present(context: Context, run: Run, view: RunView) {
   const failure = () => {
     const { signal } = context;
     const failed = summary.failure(isOne, run.end) ?? manifest.failure;
-    return failed ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
+    return failed ?? afterwards ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
   };
   return { result, failure };
 }

@@ -45,8 +45,9 @@ export type RunRequest = {
   isFlat?: boolean;
   /** An option that makes sense for one file alone. */
   isForOne?: string;
-  /** Called once every file is done, where none failed. */
-  afterwards?: () => Promise<void>;
+  /** Called once every file is done, where none failed. @param before the run's mark among the receipts */
+  afterwards?: (before: number) => Promise<void>;
+  findMoved?: ManyTools['findMoved'];
   /** What carries the files, where this process does not. */
   carry?: (tools: ManyTools) => Run;
   /** What to do next, where that is not to wait for the assets. */
@@ -90,10 +91,11 @@ export async function runUploads(context: Context, request: RunRequest) {
       await tools.keepLast();
     },
     ended: async (isWhole, hasFailures) => {
-      if (isWhole) request.receipts?.runEnds(runId);
-      if (isWhole && !hasFailures) await request.afterwards?.();
+      if (isWhole && !hasFailures) await request.afterwards?.(before);
       else if (request.afterwards)
         terminal.warn('nothing was moved to the trash: not every file is there');
+      // A prune that was refused keeps its mark: what came tonight does not count as there tomorrow.
+      if (isWhole) request.receipts?.runEnds(runId);
     },
   });
 }
@@ -149,6 +151,7 @@ async function toolsFor(
     onEvent: (event) => progress.show(event),
     openSource: request.sources.open,
     folders: request.folders,
+    findMoved: request.findMoved,
     contentType: (path) => mime.getType(path) ?? undefined,
     onPlan: (plan) => sayPlan(context, request, plan, progress),
     onUploaded: async (uid) => {
@@ -224,8 +227,9 @@ export function assertSomething(
   plan: Plan,
   { failures, passedOver, elsewhere = 0 }: RunRequest['sources'],
   isForOne: string | undefined,
+  same = 0,
 ): void {
-  const total = filesOf(plan);
+  const total = filesOf(plan) + same;
   if (isForOne && total > 1)
     throw usageError(`${isForOne} is for one file, and there are ${total}`);
   if (total === 0 && failures.length === 0 && elsewhere === 0)
@@ -233,7 +237,7 @@ export function assertSomething(
 }
 
 /** What one command names is one run, however often it is begun. */
-const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
+export const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl.origin, options.workspace, name]))
     .digest('hex');

@@ -1,4 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import type { Api } from '../../api/api.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -10,11 +11,14 @@ import {
   usageError,
 } from '../../errors.ts';
 import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { Places } from '../../library/places.ts';
 import { counted } from '../../terminal/figures.ts';
 import { printable } from '../../terminal/printable.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
+import { parentOf } from '../../wire/asset.ts';
 import { statusMeans } from '../../wire/assumptions.ts';
-import { confirmMany, firstFew, type WriteLimit, writeLimit } from '../confirm-many.ts';
+import { isUid, uidKey } from '../../wire/uid.ts';
+import { confirmMany, firstFew, refusalOf, type WriteLimit, writeLimit } from '../confirm-many.ts';
 
 /** @throws MediactlError exit 2 where the options do not go together */
 export function assertSync(
@@ -50,29 +54,119 @@ export type Pruning = { directory: string; top: string; workspace: string; limit
 
 export type Gone = { assetUid: string; path: string; folder: string };
 
+/** Assets for --prune to move to the trash, by the receipts alone. */
+export type Prunable = {
+  gone: Gone[];
+  /** Set where a disk may not be mounted: then --yes is not enough. */
+  doubt: MediactlError | undefined;
+  /** Returns whether a folder is the one that is pruned, or below it. */
+  isInside(folder: string | null): boolean;
+};
+
 /**
- * What this machine sent from a directory to a folder, and whose file is gone, or was sent anew and is
- * ready as it is now. What others put there is never among it.
+ * Finds what this machine sent from a directory to a folder, and whose file is gone, or was sent again and
+ * is ready as it is now. What others put there is never among it.
+ *
+ * @param before by a run's mark: what came later does not count as there, such as the only file on the
+ * disk below a mount point
+ * @param moved uids of assets whose receipts would get another path
  */
 export async function goneFiles(
   context: Context,
   { directory, top, workspace }: Omit<Pruning, 'limit'>,
   receipts: Receipts,
-): Promise<Gone[]> {
+  before: number,
+  moved: ReadonlySet<string> = new Set(),
+): Promise<Prunable> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
   const folders = await foldersBelow(context, top);
-  const isInside = ({ folder }: { folder: string }) => folders === undefined || folders.has(folder);
+  const isInside = (folder: string | null) =>
+    folders === undefined || (folder !== null && folders.has(uidKey(folder)));
   const real = await realpath(directory);
   const gone: Gone[] = [];
-  for (const receipt of receipts.below(service, workspace, real))
-    if (isInside(receipt) && !(await isThere(receipt.path))) gone.push(receipt);
+  const counts = new Map<string, Known>();
+  for (const receipt of receipts.below(service, workspace, real)) {
+    if (!isInside(receipt.folder)) continue;
+    const isGone = !moved.has(receipt.assetUid) && !(await isThere(receipt.path));
+    if (isGone) gone.push(receipt);
+    if (!isGone && receipt.id > before) continue;
+    for (let at = dirname(receipt.path); at.length >= real.length; at = dirname(at)) {
+      const { known = 0, missing = 0 } = counts.get(at) ?? {};
+      counts.set(at, { known: known + 1, missing: missing + Number(isGone) });
+      if (at === real) break;
+    }
+  }
   for (const replaced of receipts.replacedBelow(service, workspace, real)) {
-    if (!isInside(replaced)) continue;
+    if (!isInside(replaced.folder)) continue;
     const now = receipts.find({ ...replaced, service, workspace });
     if (!now || (await isReady(api, receipts, now))) gone.push(replaced);
   }
-  return gone;
+  const shown = (path: string) => printable(join(directory, relative(real, path)));
+  return { gone, doubt: await doubtOf(counts, gone.length, shown), isInside };
+}
+
+/** Files that this machine has sent from below a directory. */
+type Known = { known: number; missing: number };
+
+/** Up to this many files may be most of a directory. */
+const fewFiles = 10;
+
+/** Returns an error if most of many files are gone, or all of a directory that is still there. */
+async function doubtOf(
+  counts: ReadonlyMap<string, Known>,
+  count: number,
+  shown: (path: string) => string,
+): Promise<MediactlError | undefined> {
+  const found: string[] = [];
+  for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (found.some((above) => path.startsWith(`${above}/`))) continue;
+    const areMost = missing > fewFiles && missing > known / 2;
+    if (areMost || (missing === known && (await isThere(path)))) found.push(path);
+  }
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { known, missing } = counts.get(first) as Known;
+  const more = found.length > 1 ? `, and files of ${found.length - 1} more directories` : '';
+  return usageError(
+    `${missing} of ${known} files that were uploaded from ${shown(first)} ${missing === 1 ? 'is' : 'are'} gone${more}`,
+    `if they were deleted, run it again with --yes --max-delete ${count}`,
+    'is a disk not mounted? nothing was moved to the trash',
+  );
+}
+
+/** Asks the service where the assets are: those that were moved elsewhere stay, and are forgotten here. */
+export async function stillInside(
+  context: Context,
+  { gone, isInside }: Prunable,
+  receipts: Receipts,
+): Promise<Gone[]> {
+  const { assets } = (await context.api()).observed({ lane: 'bulk' });
+  const places = new Places(context);
+  const inside: Gone[] = [];
+  const lines: string[] = [];
+  for (const each of gone) {
+    const asset = await assets.get(each.assetUid).catch(ifMissing);
+    const parent = asset && parentOf(asset);
+    const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
+    const isStill = asset && (isUnknown || isInside(parent));
+    if (isStill) inside.push(each);
+    else if (!context.settings.dryRun) receipts.forgetAsset(each.assetUid);
+    if (isStill || !asset) continue;
+    await places.learn('folders', [parent ?? undefined]);
+    const place = places.of(parent ?? undefined) || '/';
+    lines.push(`${printable(each.path)}: its asset was moved to ${place}: left alone`);
+  }
+  if (lines.length > 0) context.terminal.say(firstFew(lines, lines.length).join('\n'));
+  return inside;
+}
+
+export const pruneRefusal = ({ limit }: Pruning, { gone, doubt }: Prunable) =>
+  refusalOf({ count: gone.length, noun: 'assets', limit, doubt });
+
+/** The asset is gone already. */
+function ifMissing(error: unknown): undefined {
+  if (asMediactlError(error).explanation.status !== 404) throw error;
 }
 
 /** The old version goes once the new one plays. */
@@ -93,20 +187,28 @@ export async function pruneGone(
   context: Context,
   pruning: Pruning,
   receipts: Receipts | undefined,
+  before: number,
 ): Promise<void> {
   if (!receipts) return;
-  const { terminal } = context;
+  const { terminal, settings } = context;
   const { limit, top } = pruning;
-  const gone = await goneFiles(context, pruning, receipts);
+  const prunable = await goneFiles(context, pruning, receipts, before);
+  const { doubt } = prunable;
+  const refusal = pruneRefusal(pruning, prunable);
+  // Before a request is spent on each.
+  if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
+  const gone = await stillInside(context, prunable, receipts);
   const count = gone.length;
   await confirmMany(context, {
-    ...{ count, noun: 'assets', limit },
+    ...{ count, noun: 'assets', limit, doubt },
     what: `move ${counted(count, 'asset')} of ${top} to the trash`,
-    lines: async () =>
-      firstFew(
+    lines: async () => [
+      ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
+      ...firstFew(
         gone.map(({ assetUid, path }) => `  ${assetUid}  ${printable(path)}`),
         count,
       ),
+    ],
   });
   const { assets } = await context.api();
   const failures: MediactlError[] = [];
@@ -115,9 +217,7 @@ export async function pruneGone(
   for (const { assetUid, path } of gone) {
     if (stop) break;
     try {
-      await assets.delete(assetUid).catch((error) => {
-        if (asMediactlError(error).explanation.status !== 404) throw error; // it is gone already
-      });
+      await assets.delete(assetUid).catch(ifMissing);
       receipts.forgetAsset(assetUid);
       moved++;
     } catch (thrown) {
@@ -154,10 +254,11 @@ async function foldersBelow(context: Context, top: string): Promise<Set<string> 
     if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
     throw error;
   });
-  return new Set((node ? [node, ...below(node)] : []).map(({ folder }) => folder.uid));
+  return new Set((node ? [node, ...below(node)] : []).map(({ folder }) => uidKey(folder.uid)));
 }
 
-const isThere = (path: string) =>
+/** Returns whether a file, directory or link is at a path; where that cannot be seen, it may be. */
+export const isThere = (path: string) =>
   lstat(path).then(
     () => true,
     ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',

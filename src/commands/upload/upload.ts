@@ -20,7 +20,7 @@ import { assertQueueable, enqueue } from './enqueue.ts';
 import { foldersFor } from './folders.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';
-import { assertMayPrune, assertSync, goneFiles, pruneGone, pruneLimit } from './sync.ts';
+import { assertMayPrune, assertSync, pruneGone, pruneLimit } from './sync.ts';
 
 export const upload: Define = (command, run) => {
   example(
@@ -146,7 +146,7 @@ export const upload: Define = (command, run) => {
             throw error;
           }
         const workspace = await workspaceUid(context);
-        const isPlan = flags.plan || context.settings.dryRun;
+        const isPlan = flags.plan === true || context.settings.dryRun;
         const receipts = await (isPlan
           ? context.receiptsIfAny()
           : openReceipts(context, !options.again));
@@ -169,6 +169,7 @@ export const upload: Define = (command, run) => {
           name: [
             ...[top, String(create), ...absolute(context.host.cwd, sources.named)],
             ...(flags.shard ? [`--shard ${flags.shard}`] : []),
+            ...(flags.prune ? ['--prune'] : []),
           ],
           progress: progressFor(context, flags.progress),
           rateLimit,
@@ -180,16 +181,14 @@ export const upload: Define = (command, run) => {
           ...(name !== undefined && { isForOne: '--name' }),
         };
         const [directory = ''] = given;
-        const pruning = prune && { directory, top, workspace, limit: pruneLimit(maxDelete) };
-        if (isPlan) {
-          const gone = pruning && receipts ? await goneFiles(context, pruning, receipts) : [];
-          return flags.plan ? planned(context, request, gone) : dryRun(context, request, gone);
-        }
+        const place = { directory, top, workspace };
+        const pruning = prune ? { ...place, limit: pruneLimit(maxDelete) } : undefined;
+        if (isPlan) return (flags.plan ? planned : dryRun)(context, request, pruning);
         if (queue) return enqueue(context, queue.address, flags.root, request);
         if (prune) assertMayPrune(context);
         return runUploads(context, {
           ...request,
-          ...(pruning && { afterwards: () => pruneGone(context, pruning, receipts) }),
+          ...(pruning && { afterwards: (before) => pruneGone(context, pruning, receipts, before) }),
         });
       }),
     );

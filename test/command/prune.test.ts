@@ -1,0 +1,182 @@
+import {
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli, type CliOptions } from '../support/cli.ts';
+
+/* What `--sync --prune` moves to the trash, and when --yes is not enough. */
+
+let service: BusyService;
+let cli: Cli;
+let directory: string;
+beforeEach(async () => {
+  service = await BusyService.start({ showsParent: true });
+  cli = new Cli(service.environment);
+  directory = join(cli.home, 'rushes');
+});
+
+function write(path: string, text = path): void {
+  const place = join(directory, path);
+  mkdirSync(join(place, '..'), { recursive: true });
+  writeFileSync(place, text);
+}
+
+const writeAll = (folder: string, count: number) => {
+  for (let n = 0; n < count; n++) write(`${folder}/${n}.bin`);
+};
+
+const prune = (args: readonly string[] = ['--yes'], options: CliOptions = {}) =>
+  cli.run(['upload', '--sync', directory, '--folder', '/F', '--prune', ...args], options);
+
+const names = () => service.whole.map(({ name }) => name).sort();
+
+describe('an asset that somebody moved on the service', () => {
+  let keep: { uid: string; name: string; parent: string | undefined };
+  beforeEach(async () => {
+    for (const name of ['moved.bin', 'gone.bin', 'stays.bin']) write(name);
+    await prune();
+    await cli.run(['folders', 'create', '/Keep']);
+    keep = service.folders.find(({ name }) => name === 'Keep') as typeof keep;
+    for (const asset of service.assets.values())
+      if (asset.name === 'moved.bin') asset.folder = keep.uid;
+    unlinkSync(join(directory, 'moved.bin'));
+    unlinkSync(join(directory, 'gone.bin'));
+  });
+
+  it('out of the folder stays, and is said; the question counts what is trashed', async () => {
+    const dry = await prune(['-n']);
+    expect(dry.stderr).toContain('move 1 asset to the trash');
+    expect(dry.stdout).not.toContain('moved.bin');
+    const asked = await prune([], { tty: true, stdin: 'n\n' });
+    expect(asked.stderr).toContain('moved.bin: its asset was moved to /Keep: left alone');
+    expect(asked.stderr).toContain('Move 1 asset of /F to the trash?');
+    expect(names()).toEqual(['gone.bin', 'moved.bin', 'stays.bin']);
+    expect((await prune()).stderr).toContain('moved 1 asset to the trash');
+    expect(names()).toEqual(['moved.bin', 'stays.bin']);
+    service.requests = 0;
+    const last = await prune();
+    expect([last.code, last.stderr]).toEqual([0, expect.not.stringContaining('moved')]);
+    // Nor is its asset asked for again: the tree of folders is read, twice.
+    expect(service.requests).toBe(2);
+  });
+
+  it('out of the folder does not count as there, if the file comes back', async () => {
+    await prune();
+    write('moved.bin');
+    await prune();
+    expect(names()).toEqual(['moved.bin', 'moved.bin', 'stays.bin']);
+  });
+
+  it('to a folder below goes to the trash with its file', async () => {
+    keep.parent = service.folders.find(({ name }) => name === 'F')?.uid;
+    await prune();
+    expect(names()).toEqual(['stays.bin']);
+  });
+
+  it('to the top level stays', async () => {
+    for (const asset of service.assets.values())
+      if (asset.name === 'moved.bin') asset.folder = undefined;
+    expect((await prune()).stderr).toContain('its asset was moved to /: left alone');
+    expect(names()).toEqual(['moved.bin', 'stays.bin']);
+  });
+});
+
+describe('a disk that is not mounted', () => {
+  /** Refused by --yes alone, tonight and tomorrow; the number is what is trashed. */
+  async function isRefused(words: string, count: number) {
+    const before = names();
+    for (let night = 0; night < 2; night++) {
+      const { code, stderr } = await prune();
+      expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+      expect(stderr).toContain('is a disk not mounted?');
+      expect(stderr).toContain(`--max-delete ${count}`);
+      expect(names()).toEqual(expect.arrayContaining(before));
+    }
+    const json = await prune(['--yes', '--json']);
+    expect([json.code, Array.isArray(JSON.parse(json.stdout))]).toEqual([2, true]);
+    const dry = await prune(['-n']);
+    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining(words)]);
+    const all = service.whole.length;
+    expect((await prune(['--yes', '--max-delete', String(count)])).code).toBe(0);
+    expect(service.whole).toHaveLength(all - count);
+  }
+
+  it('below which there is a file that says so: that is uploaded, and nothing trashed', async () => {
+    writeAll('.', 6);
+    await prune();
+    rmSync(directory, { recursive: true });
+    write('NOT_MOUNTED');
+    await isRefused(`6 of 6 files that were uploaded from ${directory} are gone`, 6);
+    expect(names()).toEqual(['NOT_MOUNTED']);
+  });
+
+  it('that is a directory below', async () => {
+    writeAll('day1', 3);
+    writeAll('day2', 3);
+    await prune();
+    for (const name of readdirSync(join(directory, 'day1')))
+      unlinkSync(join(directory, 'day1', name));
+    await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are gone`, 3);
+  });
+
+  it('behind a link that took the place of a directory', async () => {
+    writeAll('day1', 3);
+    writeAll('day2', 3);
+    await prune();
+    rmSync(join(directory, 'day1'), { recursive: true });
+    mkdirSync(join(cli.home, 'empty'));
+    symlinkSync(join(cli.home, 'empty'), join(directory, 'day1'));
+    await isRefused(`3 of 3 files that were uploaded from ${directory}/day1 are gone`, 3);
+  });
+
+  it('in the place of most of many files', async () => {
+    writeAll('day1', 20);
+    writeAll('day2', 20);
+    await prune();
+    for (let n = 0; n < 11; n++) unlinkSync(join(directory, `day1/${n}.bin`));
+    await isRefused(`11 of 20 files that were uploaded from ${directory}/day1 are gone`, 11);
+  });
+
+  it('and that comes back: nothing is sent, and nothing trashed', async () => {
+    writeAll('.', 6);
+    await prune();
+    renameSync(directory, `${directory} elsewhere`);
+    write('NOT_MOUNTED');
+    expect((await prune()).code).toBe(2);
+    rmSync(directory, { recursive: true });
+    renameSync(`${directory} elsewhere`, directory);
+    expect((await prune()).code).toBe(0);
+    expect(names()).toHaveLength(6);
+  });
+
+  it('asks for the number on a terminal', async () => {
+    writeAll('day1', 3);
+    writeAll('day2', 3);
+    await prune();
+    for (let n = 0; n < 3; n++) unlinkSync(join(directory, `day1/${n}.bin`));
+    const yes = await prune([], { tty: true, stdin: 'y\n' });
+    expect([yes.code, service.whole.length]).toEqual([2, 6]);
+    const { code, stderr } = await prune([], { tty: true, stdin: '3\n' });
+    expect([code, service.whole.length]).toEqual([0, 3]);
+    expect(stderr).toContain('Type 3 to continue');
+    expect(stderr).toContain('are gone: is a disk not mounted?');
+  });
+});
+
+it('--yes is enough for a few files, and for a directory of a few files that was deleted', async () => {
+  writeAll('day1', 30);
+  writeAll('day2', 3);
+  await prune();
+  for (let n = 0; n < 10; n++) unlinkSync(join(directory, `day1/${n}.bin`));
+  rmSync(join(directory, 'day2'), { recursive: true });
+  expect((await prune()).code).toBe(0);
+  expect(service.whole).toHaveLength(20);
+});

@@ -160,7 +160,8 @@ async function uidOrNamed(
   return uid;
 }
 
-const shellWord = (text: string) =>
+/** Quotes a word for a shell where that is needed. */
+export const shellWord = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The ids of `ID...`; `-` stands for stdin: uids, one a line, or JSON lines with a `uid`. */

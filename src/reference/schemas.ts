@@ -46,12 +46,12 @@ const uploadRecord = closed({
   outcome: {
     enum: ['uploaded', 'there', 'same', 'elsewhere', 'queued', 'left', 'failed'],
     description:
-      'there, same (content under another name), elsewhere (in another run’s hands) and queued (for a worker) sent nothing',
+      'there, same (content under another name in the same folder), elsewhere (being uploaded by another run) and queued (for a worker) sent nothing',
   },
   queue_id: { ...nullable('string'), description: 'of the queue that it is in, or came through' },
   asset_uid: nullable('string'),
   session_uid: nullable('string'),
-  name: nullable('string'),
+  name: { ...nullable('string'), description: 'of the asset' },
   size_bytes: nullable('integer'),
   bytes_sent: { ...nullable('integer'), description: 'in this run' },
   resumed_from: { ...nullable('integer'), description: 'offset in bytes; null for a new upload' },

@@ -93,20 +93,20 @@ export class Receipts {
   }
 
   /**
-   * The same content in the same workspace, from wherever.
+   * The same content in the same folder, from whatever path.
    *
    * @param before by a run's mark: what came later is of that run itself
    */
   sameContent(
-    { service, workspace }: ReceiptKey,
+    { service, workspace, folder }: ReceiptKey,
     { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
     before: number,
   ): Receipt | undefined {
     const sql = `SELECT ${selected} FROM receipts
-      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ?
+      WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND folder = ?
         AND state <> 'failed' AND (id <= ? OR imported = 1)
       ORDER BY id DESC LIMIT 1`;
-    const found = [service, workspace, sizeBytes, blake3, before];
+    const found = [service, workspace, sizeBytes, blake3, folder, before];
     return receiptIn(this.#ledger.get<Row>(sql, ...found));
   }
 

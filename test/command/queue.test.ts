@@ -218,7 +218,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
   it('--until ends the wait, exit 9, and the workers continue', async () => {
     const path = file('until.md');
     const { code, stderr } = await run(['upload', path, '--queue', '--wait', '--until', '5s']);
-    expect([code, stderr]).toEqual([9, expect.stringContaining('1 left')]);
+    expect([code, stderr]).toEqual([9, expect.stringContaining('1 not finished')]);
     work();
     await until(async () => (await listed('--done')).length === 1);
   });
@@ -238,7 +238,7 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     await until(async () => (await listed()).length === 1);
     stop.abort(interrupted);
     const { code, stderr } = await waiting;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('1 left')]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('1 not finished')]);
     work();
     await until(async () => (await listed('--done')).length === 1);
   });

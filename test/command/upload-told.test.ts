@@ -19,7 +19,9 @@ describe('what is told', () => {
     const copy = join(world.cli.home, 'copy.bin');
     copyFileSync(world.path, copy);
     const same = await world.run(['upload', copy]);
-    expect(same.stderr).toContain(`its content is there as asset ${first.asset_uid}`);
+    expect(same.stderr).toContain(
+      `the same content is there as ${first.name} (asset ${first.asset_uid})`,
+    );
     expect(world.line.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 

@@ -81,15 +81,15 @@ function notUploadedRecord(path: string, error: MediactlError | undefined): Fact
 
 const before: Partial<Record<Outcome, string>> = {
   there: 'there already',
-  same: 'skipped: same content',
-  elsewhere: 'left to another run',
+  elsewhere: 'being uploaded by another run',
 };
 
-const result = ({ outcome, error, verified, status, queue_id }: UploadRecord) => {
+const result = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
   if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${printable(error.message)}`;
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
-  return [before[outcome], status, check].filter(Boolean).join(', ');
+  const skipped = `skipped: the same content is there as ${cell(name)}`;
+  return [outcome === 'same' ? skipped : before[outcome], status, check].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [

@@ -63,7 +63,7 @@ export class Summary {
     const name = labelOf(job);
     return uploaded.how === 'there'
       ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it again`
-      : `${name}: its content is there as asset ${uploaded.assetUid} (${uploaded.name}); --same upload sends it anyway`;
+      : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
   }
 
   /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing where there was nothing */
@@ -74,12 +74,12 @@ export class Summary {
       [there, 'there already'],
       [
         same,
-        'skipped: the same content is already there under another name (--same upload sends it)',
+        'skipped: the same content is in that folder under another name (-v lists it, --same upload sends it)',
       ],
-      [elsewhere, 'left to another run'],
+      [elsewhere, 'being uploaded by another run'],
       [queued, 'queued'],
       [failed, 'failed'],
-      [left + stopped, 'left'],
+      [left + stopped, 'not finished'],
     ] as const;
     const said = counts
       .filter(([count]) => count > 0)

@@ -18,6 +18,7 @@ import {
 import { dryRun, planned } from './dry-run.ts';
 import { assertQueueable, enqueue } from './enqueue.ts';
 import { foldersFor } from './folders.ts';
+import { movedFinder } from './moved.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';
 import { assertMayPrune, assertSync, pruneGone, pruneLimit } from './sync.ts';
@@ -80,7 +81,7 @@ export const upload: Define = (command, run) => {
     .addOption(
       new Option(
         '--same <action>',
-        'what to do with content that is already there under another name',
+        'what to do with content that the same folder already has under another name',
       )
         .choices(['skip', 'upload'] as const)
         .default('skip' as const),
@@ -182,6 +183,8 @@ export const upload: Define = (command, run) => {
         };
         const [directory = ''] = given;
         const place = { directory, top, workspace };
+        const synced = { ...place, folders, open: sources.open, prune, isPlan };
+        if (sync && receipts) request.findMoved = movedFinder(context, synced, receipts);
         const pruning = prune ? { ...place, limit: pruneLimit(maxDelete) } : undefined;
         if (isPlan) return (flags.plan ? planned : dryRun)(context, request, pruning);
         if (queue) return enqueue(context, queue.address, flags.root, request);

@@ -1,0 +1,234 @@
+import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli } from '../support/cli.ts';
+
+/* The table of docs/same-content.md, cell by cell. */
+
+let service: BusyService;
+let cli: Cli;
+let directory: string;
+beforeEach(async () => {
+  service = await BusyService.start();
+  cli = new Cli(service.environment);
+  directory = join(cli.home, 'rushes');
+  write('day1/a.bin', 'the content of a');
+  write('day1/b.bin', 'the content of b');
+});
+
+function write(path: string, text: string): string {
+  const place = join(directory, path);
+  mkdirSync(join(place, '..'), { recursive: true });
+  writeFileSync(place, text);
+  return place;
+}
+
+function pathOf(uid: string | undefined): string {
+  const found = service.folders.find((each) => each.uid === uid);
+  return found ? `${pathOf(found.parent)}/${found.name}` : '';
+}
+
+const library = () => service.whole.map(({ name, folder }) => `${pathOf(folder)}/${name}`).sort();
+
+const renameFolder = (from: string, to: string) => {
+  const folder = service.folders.find(({ name }) => name === from);
+  if (folder) folder.name = to;
+};
+
+type Column = 'upload' | '--sync' | '--same upload';
+const columns: readonly Column[] = ['upload', '--sync', '--same upload'];
+
+/** The directory goes to a folder, with folders like those on disk. */
+const command = (column: Column, folder = '/F', from = directory) => [
+  ...['upload', ...(column === '--sync' ? ['--sync'] : ['-r', '--create-folders'])],
+  ...(column === '--same upload' ? ['--same', 'upload'] : []),
+  ...[from, '--folder', folder],
+];
+
+type Item = { path: string; outcome: string; name: string; asset_uid: string };
+
+/** Runs it, after `-n` and `--plan` have said the same. @returns outcomes by the file's name */
+async function outcomesOf(args: readonly string[]): Promise<Record<string, string>> {
+  const dry: Item[] = await cli.json([...args, '-n']);
+  const plan = await cli.json([...args, '--plan']);
+  const items: Item[] = await cli.json(args);
+  const found = byName(items);
+  const isSent = (outcome: string) => ['new', 'changed'].includes(outcome);
+  const planned = dry.map((item) => ({
+    ...item,
+    outcome: isSent(item.outcome) ? 'uploaded' : item.outcome,
+  }));
+  expect(byName(planned)).toEqual(found);
+  const count = (kind: string) => items.filter(({ outcome }) => outcome === kind).length;
+  expect([plan.there.files, plan.same.files, plan.new.files + plan.changed.files]).toEqual(
+    ['there', 'same', 'uploaded'].map(count),
+  );
+  return found;
+}
+
+const byName = (items: readonly Item[]) =>
+  Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
+
+describe.each(columns)('%s of', (column) => {
+  const skipped = column === 'upload' ? 'same' : 'uploaded';
+  beforeEach(async () => {
+    await cli.json(command(column));
+    expect(library()).toEqual(['/F/day1/a.bin', '/F/day1/b.bin']);
+  });
+
+  it('the same path in the same folder: there, untouched or touched', async () => {
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
+    utimesSync(join(directory, 'day1/a.bin'), 1, 1);
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
+    expect(service.whole).toHaveLength(2);
+  });
+
+  it('the same path with other bytes: uploaded', async () => {
+    write('day1/a.bin', 'other content here');
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'there' });
+    expect(library()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
+  });
+
+  it('the same content under another name in the same folder', async () => {
+    write('day1/copy.bin', 'the content of a');
+    expect(await outcomesOf(command(column))).toMatchObject({ 'copy.bin': skipped });
+    expect(service.whole).toHaveLength(skipped === 'same' ? 2 : 3);
+  });
+
+  it('the same paths with another --folder: uploaded', async () => {
+    expect(await outcomesOf(command(column, '/Other'))).toEqual({
+      'a.bin': 'uploaded',
+      'b.bin': 'uploaded',
+    });
+    expect(library()).toContain('/Other/day1/a.bin');
+  });
+
+  it('another file whose content is in another folder: uploaded', async () => {
+    write('day2/copy.bin', 'the content of a');
+    expect(await outcomesOf(command(column))).toMatchObject({ 'copy.bin': 'uploaded' });
+    expect(library()).toContain('/F/day2/copy.bin');
+  });
+
+  it('a renamed directory: uploaded to the new folder', async () => {
+    renameSync(join(directory, 'day1'), join(directory, 'day one'));
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': 'uploaded', 'b.bin': 'uploaded' });
+    expect(library()).toContain('/F/day one/a.bin');
+  });
+
+  it('a renamed directory, and the library folder renamed too', async () => {
+    renameSync(join(directory, 'day1'), join(directory, 'day one'));
+    renameFolder('day1', 'day one');
+    const expected = column === '--sync' ? 'there' : skipped;
+    expect(await outcomesOf(command(column))).toEqual({ 'a.bin': expected, 'b.bin': expected });
+    expect(service.whole).toHaveLength(column === '--same upload' ? 4 : 2);
+  });
+});
+
+it.each([
+  ['upload', 'same', 2],
+  ['--same upload', 'uploaded', 4],
+] as const)('%s of a renamed directory into one folder', async (column, outcome, count) => {
+  const flat = (from: string) =>
+    command(column, '/F', from).filter((arg) => arg !== '--create-folders');
+  await cli.run(['folders', 'create', '/F']);
+  await cli.json(flat(directory));
+  renameSync(directory, `${directory} of May`);
+  expect(await outcomesOf(flat(`${directory} of May`))).toEqual({
+    'a.bin': outcome,
+    'b.bin': outcome,
+  });
+  expect(service.whole).toHaveLength(count);
+});
+
+describe('what is skipped', () => {
+  it('is said with the name that it has there, in every form', async () => {
+    const [first]: Item[] = await cli.json(['upload', join(directory, 'day1/a.bin')]);
+    const copy = write('copy.bin', 'the content of a');
+    const other = write('other.bin', 'the content of a');
+    const one = await cli.run(['upload', copy]);
+    expect(one.stderr).toContain('skipped: the same content is there as a.bin');
+    const many = await cli.run(['upload', copy, other, '-v']);
+    expect(many.stdout.match(/skipped: the same content is there as a\.bin/g)).toHaveLength(2);
+    expect(await cli.json(['upload', copy])).toMatchObject([
+      { outcome: 'same', name: 'a.bin', asset_uid: first?.asset_uid },
+    ]);
+    expect((await cli.run(['upload', copy, '-q'])).stdout).toBe(`${first?.asset_uid}\n`);
+    const dry = await cli.run(['upload', copy, '-n']);
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining('same')]);
+    const plan = await cli.run(['upload', copy, '--plan']);
+    expect([plan.code, plan.stderr]).toEqual([
+      0,
+      expect.stringContaining('1 with content that is already there'),
+    ]);
+  });
+
+  it('is an asset of the folder that was asked for, with -q', async () => {
+    const path = join(directory, 'day1/a.bin');
+    await cli.json(['upload', path]);
+    const { stdout } = await cli.run([
+      ...['upload', path, '--folder', '/Other', '--create-folders', '-q'],
+    ]);
+    expect(pathOf(service.assets.get(stdout.trim())?.folder)).toBe('/Other');
+  });
+});
+
+describe('--sync of a renamed directory', () => {
+  const sync = (...more: string[]) => [...command('--sync'), ...more];
+  beforeEach(async () => {
+    await cli.json(sync());
+    renameSync(join(directory, 'day1'), join(directory, 'day one'));
+  });
+
+  it('says before anything is sent what happens, and what avoids it', async () => {
+    const warning =
+      /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To keep them there, stop, run mediactl folders rename \/F\/day1 'day one', then/;
+    expect((await cli.run(sync('-n'))).stderr).toMatch(warning);
+    let isSaidBefore = false;
+    const ran = await cli.run(sync(), {
+      onStderr: (text) => {
+        isSaidBefore ||= warning.test(text) && service.whole.length === 2;
+      },
+    });
+    expect([ran.code, isSaidBefore]).toEqual([0, true]);
+    expect(ran.stderr).toContain('reading 2 files, 32 B');
+    expect(service.whole).toHaveLength(4);
+    expect((await cli.run(sync())).stderr).not.toContain('are now in');
+  });
+
+  it('and --prune: the old assets go', async () => {
+    const { stderr } = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
+    expect(stderr).toContain('the old assets in /F/day1 go to the trash');
+    expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
+  });
+
+  it('whose library folder is renamed too sends nothing, and --prune takes nothing', async () => {
+    renameFolder('day1', 'day one');
+    const { code, stderr } = await cli.run(sync('--prune', '--yes', '-n'));
+    expect([code, stderr]).toEqual([0, expect.not.stringMatching(/trash|of 2 files/)]);
+    expect((await cli.run(sync('--prune', '--yes'))).code).toBe(0);
+    service.requests = 0;
+    expect(await cli.json(sync('--prune', '--yes'))).toMatchObject([
+      { outcome: 'there' },
+      { outcome: 'there' },
+    ]);
+    expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
+  });
+
+  it('of other content with the same names and sizes is read, and uploaded without a warning', async () => {
+    write('day one/a.bin', 'the CONTENT of a');
+    write('day one/b.bin', 'the CONTENT of b');
+    renameFolder('day1', 'day one');
+    const { stderr } = await cli.run(sync());
+    expect(stderr).not.toContain('are now in');
+    expect(service.whole).toHaveLength(4);
+  });
+});
+
+it('--sync of a directory that was renamed itself sends nothing', async () => {
+  await cli.json(command('--sync'));
+  renameSync(directory, `${directory} of May`);
+  const again = command('--sync', '/F', `${directory} of May`);
+  expect(await outcomesOf(again)).toEqual({ 'a.bin': 'there', 'b.bin': 'there' });
+  expect(service.whole).toHaveLength(2);
+});

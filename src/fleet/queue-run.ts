@@ -21,7 +21,7 @@ import { Follower } from './follower.ts';
 import { retryFailed } from './jobs.ts';
 import { receiptIn, thereBefore } from './results.ts';
 import type { Roots } from './roots.ts';
-import { type TaskSource, taskId, type UploadTask } from './task.ts';
+import { shortTaskId, type TaskSource, taskId, type UploadTask } from './task.ts';
 
 /** Files that are given to the queue together. */
 const batchSize = 200;
@@ -121,6 +121,7 @@ export class QueueRun implements Run {
         );
     }
     const { queue, store, patiently } = this.#fleet;
+    await this.#nameAsBefore(queued);
     const receipts = await store.receipts(queued.map(({ id }) => id));
     const fresh = queued.filter((one, index) => {
       const result = receiptIn(receipts[index]);
@@ -154,6 +155,19 @@ export class QueueRun implements Run {
     const idle = fresh.filter((_, index) => renewable.has(states[index] as string));
     await Promise.all(idle.map((one) => this.#renew(one)));
     if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
+  }
+
+  /** Gives files that an earlier version queued the ids that it gave them: else they would be sent again. */
+  async #nameAsBefore(queued: Queued[]): Promise<void> {
+    const { queue, store, patiently } = this.#fleet;
+    const ids = queued.map(({ id }) => shortTaskId(id));
+    const [receipts, states] = await Promise.all([
+      store.receipts(ids),
+      Promise.all(ids.map((id) => patiently(() => queue.getJobState(id)))),
+    ]);
+    for (const [index, id] of ids.entries())
+      if (receipts[index] !== undefined || states[index] !== 'unknown')
+        (queued[index] as Queued).id = id;
   }
 
   /** A job that nobody has in hand is as it was queued last: its address may be signed anew. */

@@ -67,8 +67,11 @@ export function taskId(task: UploadTask, lastingSource: TaskSource): string {
   const { root = null, path } = lastingSource;
   const parts = [service, workspace, folder, filename, name, sizeBytes, fileVersion, again];
   const hash = createHash('sha256').update(JSON.stringify([root, path, ...parts]));
-  return `u${hash.digest('hex').slice(0, 15)}`; // BullMQ takes no id that is a number
+  return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ takes no id that is a number
 }
+
+/** Returns the id of 60 bits that earlier versions gave the same file; people are shown that much of either. */
+export const shortTaskId = (id: string): string => id.slice(0, 16);
 
 const isText = (value: unknown) => typeof value === 'string';
 const isTextOrNone = (value: unknown) => value === undefined || isText(value);

@@ -122,7 +122,7 @@ describe('a job of the queue', () => {
       ...[of({ again: 'x' }), taskId(task(), { root: 'm', path: '/m/a.mov' })],
     ];
     expect(new Set([of(), ...others]).size).toBe(others.length + 1);
-    expect(of()).toMatch(/^u[0-9a-f]{15}$/);
+    expect(of()).toMatch(/^u[0-9a-f]{32}$/);
   });
 
   it.each([

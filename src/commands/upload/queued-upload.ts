@@ -1,6 +1,7 @@
 import type { UploadJobOfQueue } from '../../fleet/fleet.ts';
 import type { EngineState } from '../../fleet/jobs.ts';
 import { failureIn, pathOf, resultIn } from '../../fleet/results.ts';
+import { shortTaskId } from '../../fleet/task.ts';
 import { counted } from '../../terminal/figures.ts';
 import { printable } from '../../terminal/printable.ts';
 import type { Column } from '../../terminal/result.ts';
@@ -96,7 +97,11 @@ const result = ({ state, error, verified, stalls }: QueuedUpload) => {
 };
 
 export const queuedColumns: Column<QueuedUpload>[] = [
-  { header: 'ID', value: ({ id }) => printable(id), whole: true },
+  {
+    header: 'ID',
+    value: ({ id }, { isTerminal }) => printable(isTerminal ? shortTaskId(id) : id),
+    whole: true,
+  },
   { header: 'PATH', value: ({ path }) => printable(path), leads: true, least: 18 },
   {
     header: 'DONE',

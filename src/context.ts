@@ -22,6 +22,7 @@ import type { Environment } from './settings/origins.ts';
 import type { QueueAddress } from './settings/queue-address.ts';
 import type { Settings } from './settings/settings.ts';
 import { ShownUids } from './shown-uids.ts';
+import { printable } from './terminal/printable.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import type { Journal } from './upload/journal.ts';
 import type { Ledger } from './upload/ledger.ts';
@@ -177,17 +178,21 @@ export class Context {
   }
 
   /** A queue that several machines work at; closed with everything else. @throws as `openFleet` */
-  async fleet(address: QueueAddress): Promise<Fleet> {
-    const { openFleet } = await import('./fleet/open.ts');
+  async fleet(address: QueueAddress, open?: 'patiently'): Promise<Fleet> {
+    const { openFleet, openPatiently } = await import('./fleet/open.ts');
+    const { awayWords } = await import('./fleet/store-errors.ts');
     const { clock, signal, terminal } = this;
     let wasAway = false;
-    const onAway = (isAway: boolean) => {
+    const onAway = (cause?: unknown) => {
+      const isAway = cause !== undefined;
       if (isAway === wasAway || signal.aborted) return;
       wasAway = isAway;
-      if (isAway) terminal.warn(`the queue ${address.label} cannot be reached; waiting for it`);
+      if (isAway) terminal.warn(printable(awayWords(address, cause)));
       else terminal.say(`the queue ${address.label} is there again`);
     };
-    const fleet = await openFleet(address, { clock, signal, onAway });
+    const onTrouble = (words: string) => terminal.warn(printable(words));
+    const tools = { clock, signal, onAway, onTrouble };
+    const fleet = await (open ? openPatiently : openFleet)(address, tools);
     this.#fleets.push(fleet);
     return fleet;
   }

@@ -13,7 +13,7 @@ export const foreignOrigin = (what: string, target: URL) =>
 const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 /** The way there is broken: Wi-Fi that dropped, a name server that does not answer. */
 const outages = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
-const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
+export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
 /** What undici or the socket threw, in words; an abort and our own errors climb untouched. */
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {

@@ -1,3 +1,4 @@
+import { Job } from 'bullmq';
 import { Client, Pool, type PoolClient } from 'pg';
 
 export {
@@ -13,6 +14,16 @@ export {
   Worker,
 } from 'bullmq';
 export { Redis } from 'ioredis';
+
+const fromJSON = Job.fromJSON.bind(Job);
+/** Another program may have written what is no JSON: no upload, but it can be listed and removed. */
+Job.fromJSON = (queue, json, id) => {
+  try {
+    return fromJSON(queue, json, id);
+  } catch {
+    return fromJSON(queue, { ...json, data: 'null' }, id);
+  }
+};
 
 /**
  * A connection that breaks tells whoever asked it something. pg emits an error besides, which ends the
@@ -32,12 +43,12 @@ export class WaitingPool extends Pool {
   /** Until it is set, whoever asks is told at once of a server that is away. */
   waitOut = (connect: () => Promise<PoolClient>): Promise<PoolClient> => connect();
 
-  /** Rejects while the server is away. */
-  async probe(): Promise<void> {
+  /** Rejects while the server is away, or `use` fails. */
+  async probe(use: (client: PoolClient) => Promise<unknown>): Promise<void> {
     const client = await super.connect();
     let failure: Error | undefined;
     try {
-      await client.query('select 1'); // it may have been idle since the server was there
+      await use(client); // it may have been idle since the server was there
     } catch (error) {
       failure = error as Error;
       throw error;

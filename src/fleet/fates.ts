@@ -17,7 +17,7 @@ export function fateOf(error: MediactlError): Fate {
   if (code === 'lease_lost') return 'lost';
   if (isStop(error)) return 'back';
   if (exitCode === exitCodes.quota) return 'queue';
-  if (code === 'root_gone') return 'worker';
+  if (code === 'root_gone' || code === 'queue_unusable') return 'worker';
   if (code === 'file_gone') return 'file';
   if (code === 'unreadable_file') return 'again'; // which another machine may read
   // A service where nobody listens is away, for all workers alike: it comes back.

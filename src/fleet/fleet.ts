@@ -25,8 +25,14 @@ export type Fleet = {
     perform: Processor<UploadTask, TaskResult>,
     options: Omit<WorkerOptions, 'connection' | 'autorun'>,
   ): Promise<Worker<UploadTask, TaskResult>>;
-  /** The store cannot be reached now, as far as is known. */
+  /** The store cannot be used now, as far as is known. */
   readonly isAway: boolean;
+  /** Aborts with a MediactlError once the store refuses what the engine needs, for good. */
+  readonly refused: AbortSignal;
+  /** Writes, reads and removes what a worker needs. @throws MediactlError as `openFleet`, `queue_full` (10) */
+  trial(): Promise<void>;
+  /** Hears that the store is back, and whether as another server: a replica may be behind. */
+  onReturn(hear: (isOther: Promise<boolean>) => void): void;
   /** Asks the queue, and waits out a store that is away. What it is asked may be asked twice. */
   patiently<T>(ask: () => Promise<T>): Promise<T>;
   /** What happens to jobs, from `run()` on. @throws what the signal aborts with */
@@ -42,6 +48,8 @@ export type Fleet = {
 export type FleetTools = {
   clock: Clock;
   signal: AbortSignal;
-  /** Told when the store cannot be reached any more, and when it can again. */
-  onAway(isAway: boolean): void;
+  /** Told why the store cannot be used any more; without a cause, that it can again. */
+  onAway(cause?: unknown): void;
+  /** Told what the engine failed at by itself, once a kind. */
+  onTrouble?(words: string): void;
 };

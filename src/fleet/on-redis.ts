@@ -3,21 +3,36 @@ import type { Queue } from 'bullmq';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { QueueAddress } from '../settings/queue-address.ts';
 import type { Fleet, FleetTools, Health } from './fleet.ts';
-import { begun, connectMs, ended, type Opened, unreachable } from './opened.ts';
-import { heeding, Outages, waitingStore, within } from './patience.ts';
+import { Guard } from './guard.ts';
+import { begun, connectMs, ended, type Opened } from './opened.ts';
+import { heeding, isOutage, Outages, waitingStore, within } from './patience.ts';
 import { redisStore } from './store.ts';
+import { openFailure } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
 /** It comes back within seconds, where it does. */
 const longestPauseMs = 2_000;
 
+/**
+ * Uses what the engine's scripts use, on a key of the engine and one of ours. A full server refuses a script
+ * only until its first write, be it a DEL.
+ */
+const trialScript = `
+  for _, key in ipairs(KEYS) do
+    redis.call('LPUSH', key, 1) redis.call('RPOPLPUSH', key, key)
+    redis.call('DEL', key) redis.call('ZADD', key, 1, 1) redis.call('ZRANGE', key, 0, -1)
+    redis.call('DEL', key) redis.call('XADD', key, '*', 'a', 1)
+    redis.call('DEL', key) redis.call('HSET', key, 'a', 1) redis.call('HGET', key, 'a')
+    redis.call('DEL', key) redis.call('SET', key, 1, 'PX', 1000) redis.call('DEL', key)
+  end`;
+
 /** Redis, and what speaks its protocol. */
 export async function onRedis(address: QueueAddress, tools: FleetTools): Promise<Fleet> {
   const { clock, onAway } = tools;
   const engine = await import('./engine.lazy.ts');
-  setMaxListeners(0, tools.signal); // of each question that is asked
-  // ioredis waits by itself, for whomever.
-  const wait = <T>(ask: () => Promise<T>) => heeding(ask(), tools);
+  const closing = new AbortController();
+  const signal = AbortSignal.any([tools.signal, closing.signal]);
+  setMaxListeners(0, signal); // of each question that is asked
   const { name } = address;
   let isOpen = false;
   const redis = new engine.Redis(address.href, {
@@ -25,11 +40,20 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
     connectTimeout: connectMs,
     maxRetriesPerRequest: null,
     retryStrategy: (tries) => (isOpen ? Math.min(longestPauseMs, 50 * 2 ** tries) : null),
+    // Behind an address that moved, the server that it led to has become a replica.
+    reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   let failure: unknown;
   redis.on('error', (error) => {
-    failure = error; // said where it cannot be opened; waited out afterwards
+    failure = error; // said where it cannot be opened, and while it is away
   });
+  const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
+  const trial = async () => void (await redis.eval(trialScript, keys.length, ...keys));
+  // ioredis waits by itself, for whomever.
+  const asked = <T>(ask: () => Promise<T>) => heeding(ask(), { clock, signal });
+  const outages = new Outages(() => asked(trial), { ...tools, signal });
+  const guard = new Guard(address, outages, tools);
+  const wait = guard.classified((ask) => outages.waitOut(() => asked(ask)));
   try {
     // A server that is there may say nothing at all.
     const info = await within(connectMs, tools, async () => {
@@ -38,22 +62,31 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
       return redis.info();
     });
     const health = healthIn(info, address);
+    await trial().catch((error) => {
+      if (!isOutage(error)) throw error; // what only reads works on a server that is full
+    });
     isOpen = true;
-    redis.on('close', () => isOpen && onAway(true));
-    redis.on('ready', () => onAway(false));
+    redis.on('close', () => isOpen && onAway(failure ?? new Error('the connection broke')));
+    redis.on('ready', () => {
+      failure = undefined;
+      if (!outages.isOne) onAway();
+      guard.returned(redis.info('server').then(runIdIn));
+    });
+    guard.returned(Promise.resolve(runIdIn(info)));
     const connection = redis;
-    const outages = new Outages(async () => void (await wait(() => redis.ping())), tools);
     const opened = new Set<Opened>();
-    const begin = <T extends Opened>(make: () => T) =>
-      begun(make, opened, (ask) => outages.waitOut(() => wait(ask)));
+    const begin = <T extends Opened>(make: () => T) => begun(make, opened, wait, guard.onError);
     const queue = await begin(() => new engine.Queue<UploadTask, TaskResult>(name, { connection }));
     return {
       ...{ address, health },
       store: waitingStore(redisStore(redis, name), wait),
       patiently: wait,
       get isAway() {
-        return redis.status !== 'ready';
+        return redis.status !== 'ready' || outages.isOne;
       },
+      refused: guard.refused.signal,
+      trial: () => guard.classified(asked)(trial),
+      onReturn: guard.onReturn,
       queue: queue as unknown as Queue<UploadTask, TaskResult>,
       worker: (perform, options) =>
         begin(
@@ -67,6 +100,7 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
       handedBack: () => new engine.WaitingError(),
       unrecoverable: (message) => new engine.UnrecoverableError(message),
       close: async () => {
+        closing.abort();
         await ended(opened, clock);
         isOpen = false; // the engine's own connections try no more either
         redis.disconnect();
@@ -74,21 +108,25 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
     };
   } catch (error) {
     redis.disconnect();
-    throw error instanceof MediactlError ? error : unreachable(address, failure ?? error);
+    throw error instanceof MediactlError ? error : openFailure(address, failure ?? error);
   }
 }
 
-/** @throws MediactlError `queue_evicts` */
-function healthIn(info: string, { label }: QueueAddress): Health {
+const runIdIn = (info: string) => /^run_id:(\w+)/m.exec(info)?.[1];
+
+/** @throws MediactlError `queue_evicts`, `queue_unusable` */
+function healthIn(info: string, address: QueueAddress): Health {
   const said = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {
       const [key = '', ...value] = line.split(':');
       return [key, value.join(':')];
     }),
   );
+  if (said.get('cluster_enabled') === '1')
+    throw openFailure(address, new Error('its INFO says cluster_enabled:1'));
   const policy = said.get('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction')
-    throw new MediactlError(`${label} may throw away uploads that it holds`, {
+    throw new MediactlError(`${address.label} may throw away uploads that it holds`, {
       code: 'queue_evicts',
       exitCode: exitCodes.usage,
       reason: `its maxmemory-policy is ${policy}`,

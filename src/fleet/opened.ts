@@ -1,6 +1,4 @@
 import type { Clock } from '../clock.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
-import type { QueueAddress } from '../settings/queue-address.ts';
 import { atMost } from './patience.ts';
 
 /* What both stores need to be opened and closed. */
@@ -10,7 +8,7 @@ export const closeMs = 3_000;
 
 /** A part of the engine, and what it keeps open. */
 export type Opened = {
-  on(event: 'error', hear: () => void): unknown;
+  on(event: 'error', hear: (error: unknown) => void): unknown;
   waitUntilReady(): Promise<unknown>;
   /** Its own lines alone, and not what it was given. */
   getBackend(): { close(isForced: boolean): Promise<void> };
@@ -30,17 +28,19 @@ export async function ended(opened: ReadonlySet<Opened>, clock: Clock): Promise<
  * it began never looks again, and spins (BullMQ 6.7): it is thrown away, and another is begun.
  *
  * @param wait asks again where the store is away
+ * @param onError hears what the engine fails at by itself
  * @throws what the signal of that aborts with
  */
 export function begun<T extends Opened>(
   make: () => T,
   all: Set<Opened>,
   wait: (ask: () => Promise<T>) => Promise<T>,
+  onError: (error: unknown) => void,
 ): Promise<T> {
   return wait(async () => {
     const one = make();
     all.add(one);
-    one.on('error', () => {}); // it would end the process where nobody listens
+    one.on('error', onError);
     try {
       await one.waitUntilReady();
     } catch (error) {
@@ -52,44 +52,5 @@ export function begun<T extends Opened>(
       throw error;
     }
     return one;
-  });
-}
-
-/** What a store says that does not let one in: Redis, then SQLSTATE 28 and 42501 (PostgreSQL). */
-const isRefusal = (message: string, code: string) =>
-  /^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(message) || /^(?:28|42501)/.test(code);
-
-/** SQLSTATE of a server that is there: no such database, too old. */
-const isAnswer = (code: string) => /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57|53300|E)/.test(code);
-
-/** What cannot be opened, in words. */
-export function unreachable({ label, store }: QueueAddress, error: unknown): MediactlError {
-  const { message, code = '' } = error as { message: string; code?: string };
-  if (isRefusal(message, code))
-    return new MediactlError(`${label} does not let mediactl in`, {
-      code: 'queue_refused',
-      exitCode: exitCodes.unauthenticated,
-      reason: message,
-      hint:
-        store === 'redis'
-          ? 'user and password stand in MEDIACTL_QUEUE, or in the profile'
-          : 'user and password stand in MEDIACTL_QUEUE, or in the profile; the first to come makes schemas',
-      underlying: error,
-    });
-  if (isAnswer(code))
-    return new MediactlError(`the queue ${label} cannot be used`, {
-      code: 'queue_unusable',
-      exitCode: exitCodes.usage,
-      reason: message,
-      hint: 'check the address, its database above all',
-      underlying: error,
-    });
-  return new MediactlError(`the queue ${label} cannot be reached`, {
-    code: 'queue_unreachable',
-    exitCode: exitCodes.unreachable,
-    reason: message || code,
-    hint: 'check the address, and that the server runs',
-    retryable: true,
-    underlying: error,
   });
 }

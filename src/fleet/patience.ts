@@ -4,17 +4,30 @@ import type { Store } from './store.ts';
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
 
-/** A line that broke; a server that is not there, ends, begins or is full (SQLSTATE 08, 57P01 to 57P03, 53300). */
+/** A line that broke; a server that is not there, ends, begins or has no connection left (SQLSTATE 08, 57P01 to 57P03, 53300). */
 const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENOENT|08|57P0|53300)/;
 /** Of pg and ioredis, where they give no code. */
 const outageWords =
-  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed)/;
-const isOutage = (error: unknown) => {
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|it did not answer within)/;
+/** A server that is full, or for now a replica or loading: SQLSTATE, or Redis's first word, also from within a script. */
+export const rejectedWrite =
+  /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
+
+export const textOf = (error: unknown) => {
   const { code = '', message = '' } = error as { code?: string; message?: string };
-  return outageCode.test(code) || outageWords.test(message);
+  return { code, message, text: `${code} ${message}` };
 };
 
-type Patience = { clock: Clock; signal: AbortSignal; onAway(isAway: boolean): void };
+/** The server is there, but accepts no writes now. */
+export const isRejectedWrite = (error: unknown) => rejectedWrite.test(textOf(error).text);
+
+export const isOutage = (error: unknown) => {
+  const { code, message } = textOf(error);
+  return outageCode.test(code) || outageWords.test(message) || isRejectedWrite(error);
+};
+
+/** @property onAway told why the store cannot be used now; without a cause, that it can again */
+type Patience = { clock: Clock; signal: AbortSignal; onAway(cause?: unknown): void };
 
 /** Waits out a store that is away, as ioredis does by itself: one looks whether it is back, for all who wait. */
 export class Outages {
@@ -46,10 +59,20 @@ export class Outages {
       } catch (error) {
         if (!isOutage(error)) throw error;
       }
-      this.#over ??= this.#untilBack().finally(() => {
-        this.#over = undefined;
-      });
+      this.#begin();
     }
+  }
+
+  /** Another has met an outage, and asks again by itself. A broken connection shows by other means. */
+  noticed(error: unknown): void {
+    if (isRejectedWrite(error)) this.#begin();
+  }
+
+  #begin(): void {
+    this.#over ??= this.#untilBack().finally(() => {
+      this.#over = undefined;
+    });
+    this.#over.catch(() => {}); // aborted: whoever waits for it is told
   }
 
   async #untilBack(): Promise<void> {
@@ -63,10 +86,10 @@ export class Outages {
       } catch (error) {
         signal.throwIfAborted();
         if (!isOutage(error)) break; // it is there: whoever asked is told the rest
-        onAway(true);
+        onAway(error);
       }
     }
-    onAway(false);
+    onAway();
   }
 }
 

@@ -85,6 +85,9 @@ export class WorkerRun {
       throw thrown;
     });
     if (!worker) return;
+    const { refused } = this.#fleet;
+    refused.addEventListener('abort', () => this.#endWith(refused.reason));
+    if (refused.aborted) this.#endWith(refused.reason);
     worker.on('locksRenewed', ({ jobIds }) => {
       for (const id of jobIds) this.#leases.get(id)?.renewed();
     });
@@ -101,6 +104,11 @@ export class WorkerRun {
     const paused = worker.pause().catch(() => {});
     await atMost(this.#fleet.isAway ? 0 : longestCloseMs, clock, paused);
     void worker.close(true).catch(() => {}); // whatever it has under way yet: the fleet waits for that
+  }
+
+  #endWith(failure: MediactlError): void {
+    this.failure ??= failure;
+    this.#ended.abort();
   }
 
   /** Cuts what is under way for a lease that is over. Resolves once the signal aborts. */
@@ -190,10 +198,7 @@ export class WorkerRun {
     const { queue, patiently } = this.#fleet;
     const progress: TaskProgress = { worker, offset: 0, error: record };
     if (fate !== 'back') await patiently(() => job.updateProgress(progress));
-    if (fate === 'worker') {
-      this.failure ??= error;
-      this.#ended.abort();
-    }
+    if (fate === 'worker') this.#endWith(error);
     // Of a file that ends one worker after another, nobody waits for the end: each counts as a try.
     if (fate === 'again' || fate === 'file' || fate === 'worker') {
       this.#failed.set(job.id as string, { ...outcome, error });

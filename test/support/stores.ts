@@ -1,5 +1,13 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +19,8 @@ const pathOf = (script: string) => spawnSync('sh', ['-c', script]).stdout.toStri
 const redisServer = pathOf('command -v redis-server');
 /** Debian keeps them out of the PATH. */
 const postgresBin = pathOf('ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1');
+const pgbouncer = pathOf('command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null');
+export const hasPgbouncer = pgbouncer !== '';
 
 export type StoreServer = {
   kind: 'redis' | 'postgres';
@@ -125,6 +135,48 @@ async function startPostgres(): Promise<StoreServer> {
       ).toString('latin1'),
     end: async () => {
       await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * A connection pooler before a PostgreSQL.
+ *
+ * @param database more of its line: `connect_query='…'`
+ */
+export async function startPgbouncer(
+  address: string,
+  mode: 'session' | 'transaction',
+  database = '',
+): Promise<{ address: string; end(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediactl-pgbouncer-'));
+  const [port, url] = [await freePort(), new URL(address)];
+  writeFileSync(join(folder, 'users'), `"${url.username}" ""\n`);
+  writeFileSync(
+    join(folder, 'ini'),
+    `[databases]
+postgres = host=127.0.0.1 port=${url.port} dbname=postgres ${database}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${folder}/users
+pool_mode = ${mode}
+`,
+  );
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chmodSync(folder, 0o755);
+  const as = isRoot ? { uid: 65534, gid: 65534 } : {}; // it refuses root
+  const child = spawn(pgbouncer, ['-q', join(folder, 'ini')], { ...as, env, stdio: 'ignore' });
+  await untilReady(join(postgresBin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port)]);
+  url.port = String(port);
+  return {
+    address: url.href,
+    end: async () => {
+      child.kill('SIGKILL');
+      await gone(child);
       rmSync(folder, { recursive: true, force: true });
     },
   };

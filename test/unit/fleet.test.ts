@@ -68,6 +68,7 @@ describe('what a failure means', () => {
     [failing(exitCodes.unauthenticated), 'worker'],
     [failing(exitCodes.forbidden), 'worker'],
     [failing(exitCodes.usage, 'root_gone'), 'worker'],
+    [failing(exitCodes.usage, 'queue_unusable'), 'worker'],
     [failing(exitCodes.unreachable, 'tls'), 'worker'],
     [failing(exitCodes.integrity, 'foreign_origin'), 'worker'],
     [failing(exitCodes.quota), 'queue'],

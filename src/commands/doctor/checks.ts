@@ -2,14 +2,16 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../errors.ts';
-import { queueCounts } from '../../fleet/jobs.ts';
+import type { Fleet, UploadJobOfQueue } from '../../fleet/fleet.ts';
+import { jobsIn, queueCounts } from '../../fleet/jobs.ts';
+import { failureIn } from '../../fleet/results.ts';
 import { makeStateFolder } from '../../folders.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 import { counted } from '../../terminal/figures.ts';
 import { when } from '../../terminal/printable.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
 import { paths } from '../../wire/paths.ts';
-import { textIn } from '../../wire/reading.ts';
+import { fieldsIn, textIn } from '../../wire/reading.ts';
 
 /** A check tells what it found, or throws what is wrong. */
 type Check = (context: Context) => Promise<string>;
@@ -26,6 +28,14 @@ async function assertWritable({ stateDir, host }: Context): Promise<void> {
 
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
+
+/** The error that the first of the waiting files met: credits or storage are used up, mostly. */
+async function pauseReason(fleet: Fleet): Promise<string> {
+  const { value: jobs } = await jobsIn(fleet, 'waiting').next();
+  const errors = (jobs ?? []).map(({ progress }: UploadJobOfQueue) => fieldsIn(progress).error);
+  const first = errors.find(Boolean);
+  return first ? failureIn(JSON.stringify(first)).message : 'another program may have paused it';
+}
 
 /** In the order in which one depends on another. */
 export const checks: Record<string, Check> = {
@@ -108,6 +118,14 @@ export const checks: Record<string, Check> = {
     if (!queue) return 'none set: one machine uploads by itself';
     const fleet = await context.fleet(queue);
     const { health } = fleet;
+    await fleet.trial();
+    if (await fleet.queue.isPaused())
+      throw failure(
+        `the queue ${queue.label} is paused`,
+        'queue_paused',
+        'mediactl uploads retry --all --queue',
+        await pauseReason(fleet),
+      );
     const { unfinished, failed, workers } = await queueCounts(fleet);
     const connected = workers === undefined ? '' : `, ${counted(workers, 'worker')} connected`;
     const found = `${queue.label} (${health.server}): ${counted(unfinished, 'upload')} to do, ${failed} failed${connected}`;

@@ -35,10 +35,10 @@ const columns: Column<Finding>[] = [
     header: 'FOUND',
     value: ({ found, error }) =>
       error
-        ? [error.message, error.hint]
+        ? [`${error.message}${error.cause ? ` (${error.cause})` : ''}`, error.hint]
             .filter(Boolean)
             .map((text) => printable(text as string))
-            .join('; try ')
+            .join('; next: ')
         : cell(found),
   },
 ];

@@ -72,7 +72,11 @@ export const worker: Define = (command, run) => {
         const api = await context.api();
         await assertKeyAccepted(api);
         api.transport.reserve(reserve);
-        const fleet = await context.fleet(address);
+        const fleet = await context.fleet(address, 'patiently').catch((error) => {
+          if (!signal.aborted) throw error;
+          return undefined; // stopped before its store was there
+        });
+        if (!fleet) return nothing;
         if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
         const mode = terminal.canAnimate ? 'bar' : 'none';
         const progress = await openManyProgress(mode, terminal, clock, () => api.transport.budget);

@@ -10,6 +10,7 @@ import { changed, type Source } from '../upload/source.ts';
 import { openUpload } from '../upload/upload-file.ts';
 import type { Lease } from './lease.ts';
 import { markOf, removeMarked } from './marked.ts';
+import { keepHere, type OwnReceipts, uploadedHere } from './own-receipts.ts';
 import type { OpenAddress, Roots } from './roots.ts';
 import { SharedJournal } from './shared-journal.ts';
 import type { Claim, Store } from './store.ts';
@@ -19,6 +20,8 @@ import type { UploadTask } from './task.ts';
 export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenAddress;
+  /** The receipts of this machine; undefined where they cannot be kept. */
+  receipts: OwnReceipts | undefined;
   signal: AbortSignal;
 };
 
@@ -69,8 +72,7 @@ export async function attempt(
     removed.push(...deleted);
     return { assets: left, isAll: true };
   };
-  // A store that lost its last second may have lost what an attempt was about to do.
-  if (options.isRepeated && claim.page === undefined) refuseLeft(task, await lostBefore());
+  let file: Source | undefined;
   const upload = await openUpload(
     jobOf(id, task, mark),
     {
@@ -83,6 +85,7 @@ export async function attempt(
       onEvent,
       openSource: async () => {
         const source = await tools.roots.open(task.source, tools.openAddress);
+        file = source;
         const change = changeSince(task, source);
         if (!change) return held(source, lease);
         await source.close();
@@ -103,13 +106,26 @@ export async function attempt(
     },
   );
   try {
+    const { receipts } = tools;
+    const isUnknown = claim.page === undefined;
+    const before = file && receipts && isUnknown && (await uploadedHere(task, file, receipts, api));
+    if (before) return { uploaded: before, requests, removed };
+    // A store that lost its last second may have lost what an attempt was about to do.
+    if (options.isRepeated && isUnknown) refuseLeft(task, await lostBefore());
     const { uploaded, settled } = await upload.run();
     await settled;
+    if (file && receipts)
+      await keepHere(task, file, uploaded, receipts, api.transport.clock.now()).catch(
+        ({ message }: Error) => onEvent({ path: task.path, ...receiptLost(message) }),
+      );
     return { uploaded, requests, removed };
   } finally {
     await upload.close();
   }
 }
+
+const receiptLost = (why: string) =>
+  ({ event: 'notice', message: `the receipt cannot be kept: ${why}` }) as const;
 
 const jobOf = (id: string, task: UploadTask, mark: string | undefined): UploadJob => {
   const { description, path, workspace, folder, filename, name, contentType, tags } = task;

@@ -48,8 +48,8 @@ export type Fleet = {
 export type FleetTools = {
   clock: Clock;
   signal: AbortSignal;
-  /** Told why the store cannot be used any more; without a cause, that it can again. */
+  /** Hears why the store cannot be used any more; without a cause, that it can again. */
   onAway(cause?: unknown): void;
-  /** Told what the engine failed at by itself, once a kind. */
+  /** Hears of an error that the engine met in the background, once a kind. */
   onTrouble?(words: string): void;
 };

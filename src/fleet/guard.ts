@@ -19,7 +19,7 @@ export class Guard {
   readonly #onReturn: OnReturn[] = [];
   #identity: string | undefined;
   readonly refused = new AbortController();
-  /** Of PostgreSQL. */
+  /** The role in use, on PostgreSQL. */
   role: string | undefined;
 
   constructor(address: QueueAddress, outages: Outages, tools: FleetTools) {

@@ -163,7 +163,7 @@ const startOf = async (pool: Pool): Promise<string> =>
   (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
 
 /**
- * Behind a pooler, what is set for a connection may be set for whoever gets it next.
+ * Asserts that a setting stays with its connection. A pooler may give each statement another one.
  *
  * @throws as a server that does not find the tables would, later
  */

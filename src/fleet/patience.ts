@@ -26,7 +26,7 @@ export const isOutage = (error: unknown) => {
   return outageCode.test(code) || outageWords.test(message) || isRejectedWrite(error);
 };
 
-/** @property onAway told why the store cannot be used now; without a cause, that it can again */
+/** @property onAway hears why the store cannot be used now; without a cause, that it can again */
 type Patience = { clock: Clock; signal: AbortSignal; onAway(cause?: unknown): void };
 
 /** Waits out a store that is away, as ioredis does by itself: one looks whether it is back, for all who wait. */
@@ -72,7 +72,7 @@ export class Outages {
     this.#over ??= this.#untilBack().finally(() => {
       this.#over = undefined;
     });
-    this.#over.catch(() => {}); // aborted: whoever waits for it is told
+    this.#over.catch(() => {}); // aborted: those who wait get the reason
   }
 
   async #untilBack(): Promise<void> {
@@ -152,6 +152,7 @@ export function waitingStore(store: Store, wait: <T>(ask: () => Promise<T>) => P
     claim: patient(store.claim),
     write: patient(store.write),
     finish: patient(store.finish),
+    restore: patient(store.restore),
     pages: patient(store.pages),
     receipts: patient(store.receipts),
     forget: patient(store.forget),

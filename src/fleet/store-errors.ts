@@ -57,7 +57,7 @@ const known: readonly Kind[] = [
   [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', roomHint],
 ];
 
-/** What else keeps a store from being opened; first, SQLSTATE of a server that is there. */
+/** Lists all other failures to open a store; first, SQLSTATE of a server that is there. */
 const atOpening: readonly Kind[] = [
   [
     /^(?!08|57|53300|E)[0-9A-Z]{5} /,

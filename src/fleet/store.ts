@@ -23,6 +23,8 @@ export type Store = {
   write(id: string, fence: string, page: string | undefined): Promise<boolean>;
   /** Keeps the receipt and forgets the page, both or neither. @returns false as `write` */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
+  /** Keeps a receipt where there is none, whatever was under way. */
+  restore(id: string, receipt: string): Promise<void>;
   /** The pages of all uploads under way. */
   pages(): Promise<string[]>;
   receipts(ids: readonly string[]): Promise<(string | undefined)[]>;
@@ -42,6 +44,11 @@ const scripts = {
     redis.call('HDEL', KEYS[2], ARGV[1])
     redis.call('HDEL', KEYS[1], ARGV[1])
     return 1`,
+  restore: `
+    if redis.call('HSETNX', KEYS[3], ARGV[1], ARGV[2]) == 1 then
+      redis.call('HDEL', KEYS[2], ARGV[1])
+      redis.call('HDEL', KEYS[1], ARGV[1])
+    end`,
 };
 
 /** A script of one turn, so that nobody comes between the look and the write. */
@@ -59,6 +66,7 @@ export function redisStore(redis: Redis, queue: string): Store {
     write: async (id, fence, page) =>
       (await (page === undefined ? run('remove', id, fence) : run('write', id, fence, page))) === 1,
     finish: async (id, fence, receipt) => (await run('finish', id, fence, receipt)) === 1,
+    restore: async (id, receipt) => void (await run('restore', id, receipt)),
     pages: () => redis.hvals(pages),
     receipts: async (ids) =>
       ids.length === 0
@@ -100,6 +108,13 @@ export function postgresStore(pool: Pool, queue: string): Store {
     write: (id, fence, page) => change('page = $4', id, fence, page ?? null),
     finish: (id, fence, receipt) =>
       change('receipt = $4, page = null, fence = null', id, fence, receipt),
+    restore: async (id, receipt) =>
+      void (await pool.query(
+        `insert into mediactl.uploads as kept (queue, id, receipt) values ($1, $2, $3)
+         on conflict (queue, id) do update set receipt = excluded.receipt, page = null, fence = null
+         where kept.receipt is null`,
+        [queue, id, receipt],
+      )),
     pages: async () => {
       const { rows } = await pool.query(
         'select page from mediactl.uploads where queue = $1 and page is not null',

@@ -30,6 +30,11 @@ const progressEveryMs = 1_000;
 const retryAskMs = 1_000;
 const longestCloseMs = 10_000;
 const lookEverySeconds = 1;
+/** Results that are written again to another server: of more time than a replica may be behind by. */
+const recentMs = 10 * 60_000;
+const maxRecent = 10_000;
+/** Other workers write theirs again meanwhile. */
+const othersRestoreMs = 5_000;
 
 /** Takes files off a queue until it is told to stop. What became of each comes as it happens. */
 export class WorkerRun {
@@ -43,6 +48,12 @@ export class WorkerRun {
   /** Of attempts whose failure the queue has not heard of yet. */
   readonly #failed = new Map<string, FileOutcome>();
   readonly #ended = new AbortController();
+  /** The newest results of this worker, by job, the oldest first. */
+  readonly #recent = new Map<string, { at: number; receipt: string }>();
+  /** How often another server took the store's place. */
+  #servers = 0;
+  /** Resolves once results are back in such a server. */
+  #restored: Promise<void> = Promise.resolve();
   readonly #planned = { files: 0, bytes: 0 };
   /** What ended it before it was told to: its key, its disk. */
   failure: MediactlError | undefined;
@@ -88,6 +99,13 @@ export class WorkerRun {
     const { refused } = this.#fleet;
     refused.addEventListener('abort', () => this.#endWith(refused.reason));
     if (refused.aborted) this.#endWith(refused.reason);
+    this.#fleet.onReturn((isOther) => {
+      const before = this.#restored;
+      this.#restored = isOther
+        .then((is) => (is ? this.#restore(over) : undefined))
+        .catch(() => {}) // away again: it is heard of again
+        .then(() => before);
+    });
     worker.on('locksRenewed', ({ jobIds }) => {
       for (const id of jobIds) this.#leases.get(id)?.renewed();
     });
@@ -109,6 +127,20 @@ export class WorkerRun {
   #endWith(failure: MediactlError): void {
     this.failure ??= failure;
     this.#ended.abort();
+  }
+
+  /** Writes recent results again to a server that may be behind, and lets other workers do the same. */
+  async #restore(over: AbortSignal): Promise<void> {
+    this.#servers++;
+    const { clock } = this.#tools.api.transport;
+    const since = clock.now() - recentMs;
+    try {
+      for (const [id, { at, receipt }] of this.#recent)
+        if (at > since) await this.#fleet.store.restore(id, receipt);
+      await clock.sleep(othersRestoreMs, over);
+    } catch (error) {
+      if (!over.aborted) this.#endWith(asMediactlError(error));
+    }
   }
 
   /** Cuts what is under way for a lease that is over. Resolves once the signal aborts. */
@@ -138,7 +170,9 @@ export class WorkerRun {
       lease = new Lease(clock, this.#options.leaseMs, task.path);
       this.#leases.get(id)?.lost(); // of an attempt that this very process has lost
       this.#leases.set(id, lease);
+      await this.#restored;
       lease.assertHeld();
+      const servers = this.#servers;
       const claim = await this.#fleet.store.claim(id);
       // Done, and its worker died before the queue heard of it.
       const before = receiptIn(claim.receipt);
@@ -163,9 +197,16 @@ export class WorkerRun {
       const { uploaded, requests, removed } = attempted;
       const { name: worker } = this.#options;
       const result = resultOf(uploaded, { worker, requests, duration_ms: durationMs, removed });
-      lease.assertHeld();
-      if (!(await this.#fleet.store.finish(id, claim.fence, JSON.stringify(result))))
-        throw lease.lost();
+      const receipt = JSON.stringify(result);
+      this.#recent.set(id, { at: clock.now(), receipt });
+      const [[oldest = ''] = []] = this.#recent;
+      if (this.#recent.size > maxRecent) this.#recent.delete(oldest);
+      const { store } = this.#fleet;
+      if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {
+        await this.#restored;
+        if (servers === this.#servers) throw lease.lost();
+        await store.restore(id, receipt); // another server, which may not know of the claim
+      }
       await forgetSecret(job, task);
       this.#tell({ ...outcome, uploaded, requests, durationMs });
       return result;

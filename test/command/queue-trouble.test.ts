@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -17,7 +18,7 @@ import {
 } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/* A queue whose store refuses, is full, is late or is another one: what people are told of it. */
+/* A queue whose store refuses, is full, is late or is another one: what people read of it. */
 
 const { world, account } = cliWorld();
 
@@ -146,7 +147,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     expect(stdout).toContain('storage');
   });
 
-  it('a worker that begins before its store says so, waits, and works; told to stop, it ends', async () => {
+  it('a worker that begins before its store says so, waits, and works; stopped, it ends', async () => {
     const late = await startRedis();
     const queue = named(late.address);
     await late.kill();
@@ -166,6 +167,72 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     working.find(({ stop }) => stop === worker.stop)?.stop.abort();
     await worker.ended;
     await late.end();
+  });
+
+  it('a replica that lacks the last results takes the place of its server: each file is one asset', async () => {
+    const [first, replica] = await Promise.all([startRedis(), startRedis()]);
+    const portOf = ({ address }: StoreServer) => Number(new URL(address).port);
+    cli(replica, 'REPLICAOF', '127.0.0.1', String(portOf(first)));
+    await until(() => cli(replica, 'INFO', 'replication').includes('master_link_status:up'));
+    let port = portOf(first);
+    const open = new Set<Socket>();
+    const line = createServer((client) => {
+      const upstream = connect(port, '127.0.0.1');
+      for (const socket of [client, upstream]) {
+        open.add(socket);
+        socket.on('error', () => {}); // cut by the other end
+        socket.on('close', () => [client, upstream].map((each) => each.destroy()));
+      }
+      client.pipe(upstream).pipe(client);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => line.once('listening', resolve));
+    const queue = named(`redis://127.0.0.1:${(line.address() as { port: number }).port}`);
+    await json(queue, 'upload', ...files(40, 'failover'), '--queue');
+    const offset = () => /master_repl_offset:(\d+)/.exec(cli(replica, 'INFO', 'replication'))?.[1];
+    const written = /master_repl_offset:(\d+)/.exec(cli(first, 'INFO', 'replication'))?.[1];
+    await until(() => Number(offset()) >= Number(written));
+    cli(replica, 'REPLICAOF', 'NO', 'ONE'); // from here on it is behind
+    const workers = [work(queue), work(queue)];
+    const done = async () => (await json(queue, 'uploads', 'ls', '--queue', '--done')).length;
+    await until(async () => (await done()) === 40);
+    port = portOf(replica);
+    await first.end();
+    for (const socket of open) socket.destroy();
+    for (const worker of workers) await until(() => worker.stderr.includes('is there again'));
+    await until(async () => (await done()) === 40);
+    expect(await assetsNamed('failover')).toHaveLength(40);
+    for (const { stop } of workers) stop.abort();
+    await Promise.all(workers.map(({ ended }) => ended));
+    line.close();
+    await replica.end();
+  });
+
+  it('a store that lost all: a worker that uploaded a file writes its result again, unless its asset is gone', async () => {
+    const forgetful = await startRedis(['--appendonly', 'no']);
+    const queue = named(forgetful.address);
+    const station = new Cli(account());
+    const push = async (...more: string[]) => {
+      const [record] = await new Cli(account()).json(
+        ['upload', join(media, 'kept 0.md'), '--queue', '--wait', ...more],
+        { environment: { MEDIACTL_QUEUE: queue } },
+      );
+      return record.asset_uid;
+    };
+    files(1, 'kept');
+    const first = work(queue, { cli: station });
+    const before = await push();
+    first.stop.abort();
+    await first.ended;
+    cli(forgetful, 'FLUSHALL');
+    const second = work(queue, { cli: station });
+    expect(await push()).toBe(before);
+    expect(await push('--name', 'another')).not.toBe(before);
+    await world.cli.json(['assets', 'rm', before, '--yes']);
+    cli(forgetful, 'FLUSHALL');
+    expect(await push()).not.toBe(before);
+    second.stop.abort();
+    await second.ended;
+    await forgetful.end();
   });
 
   it('what an earlier version queued, by a shorter id, is the same job, before and after it is done', async () => {

@@ -280,6 +280,17 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
         expect(await store.write('a', late.fence, 'after the end')).toBe(false);
     });
 
+    it('a receipt of a file is written again where it lacks, and ends what was under way', async () => {
+      const { store } = fleet;
+      const { fence } = await store.claim('r');
+      expect(await store.write('r', fence, 'page')).toBe(true);
+      for (const receipt of ['first', 'second']) await store.restore('r', receipt);
+      await store.restore('new', 'alone');
+      expect(await store.receipts(['r', 'new'])).toEqual(['first', 'alone']);
+      expect(await store.write('r', fence, 'late')).toBe(false);
+      expect((await store.claim('r')).page).toBeUndefined();
+    });
+
     it('one that comes again after all was forgotten is not taken for its former self', async () => {
       const { store } = fleet;
       const former = await store.claim('c');

@@ -77,6 +77,10 @@ export const worker: Define = (command, run) => {
           return undefined; // stopped before its store was there
         });
         if (!fleet) return nothing;
+        const receipts = await context.receipts().catch((error: Error) => {
+          terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
+          return undefined;
+        });
         if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
         const mode = terminal.canAnimate ? 'bar' : 'none';
         const progress = await openManyProgress(mode, terminal, clock, () => api.transport.budget);
@@ -85,7 +89,7 @@ export const worker: Define = (command, run) => {
           fleet,
           options,
           {
-            ...{ api, profile, roots, signal },
+            ...{ api, profile, roots, receipts, signal },
             throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
             onEvent: (event) => progress.show(event),
             onPlanned: (planned) => progress.begin(planned),

@@ -21,11 +21,16 @@ export type WalkOptions = {
 type Failure = { path: string; error: MediactlError };
 type Matches = (inside: string) => boolean;
 
+/** One, and several of them. */
 const kinds = {
-  system: 'files of file managers, such as .DS_Store; --include takes them',
-  link: 'linked directories, which may form a loop',
-  special: 'pipes, sockets and devices',
-};
+  system: [
+    'file of a file manager',
+    'files of file managers',
+    ", such as .DS_Store; --include '*' takes all files",
+  ],
+  link: ['linked directory', 'linked directories', ', which may form a loop'],
+  special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
+} as const;
 
 /** No local disk takes so long to tell of a file, but when it is busy. */
 const slowLookMs = 1;
@@ -52,7 +57,10 @@ export class Walk {
 
   /** What was left out on the way, in words, a kind each: "2 linked directories". */
   get passedOver(): string[] {
-    return [...this.#counts].map(([kind, count]) => `${count} ${kinds[kind]}`);
+    return [...this.#counts].map(([kind, count]) => {
+      const [one, several, more] = kinds[kind];
+      return `${count} ${count === 1 ? one : several}${more}`;
+    });
   }
 
   /** Directories that cannot be read, and names that are no UTF-8. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { inherited } from '../support/environment.ts';
 import { Interposer } from '../support/interposer.ts';
-import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { fixture, startSandbox, type TestSandbox, unshown } from '../support/sandbox.ts';
 
 let sandbox: TestSandbox;
 let cli: Cli;
@@ -37,10 +37,53 @@ describe('folders', () => {
     await cli.json(['folders', 'rename', '/A/b', 'B']);
     await cli.json(['folders', 'mv', '/A/B/c', '/A']);
     expect(await paths('/A')).toEqual(['/A/B', '/A/c']);
-    expect((await cli.run(['folders', 'rm', '/A', '--yes'])).code).toBe(6);
+    const refused = await cli.run(['folders', 'rm', '/A', '--yes']);
+    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
+      6,
+      'error: the service refused to delete /A',
+    ]);
     for (const path of ['/A/c', '/A/B', '/A'])
       expect((await cli.run(['folders', 'rm', path, '--yes'])).code).toBe(0);
     expect((await cli.run(['folders', 'ls', '/A'])).code).toBe(3);
+  });
+
+  it('rm: the question counts everything below, and what is refused or deleted is what it named', async () => {
+    await cli.json(['folders', 'create', '-p', '/count/a/b']);
+    await cli.json(['folders', 'create', '/count/empty']);
+    const clip = fixture('still.jpg');
+    for (const [at, folder] of ['/count', '/count/a', '/count/a/b', '/count/a/b'].entries())
+      await cli.json(['upload', clip, '--name', `${at}.jpg`, '--again', '--folder', folder]);
+    const asked = async (folder: string, answer: string) => {
+      const { code, stderr } = await cli.run(['folders', 'rm', folder], {
+        ...{ tty: true, stdin: answer },
+      });
+      return [code, stderr.split('?')[0]];
+    };
+    const counted = unshown('4 assets', 'an unknown number of assets');
+    const uids = async () =>
+      (await cli.json(['ls', '--folder', '/count', '-r', '--all'])).map(
+        ({ uid }: { uid: string }) => uid,
+      );
+    const listed = await uids();
+    expect(listed).toHaveLength(4);
+    expect(await asked('/count', 'n\n')).toEqual([
+      130,
+      `Delete /count, which has ${counted} and 3 folders in it`,
+    ]);
+    expect(await asked('/count', 'y\n')).toEqual([6, expect.stringContaining('3 folders in it')]);
+    expect(await uids()).toEqual(listed);
+    expect(await asked('/count/empty', 'y\n')).toEqual([0, 'Delete /count/empty']);
+    expect(await paths('/count')).toEqual(['/count/a', '/count/a/b']);
+  });
+
+  it('rm: of more than 50 folders the question says "at least"', async () => {
+    await cli.json(['folders', 'create', '/wide']);
+    for (let n = 0; n < 50; n++) await cli.json(['folders', 'create', `/wide/${n}`]);
+    const clip = fixture('still.jpg');
+    await cli.json(['upload', clip, '--again', '--folder', '/wide']);
+    const { stderr } = await cli.run(['folders', 'rm', '/wide'], { tty: true, stdin: 'n\n' });
+    const counted = unshown('at least 1 asset', 'an unknown number of assets');
+    expect(stderr).toContain(`Delete /wide, which has ${counted} and 50 folders in it?`);
   });
 
   it('a move below itself is refused before anything is sent', async () => {
@@ -152,6 +195,10 @@ describe('upload -r --create-folders', () => {
     expect(JSON.parse(stdout)).toHaveLength(4);
     expect(stderr).toContain('left out: 3 files of file managers');
     expect(await cli.json([...args, '--include', '._*', '--include', '*.txt'])).toHaveLength(4);
+    expect(await cli.json([...args, '--include', '*'])).toHaveLength(7);
+    expect(stderr).toContain("such as .DS_Store; --include '*' takes all files");
+    const one = await cli.run([...args, '--exclude', '._*', '--exclude', 'Thumbs.db']);
+    expect(one.stderr).toContain('left out: 1 file of a file manager, such as');
   });
 
   it('--include takes only what is like it; --from-list reads the paths', async () => {

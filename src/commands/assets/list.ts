@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../api/assets.ts';
 import { itemsOf, totalOf } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
+import { countOf } from '../../library/count.ts';
 import { Places } from '../../library/places.ts';
 import { parseCount } from '../../settings/units.ts';
 import { grouped } from '../../terminal/figures.ts';
@@ -134,26 +135,6 @@ function insteadOf(words: readonly string[], format: string): string {
   return areFields ? ` with that in their name; for fields: --fields ${word}` : '';
 }
 
-/**
- * The total that the service tells, if the last one is where it says: some count the page alone, or
- * stop counting. Then all are counted.
- */
-async function countOf(
-  context: Context,
-  collection: Collection,
-  filters: AssetFilters,
-): Promise<number> {
-  const { [collection]: assets } = await context.api();
-  const first = await assets.page(filters, 1, 0);
-  const total = totalOf(first, (await context.account()).names);
-  if (total === undefined) throw noTotal();
-  const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
-  if (itemsOf(last).length === Math.min(total, 1)) return total;
-  let count = 0;
-  for await (const page of assets.list(filters, {})) count += page.length;
-  return count;
-}
-
 const defaultLimit = 20;
 
 /** As many as one looks at; where there are more, that is said: a script must not take them for all. */
@@ -172,11 +153,3 @@ async function firstOf(
     : undefined;
   return { items, footer };
 }
-
-const noTotal = () =>
-  new MediactlError('the service does not tell how many there are', {
-    code: 'no_total',
-    exitCode: exitCodes.unclassified,
-    reason: 'its pages carry no total under a name that is known (A01)',
-    hint: 'count them: mediactl assets ls --all -q | wc -l',
-  });

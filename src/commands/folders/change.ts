@@ -1,9 +1,9 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderNode, FolderTree } from '../../api/folder-tree.ts';
 import type { FolderChange } from '../../api/folders.ts';
-import { totalOf } from '../../api/pages.ts';
 import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { countOf } from '../../library/count.ts';
 import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
 import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { keptFolders } from '../../library/kept-names.ts';
@@ -113,17 +113,15 @@ export function remove(command: Command, run: Run): void {
         const placed = await folderAt(context, tree, folder);
         const { uid } = placed.folder;
         if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
-        const inside = below(placed).length;
-        const holding = context.terminal.isInteractive
-          ? await contentsOf(context, uid, inside)
-          : '';
+        const holding = context.terminal.isInteractive ? await contentsOf(context, placed) : '';
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
           yes: context.settings.yes,
           instead: `mediactl folders rm ${folder} --yes`,
         });
         await folders.delete(workspace, uid).catch((error) => {
           throw error instanceof MediactlError && error.exitCode === exitCodes.rejected
-            ? error.with({
+            ? new MediactlError(`the service refused to delete ${placed.path}`, {
+                ...error.explanation,
                 hint: `empty it first: mediactl ls --folder ${placed.path} -r; mediactl folders ls -r ${placed.path}`,
               })
             : error;
@@ -135,15 +133,26 @@ export function remove(command: Command, run: Run): void {
     );
 }
 
-/** ", which has 5 assets and 2 folders in it", as far as the service tells: for somebody who is asked. */
-async function contentsOf(context: Context, uid: string, folders: number): Promise<string> {
-  const page = await (await context.api()).assets
-    .page({ parent: uid }, 1, 0)
-    .catch(() => undefined);
-  const total = page && totalOf(page, (await context.account()).names);
+/** The assets of no more folders than this are counted: each takes a request or two. */
+const maxFoldersCounted = 50;
+
+/** Returns ", which has 16 assets and 6 folders in it", those in folders below included. */
+async function contentsOf(context: Context, placed: FolderNode): Promise<string> {
+  const folders = [placed, ...below(placed)];
+  const counts = await Promise.all(
+    folders
+      .slice(0, maxFoldersCounted)
+      .map(({ folder: { uid } }) =>
+        countOf(context, 'assets', { parent: uid }).catch(() => undefined),
+      ),
+  );
+  const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  const isWhole = folders.length <= maxFoldersCounted && !counts.includes(undefined);
+  const atLeast =
+    assets > 0 ? `at least ${counted(assets, 'asset')}` : 'an unknown number of assets';
   const has = [
-    ...(total ? [counted(total, 'asset')] : []),
-    ...(folders > 0 ? [counted(folders, 'folder')] : []),
+    ...(!isWhole ? [atLeast] : assets > 0 ? [counted(assets, 'asset')] : []),
+    ...(folders.length > 1 ? [counted(folders.length - 1, 'folder')] : []),
   ];
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }

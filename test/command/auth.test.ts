@@ -135,7 +135,9 @@ describe('several profiles', () => {
       ['two', false],
       ['production', true],
     ]);
-    expect((await cli.run(['auth', 'logout'])).stderr).toBe('forgotten: production\n');
+    expect((await cli.run(['auth', 'logout'])).stderr).toBe(
+      'forgotten: production; none is in use now: mediactl auth switch NAME\n',
+    );
     expect((await cli.run(['auth', 'ls', '-q'])).stdout).toBe('two\n');
   });
 

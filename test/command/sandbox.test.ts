@@ -193,6 +193,31 @@ it('--scoped-profiles makes two more, to try a 403 with; reset forgets them', as
   expect(await cli.json(['auth', 'ls'])).toEqual([]);
 });
 
+it('start gives the full key to its own profile alone, and every profile the new address', async () => {
+  const keys = () => {
+    const { profiles } = JSON.parse(readFileSync(join(cli.home, 'config/config.json'), 'utf8'));
+    return Object.entries<{ key: string }>(profiles).map(([name, { key }]) => [name, key]);
+  };
+  await start('--scoped-profiles');
+  const before = keys();
+  await cli.json(['auth', 'switch', 'sandbox-read']);
+  for (const args of [[], ['--profile', 'sandbox-write']])
+    expect((await cli.json(['sandbox', 'start', ...args])).profile).toBe('sandbox');
+  expect(keys()).toEqual(before);
+
+  await cli.json(['auth', 'logout', 'sandbox']);
+  await cli.json(['auth', 'switch', 'sandbox-read']);
+  await cli.json(['sandbox', 'start']);
+  expect(keys().sort()).toEqual(before.sort());
+  expect((await cli.run(['folders', 'create', '/A'])).code).toBe(5);
+
+  await cli.run(['sandbox', 'stop']);
+  await start();
+  expect(keys().sort()).toEqual(before.sort());
+  for (const profile of ['sandbox', 'sandbox-read', 'sandbox-write'])
+    expect((await cli.run(['auth', 'status', '--profile', profile])).code).toBe(0);
+});
+
 it('a store that lost what it held: start says so, and the profile has a key that works', async () => {
   await start();
   await cli.json(['upload', fixture('still.jpg')]);

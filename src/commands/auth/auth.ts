@@ -154,7 +154,9 @@ function logout(command: Command, run: Run): void {
           for (const each of leaving) delete current.profiles[each];
           if (current.current && !current.profiles[current.current]) delete current.current;
         });
-        terminal.say(`forgotten: ${leaving.join(', ')}`);
+        const isUnused = config.current === undefined && Object.keys(config.profiles).length > 0;
+        const next = isUnused ? '; none is in use now: mediactl auth switch NAME' : '';
+        terminal.say(`forgotten: ${leaving.join(', ')}${next}`);
         return listBy(
           ({ name: id }) => id,
           profileRecords(config),

@@ -170,7 +170,9 @@ async function check(api: Api): Promise<Workspace[]> {
 async function baseUrlOf({ terminal }: Context, text: string | undefined): Promise<URL> {
   if (text) return parseBaseUrl(text);
   if (terminal.isInteractive)
-    return parseBaseUrl(await askLine(terminal, 'Base URL of the service'));
+    return parseBaseUrl(
+      await askLine(terminal, 'Base URL of the service, such as https://media.example.com'),
+    );
   throw usageError(
     'no base URL',
     'mediactl auth login --base-url https://media.example.com',

@@ -3,6 +3,7 @@ import { noSuchProfile } from '../../account/account-errors.ts';
 import type { Context } from '../../context.ts';
 import { usageError } from '../../errors.ts';
 import { ranks } from '../../settings/origins.ts';
+import { readKeys } from './server.ts';
 
 /** A sandbox of this user: where it keeps everything, and the profile that it has. */
 export type SandboxLocation = { dataDir: string; profile: string };
@@ -45,10 +46,17 @@ export async function sandboxToStart(
   const { value: asked, rank } = settings.origins.of('profile');
   const named = rank === ranks.flag ? asked : undefined;
   const { profileInUse: inUse } = settings;
-  const own = inUse === undefined ? undefined : profiles[inUse]?.sandbox;
-  if (data === undefined && inUse !== undefined && own) return { dataDir: own, profile: inUse };
-  const dataDir = data === undefined ? sandboxDir : resolve(host.cwd, data);
+  const own = data === undefined && inUse !== undefined ? profiles[inUse]?.sandbox : undefined;
+  const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));
   const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
-  const [profile = usualProfile] = named ? [named] : known;
-  return { dataDir, profile };
+  const [found = usualProfile] = own && inUse ? [inUse] : named ? [named] : known;
+  const keys = await readKeys(dataDir).catch(() => undefined); // none, or none that can be read
+  const key = known.includes(found) ? profiles[found]?.key : undefined;
+  if (key === undefined || key === keys?.all) return { dataDir, profile: found };
+  // A profile made by --scoped-profiles never gets the full key: its main profile does.
+  const main = found.replace(/-(read|write)$/, '');
+  if (main !== found || (key !== keys?.read && key !== keys?.write))
+    return { dataDir, profile: main };
+  const owner = known.find((name) => profiles[name]?.key === keys.all);
+  return { dataDir, profile: owner ?? usualProfile };
 }

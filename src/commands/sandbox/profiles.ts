@@ -51,6 +51,9 @@ export async function keepProfiles(
         ...(workspaceName !== undefined && { workspaceName }),
       };
     }
+    // The service may have another port now: its other profiles keep their keys and follow it.
+    for (const other of Object.values(current.profiles))
+      if (other.sandbox === dataDir) other.baseUrl = running.url;
     current.current ??= names[0] as string;
   });
   for (const warning of replaced) context.terminal.warn(warning);

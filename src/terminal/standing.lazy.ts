@@ -5,7 +5,7 @@ import { drawnLines, type Line } from './standing-lines.ts';
 import type { Terminal } from './terminal.ts';
 
 const framesPerSecond = 8;
-const [wrapOn, wrapOff] = ['\u001b[?7h', '\u001b[?7l'];
+const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
 
 /** cli-progress's own: it knows how far below the first line it is. */
 type Cursor = { cursorRelativeReset(): void };
@@ -48,8 +48,8 @@ export class Standing {
     this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
     this.#multi.on('redraw-pre', () => this.#clearAfterResize());
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
-    // What stands there does not wrap; what is said above it may.
-    terminal.standsBelow((line) => this.#multi.log(`${wrapOn}${line}${wrapOff}`));
+    // What stands there does not wrap; what is said above it may, over lines that were drawn before.
+    terminal.standsBelow((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
     this.#draw();
   }
 

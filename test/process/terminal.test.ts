@@ -1,9 +1,11 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../support/http-server.ts';
 import { answering, Interposer } from '../support/interposer.ts';
 import { hasPty, Pty, quoted } from '../support/pty.ts';
 import { fixture, startSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { Screen } from '../support/screen.ts';
 import { bin, mediactl, start } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -66,6 +68,26 @@ describe.skipIf(!hasPty)('on a real terminal', () => {
     expect(pty.shown).toContain('still.jpg: ready');
     expect(pty.shown.length).toBeLessThan(2000);
   });
+
+  it.each([40, 80])(
+    'at %i columns, long lines above a standing block leave nothing of it among them',
+    async (columns) => {
+      const directory = temporaryFolder();
+      for (let n = 0; n < 9; n++)
+        writeFileSync(join(directory, `shot_${n}.txt`), Buffer.alloc(120_000, n));
+      const screen = new Screen(
+        quoted([
+          ...[process.execPath, bin, 'upload', '-r', directory, '--debug=http'],
+          ...['--limit-rate', '300KiB', '--chunk-size', '20KiB'],
+        ]),
+        environment(temporaryFolder(), { TERM: 'xterm-256color', LANG: 'C.UTF-8' }),
+        columns,
+      );
+      await screen.shows(/of 9 files[\s\S]*% of/);
+      expect(await screen.ended).toBe(0);
+      expect(screen.lines.filter((line) => /% of |of 9 files/.test(line))).toEqual([]);
+    },
+  );
 
   it('upload shows a bar of bytes as they leave, then the result', async () => {
     const pty = new Pty(

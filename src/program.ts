@@ -236,7 +236,14 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
 
 /** What is wrong with argv, and what was meant: by what other tools call it, or by its letters. */
 async function commanderUsage(error: CommanderError, command: Command): Promise<MediactlError> {
-  const [problem = ''] = error.message.replace(/^error: /, '').split('\n');
+  const [problem = ''] = error.message
+    .replace(/^error: /, '')
+    .replace(
+      /^command-argument value (.*) is invalid for argument '(.*?)'/,
+      '<$2> does not accept $1',
+    )
+    .replace(/^too many arguments for '(.*)'\. Expected (.*) but got (.*)\./, '$1 takes $2, not $3')
+    .split('\n');
   const path: string[] = [];
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];

@@ -252,7 +252,7 @@ export function unreadable(path: string, error: unknown): MediactlError {
     return new MediactlError(`no such file: ${path}`, {
       code: 'no_such_file',
       exitCode: exitCodes.usage,
-      hint: 'check the path',
+      hint: path === 'help' ? 'mediactl upload --help' : 'check the path',
       underlying: error,
     });
   return new MediactlError(`cannot read ${path}`, {

@@ -84,7 +84,7 @@ describe('short words do what they say', () => {
 /** Guesses of people.md 9, and of who comes from gh, rclone and the Mux command line. */
 const guesses: [typed: string, meant: RegExp][] = [
   ['list', /mediactl ls$/],
-  ['delete', /mediactl rm ID/],
+  ['delete', /^mediactl help rm/],
   ['info', /mediactl get ID/],
   ['show', /mediactl get ID/],
   ['find', /mediactl search WORDS/],
@@ -119,18 +119,56 @@ const guesses: [typed: string, meant: RegExp][] = [
   ['ls --no-color', /--color never/],
   ['asets', /did you mean assets/],
   ['assets lst', /did you mean ls/],
-  ['lits', /mediactl ls/],
-  ['lsit', /mediactl ls/],
+  ['lst', /did you mean ls/],
   ['upolad', /did you mean upload/],
   ['ls --serch', /did you mean --search/],
-  ['ls --formt', /--output json/],
   ['upload --tag', /mediactl assets update @last --add-tag TAG/],
   ['ls -R', /did you mean -r/],
   ['view', /mediactl get ID/],
   ['sandbox restart', /^mediactl sandbox stop; then start it again$/],
   ['download --overwrite', /^mediactl assets download --help$/],
+  ['wait', /^mediactl uploads wait, or mediactl assets wait ID$/],
+  ['undelete', /API cannot/],
+  ['trash ls', /API cannot/],
+  ['purge', /^mediactl help folders rm$/],
+  ['mpv x', /^mediactl play ID --player mpv$/],
+  ['rcat', /^mediactl upload - --name NAME$/],
+  ['share', /^mediactl play ID --url/],
+  ['upload --prunes', /^mediactl upload --help$/],
   ['frobnicate', /^mediactl --help$/],
 ];
+
+const otherTools = [
+  ...'copy copyto move moveto sync bisync lsd lsf lsl lsjson cat rcat size about dedupe purge'.split(
+    ' ',
+  ),
+  ...'delete deletefile rmdirs cleanup link tree ncdu mount serve touch hashsum obscure'.split(' '),
+  ...'alias extension view cp mb rb presign live-streams playback-ids sign webhooks clip'.split(
+    ' ',
+  ),
+  ...'trim transcode preview publish unpublish archive restore undelete trash share url'.split(' '),
+  ...'stream ingest import export find grep mkdir mpv remove del undo unrm rmm'.split(' '),
+];
+
+it('no word of another tool, and no word that resembles one, is answered with one that deletes', async () => {
+  for (const word of otherTools) {
+    const { code, stderr } = await cli.run([word, '--json']);
+    const hint = code === 2 && stderr ? JSON.parse(stderr.split('\n')[0] ?? '').error.hint : '';
+    expect([word, hint.replace(/help (folders )?rm/g, 'help')]).toEqual([
+      word,
+      expect.not.stringMatching(/\b(rm|delete|forget|reset|logout|prune)\b|--yes|--trash/),
+    ]);
+  }
+});
+
+it('help after a command, and arguments that are too many or wrong, are answered in plain words', async () => {
+  const said = async (...args: string[]) => (await cli.run(args)).stderr;
+  expect(await said('upload', 'help')).toContain('try:   mediactl upload --help');
+  expect(await said('check', 'a', '/F')).toContain('error: check takes 1 argument, not 2');
+  expect(await said('help', 'topics')).toContain(
+    'mediactl --help (its last lines name the topics)',
+  );
+});
 
 it('ls of a folder, and of gh’s fields: nothing is called so, and what to type', async () => {
   const none = await record(() => ({ body: { items: [], count: 0 } }));

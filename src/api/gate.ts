@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
@@ -45,6 +46,8 @@ export class Gate {
   #window: (RateLimit & { looked: number }) | undefined;
   /** False once an answer told nothing: such a service is not asked what is left. */
   #tells = true;
+  /** The requests of a window, as the service last told. */
+  #limit: number | undefined;
   #underWay = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #outage: { since: number; tries: number; until: number } | undefined;
@@ -78,9 +81,12 @@ export class Gate {
     let saidUntil = 0;
     for (;;) {
       signal.throwIfAborted();
+      this.#assertReserve(lane);
       const untilMs = this.#closedUntil(lane);
       if (untilMs === undefined) break;
-      if (untilMs > saidUntil && untilMs - this.#clock.now() >= worthTellingMs) {
+      // A wait for the first answer, which tells the limit, is not one for the limit.
+      const isKnown = this.#outage !== undefined || this.#current() !== undefined;
+      if (isKnown && untilMs > saidUntil && untilMs - this.#clock.now() >= worthTellingMs) {
         saidUntil = untilMs;
         onWait({ untilMs, why: this.#outage ? 'outage' : 'rate limit' });
       }
@@ -103,6 +109,7 @@ export class Gate {
     if (isItself) this.#outage = undefined;
     this.#askedAt = Number.NEGATIVE_INFINITY;
     const known = this.#current();
+    this.#limit = rateLimit?.limit ?? this.#limit;
     if (!rateLimit) {
       if (known) known.remaining--;
       else this.#tells = false;
@@ -170,9 +177,19 @@ export class Gate {
     return this.#underWay < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
+  /** @throws MediactlError where the reserve that was asked for would stop all bulk work */
+  #assertReserve(lane: Lane): void {
+    const { reserve = 0 } = this;
+    if (lane === 'person' || this.#limit === undefined || reserve < this.#limit) return;
+    throw new MediactlError(
+      `--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`,
+      { code: 'reserve', exitCode: exitCodes.usage, hint: 'a smaller --reserve' },
+    );
+  }
+
   #reserveOf({ limit }: RateLimit): number {
     const usual = Math.max(leastReserve, Math.ceil(limit * reserveShare));
-    return Math.min(this.reserve ?? Math.min(usual, Math.floor(limit / 2)), limit - 1);
+    return this.reserve ?? Math.min(usual, Math.floor(limit / 2), limit - 1);
   }
 
   /** Resolves at that time, or as soon as anything is different. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { FileEvent } from '../upload/events.ts';
-import { bytes, duration } from './figures.ts';
+import { bytes, duration, timeOfDay } from './figures.ts';
 import { printable } from './printable.ts';
 import { Rate } from './rate.ts';
 import type { Terminal } from './terminal.ts';
@@ -45,6 +45,24 @@ export const waitReason = ({
 }: Pick<FileEvent & { event: 'waiting' }, 'why' | 'reason'>) =>
   why === 'rate-limited' ? 'rate limit reached' : printable(reason);
 
+/** Returns why it waits, for how long, and until when: `rate limit reached; waiting 50:00, until 14:07`. */
+export function waitText(event: Omit<FileEvent & { event: 'waiting' }, 'path'>, now: number) {
+  const until = Date.parse(event.until);
+  return `${waitReason(event)}; waiting ${duration((until - now) / 1000)}, until ${timeOfDay(until)}`;
+}
+
+/** Returns what warns of waits as they begin: once for all files that wait for the same. */
+export function waitWarnings(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
+  let warned = '';
+  return (event) => {
+    if (event.event === 'going_on') warned = '';
+    if (event.event !== 'waiting') return;
+    const wait = event.why === 'rate-limited' ? event.until : event.why;
+    if (wait !== warned) terminal.warn(waitText(event, clock.now()));
+    warned = wait;
+  };
+}
+
 const plainIntervalMs = 10_000;
 
 /** Lines for logs: what happened, and how far it is every ten seconds. */
@@ -70,10 +88,8 @@ export class PlainProgress implements FileProgress {
     if (event.event === 'status') this.#status(event);
     if (event.event === 'waiting') {
       this.#rate.restart();
-      const seconds = (Date.parse(event.until) - now) / 1000;
-      this.#terminal.tell(
-        `${printable(event.path)}: ${waitReason(event)}; waiting ${duration(seconds)}`,
-      );
+      const which = event.path === '' ? '' : `${printable(event.path)}: `;
+      this.#terminal.tell(`${which}${waitText(event, now)}`);
     }
     if (event.event !== 'progress') return;
     this.#rate.add(event.sent_bytes, now);

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Budget, UploadEvent } from '../upload/events.ts';
-import { type FileProgress, PlainProgress, sayDoubt } from './plain-progress.ts';
+import { type FileProgress, PlainProgress, sayDoubt, waitWarnings } from './plain-progress.ts';
 import type { ProgressMode } from './progress-modes.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -19,10 +19,14 @@ export async function openProgress(
   const { openManyProgress } = await import('./many-progress.ts');
   const many = await openManyProgress(chosen, terminal, clock, budget);
   let shown: FileProgress = one;
+  const warnOfWaits = waitWarnings(terminal, clock);
   return {
     show: (event) => {
       if (event.event === 'overall') return;
-      if (event.event !== 'planned') return shown.show(event);
+      if (event.event !== 'planned') {
+        if (chosen === 'none' || (chosen === 'plain' && shown === many)) warnOfWaits(event);
+        return shown.show(event);
+      }
       if (event.files + event.there < 2) return;
       one.close();
       shown = many;

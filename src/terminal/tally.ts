@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../upload/events.ts';
-import { bytes, duration, grouped } from './figures.ts';
+import { bytes, duration, grouped, timeOfDay } from './figures.ts';
 import { waitReason } from './plain-progress.ts';
 import { printable } from './printable.ts';
 import { Rate } from './rate.ts';
@@ -166,7 +166,3 @@ export class Tally {
     return Math.max(1, (this.#bytes - this.#bytesSoFar()) / rate);
   }
 }
-
-/** `14:07`, by the clock on the wall here. */
-const timeOfDay = (time: number) =>
-  new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

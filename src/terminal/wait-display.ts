@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { FileEvent } from '../upload/events.ts';
-import { counted, duration } from './figures.ts';
-import { waitReason } from './plain-progress.ts';
+import { counted } from './figures.ts';
+import { waitReason, waitText } from './plain-progress.ts';
 import { printable } from './printable.ts';
 import type { Line } from './standing-lines.ts';
 import type { Terminal } from './terminal.ts';
@@ -58,8 +58,7 @@ export class WaitDisplay {
     }
     const [why, until] = [waitReason(event), Date.parse(event.until)];
     this.#waiting = { why, until };
-    const seconds = (until - this.#clock.now()) / 1000;
-    if (!this.#standing) this.#terminal.warn(`${why}; waiting ${duration(seconds)}`);
+    if (!this.#standing) this.#terminal.warn(waitText(event, this.#clock.now()));
   }
 
   close(): void {

@@ -400,6 +400,40 @@ it('--reserve that leaves nothing is refused', async () => {
   ]);
 });
 
+it('--reserve that leaves nothing is refused where the limit was not known before', async () => {
+  const { folder, run } = await world({ limit: { requests: 50, windowMs: 3_000_000 } });
+  writeMany(folder, 3);
+  const { code, stderr } = await run('upload', '-r', folder, '--reserve', '5000');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--reserve 5000 leaves nothing')]);
+});
+
+it.each([
+  ['plain', 9],
+  ['plain', 1],
+  ['none', 9],
+  ['none', 1],
+  ['json', 9],
+])(
+  'a wait for the rate limit is said as it begins: --progress %s, files: %i',
+  async (mode, files) => {
+    const { folder, cli } = await world({ limit: { requests: 3, windowMs: 3_000_000 } });
+    writeMany(folder, files);
+    const interrupted = new AbortController();
+    const ends = (text: string) => {
+      if (
+        /rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate-limited","until"/.test(text)
+      )
+        interrupted.abort(new MediactlError('interrupted', { code: 'interrupted', exitCode: 130 }));
+    };
+    const args = ['upload', '-r', folder, '--progress', mode, '--wait'];
+    const { code, stderr } = await cli.run(args, { signal: interrupted.signal, onStderr: ends });
+    expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([
+      130,
+      mode === 'json' ? undefined : 1,
+    ]);
+  },
+);
+
 it('check forgets what the service has lost, and upload sends it again', async () => {
   const { folder, file, run, upload, service } = await world();
   file('a.bin');

@@ -183,11 +183,13 @@ it('a window that a clock has moved too far away is asked about anew', async () 
   expect(through).toHaveLength(2);
 });
 
-it('a reserve leaves one request of a window at least', async () => {
+it('a reserve as large as the window is refused once the window is known', async () => {
   const { gate, through, enter, told } = world();
-  gate.reserve = 1_000;
+  gate.reserve = 100;
   await enter();
   told(100);
+  await expect(enter()).rejects.toThrow('--reserve 100 leaves nothing of the 100');
+  gate.reserve = 99;
   await enter();
   expect(through).toHaveLength(2);
 });

@@ -192,7 +192,7 @@ function timeUp(
 
 async function sayPlan(
   context: Context,
-  { options, rateLimit, reserve, progress: mode, sources, isForOne, isFlat, carry }: RunRequest,
+  { options, rateLimit, progress: mode, sources, isForOne, isFlat, carry }: RunRequest,
   plan: Plan,
   progress: Progress,
 ): Promise<void> {
@@ -208,12 +208,6 @@ async function sayPlan(
     );
   // Of what others carry, the requests are theirs.
   const isBig = filesOf(plan) >= manyFiles && files > 0 && !carry;
-  const { limit } = transport.rateLimit ?? {};
-  if (limit !== undefined && reserve !== undefined && reserve >= limit)
-    throw usageError(
-      `--reserve ${reserve} leaves nothing of the ${limit} requests of a window`,
-      'a smaller --reserve',
-    );
   if (isBig && !['json', 'none'].includes(mode))
     terminal.say(planLine(plan, transport.rateLimit, context.clock.now()));
   if (outlivesSession(plan.largestBytes, rateLimit))

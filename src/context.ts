@@ -18,7 +18,7 @@ import { Transport, type TransportNotice } from './api/transport.ts';
 import type { Clock } from './clock.ts';
 import type { Fleet } from './fleet/fleet.ts';
 import type { Processes } from './processes.ts';
-import type { Environment } from './settings/origins.ts';
+import { type Environment, ranks } from './settings/origins.ts';
 import type { QueueAddress } from './settings/queue-address.ts';
 import type { Settings } from './settings/settings.ts';
 import { ShownUids } from './shown-uids.ts';
@@ -68,6 +68,7 @@ export class Context {
   #account: Promise<Account> | undefined;
   #ledger: Promise<Ledger> | undefined;
   readonly #fleets: Fleet[] = [];
+  #isProjectSaid = false;
 
   constructor(
     host: Host,
@@ -269,8 +270,26 @@ export class Context {
       signal: this.signal,
       proxy: proxiesOf(this.host.environment),
       onNotice: (notice) => this.#say(notice),
+      onWrite: () => this.warnOfProjectFile(),
       trace: settings.debug === 'http' ? (line) => terminal.tell(line) : undefined,
     });
+  }
+
+  /** Warns, once, of an account, workspace or folder that a project file chose for what is written. */
+  warnOfProjectFile(): void {
+    const { origins, profileInUse: inUse } = this.settings;
+    const chosen = (['profile', 'workspace', 'folder'] as const)
+      .map((name) => ({ name, ...origins.of(name) }))
+      .filter(
+        ({ name, rank, value }) =>
+          rank === ranks.project && (name !== 'profile' || value === inUse),
+      );
+    const [first] = this.#isProjectSaid ? [] : chosen;
+    this.#isProjectSaid = true;
+    if (first)
+      this.terminal.warn(
+        `${first.origin} sets ${chosen.map(({ name, value = '' }) => `${name} ${printable(value)}`).join(', ')}`,
+      );
   }
 
   #say(notice: TransportNotice): void {

@@ -36,6 +36,8 @@ export type TransportOptions = {
   onNotice?: (notice: TransportNotice) => void;
   /** Called before each request leaves, tries included; what it throws keeps it from leaving. */
   onRequest?: () => void;
+  /** Called before each request with the key that may change something. */
+  onWrite?: (() => void) | undefined;
   /** Who its requests are for; a person, unless somebody says otherwise. */
   lane?: Lane | undefined;
   /** One line a request and answer; whoever prints it redacts it. */
@@ -235,6 +237,7 @@ export class Transport {
         (wait) => this.#options.onNotice?.(noticeOf(wait)),
       );
     }
+    if (headers.authorization && !isRead(call.method)) this.#options.onWrite?.();
     let isAnswered = !headers.authorization;
     const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
     const limit = new AnswerLimit(idleTimeoutMs, url.origin);

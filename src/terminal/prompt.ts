@@ -86,7 +86,7 @@ export async function choose<T>(
   rows: readonly (readonly string[])[],
 ): Promise<T> {
   const { chooseAt } = await import('./choose.lazy.ts');
-  const at = await chooseAt(terminal, question, rows);
+  const at = await chooseAt(terminal, printable(question), rows);
   if (at === undefined) throw declined();
   return records[at] as T;
 }

@@ -54,6 +54,18 @@ describe('a name that is not unique', () => {
     },
   );
 
+  it('on a terminal the question spells out a name that would drive it', async () => {
+    const name = 'x\u001b]0;t\u0007\u009b2K\rclip\u202e';
+    const other = await record(() => ({
+      body: { items: twins.map((asset) => ({ ...asset, name })), count: 3 },
+    }));
+    const { stderr } = await cli.run(['assets', 'get', name], {
+      ...{ tty: true, stdin: '\r', environment: { MEDIACTL_BASE_URL: other.url } },
+    });
+    expect(stderr).toContain('x\\u001b]0;t\\u0007\\u009b2K\\rclip\\u202e. Which one?');
+    for (const raw of ['\u001b]0;t', '\u009b2K', '\u202e']) expect(stderr).not.toContain(raw);
+  });
+
   it('as JSON: their uids in details', async () => {
     const { stderr } = await cli.run(['get', 'clip.mp4', '--json']);
     expect(JSON.parse(stderr).error).toMatchObject({

@@ -10,6 +10,8 @@ import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { inherited } from '../support/environment.ts';
 import { answer, listen } from '../support/http-server.ts';
+import { asset, key, library, workspace } from '../support/library.ts';
+import { record } from '../support/recording-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const empty = { items: [], count: 0 };
@@ -160,6 +162,25 @@ it('"POST /playback/info/ — no API key": not even by `api`', async () => {
 });
 
 describe('a repository’s .mediactl.json', () => {
+  it('that chooses the profile, workspace or folder is named once by a command that writes', async () => {
+    const elsewhere = new Cli();
+    const service = await record(library());
+    const environment = { MEDIACTL_API_KEY: key };
+    const login = ['auth', 'login', '--base-url', service.url, '--with-key', '--no-check'];
+    for (const name of ['other', 'mine'])
+      await elsewhere.run([...login, '--profile', name], { stdin: key });
+    const path = join(elsewhere.home, '.mediactl.json');
+    writeFileSync(path, JSON.stringify({ profile: 'other', workspace, folder: '/X' }));
+    const said = `warning: ${path} sets profile other, workspace ${workspace}, folder /X\n`;
+    const ran = (...args: string[]) => elsewhere.run(args, { environment });
+    expect((await ran('ls')).stderr).not.toContain(path);
+    expect((await ran('rm', asset, '-y', '-q')).stderr).not.toContain(path);
+    expect((await ran('rm', asset, '-y')).stderr.split(said)).toHaveLength(2);
+    expect((await ran('rm', asset, '-y', '--profile', 'mine')).stderr).toContain(
+      `warning: ${path} sets workspace ${workspace}, folder /X\n`,
+    );
+  });
+
   it('need not name a profile of this machine where key and base URL are given', async () => {
     const service = await listen((_request, response) => answer(response, 200, empty));
     writeFileSync(join(cli.home, '.mediactl.json'), '{"profile": "production"}');

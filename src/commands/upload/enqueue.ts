@@ -84,6 +84,7 @@ async function carrier(
       '--root NAME=PATH, as workers name it',
     );
   const named = await Roots.open(roots, context.host.cwd);
+  context.warnOfProjectFile();
   const fleet = await context.fleet(address);
   await sayState(context, fleet, true);
   return (tools) => new QueueRun(fleet, named, options, tools);

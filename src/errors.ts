@@ -145,19 +145,22 @@ export type ErrorRecord = {
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
 
-/** Some of many failed: each is named, exit 11. */
+/** Returns an error with exit code 11 that names each failure and its reason, and a next step that all share. */
 export function someFailed(
   problem: string,
   failures: readonly MediactlError[],
   hint?: string,
 ): MediactlError {
-  const named = failures.slice(0, mostNamed).map(({ message }) => message);
-  if (failures.length > mostNamed) named.push(`${failures.length - mostNamed} more`);
+  const lines = failures
+    .slice(0, maxNamed)
+    .map(({ message, explanation: { reason } }) => (reason ? `${message}: ${reason}` : message));
+  if (failures.length > maxNamed) lines.push(`and ${failures.length - maxNamed} more`);
+  const hints = new Set(failures.map(({ explanation }) => explanation.hint));
   return new MediactlError(problem, {
     code: 'some_failed',
     exitCode: exitCodes.partial,
-    reason: named.join('; '),
-    hint,
+    lines,
+    hint: hint ?? (hints.size === 1 ? [...hints][0] : undefined),
     details: failures.map((failure) => failure.toJSON()),
   });
 }
@@ -171,8 +174,8 @@ export function failureAmong(
   return count > 1 && failures.length > 0 ? someFailed(problem, failures) : failures[0];
 }
 
-/** Nobody reads more in one line; machines have all of them. */
-const mostNamed = 20;
+/** Failures listed for people; machines get all of them in `details`. */
+const maxNamed = 10;
 
 /** What would fail for every other item of a run alike: the account, the budget, a person's stop. */
 const forAllAlike = new Set<number>([
@@ -185,7 +188,7 @@ const forAllAlike = new Set<number>([
 ]);
 
 /** A service that points elsewhere, or is not there at all, is so for every item. */
-const ofTheService = new Set(['foreign_origin', 'refused', 'tls', 'proxy']);
+const ofTheService = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
   forAllAlike.has(exitCode) || ofTheService.has(explanation.code) || explanation.endsRun === true;

@@ -150,7 +150,9 @@ export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlErro
   const said = reasonIn(response);
   const forbidden = status === 403;
   const problem = forbidden && purpose.scope ? `this key may not ${purpose.action}` : row.problem;
-  const scope = forbidden && purpose.scope ? `it lacks the "${purpose.scope}" scope` : undefined;
+  const isNamed = purpose.scope !== undefined && said.message?.includes(purpose.scope);
+  const scope =
+    forbidden && purpose.scope && !isNamed ? `it lacks the "${purpose.scope}" scope` : undefined;
   return new MediactlError(`${problem} (${status})`, {
     code: row.code,
     exitCode: row.exitCode,

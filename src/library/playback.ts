@@ -1,8 +1,10 @@
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { readInputText } from '../terminal/input.ts';
+import { statusMeans } from '../wire/assumptions.ts';
 import { textIn } from '../wire/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../wire/types.ts';
+import { processingFailed } from './waiting.ts';
 
 /** An asset's playback info, and the player data it was got with where a key was used. */
 export type Playback = { info: PlaybackInfo; player?: PlayerData };
@@ -29,15 +31,33 @@ export async function playWithToken(
 }
 
 /** @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
-export function assertNotBlocked(uid: string, info: PlaybackInfo): void {
+export async function assertNotBlocked(
+  context: Context,
+  uid: string,
+  playback: Playback,
+): Promise<void> {
+  const { blocked } = playback.info;
   // A service that blocks in other words than `true` blocks all the same.
-  if (!info.blocked || info.blocked === 'false') return;
-  throw new MediactlError(`playback of asset ${uid} is blocked`, {
+  if (!blocked || blocked === 'false') return;
+  const error = new MediactlError(`playback of asset ${uid} is blocked`, {
     code: 'blocked',
     exitCode: exitCodes.unplayable,
     reason: 'the service says that nothing is to be played',
     hint: `mediactl assets wait ${uid}, if it was uploaded just now; mediactl assets get ${uid} tells its status`,
   });
+  throw await whyUnplayable(context, uid, playback, error);
+}
+
+/** Returns that processing failed, and why, where the asset's record says so; else the error given. */
+export async function whyUnplayable(
+  context: Context,
+  uid: string,
+  { player }: Playback,
+  error: MediactlError,
+): Promise<MediactlError> {
+  if (!player) return error; // without a key the record cannot be read
+  const asset = await (await context.api()).assets.get(uid).catch(() => undefined);
+  return asset && statusMeans(asset.status) === 'failed' ? processingFailed(asset) : error;
 }
 
 export const nothingToPlay = (

@@ -208,6 +208,9 @@ const isOutage = (error: unknown) =>
   error.explanation.retryable === true &&
   error.explanation.code !== neverReached;
 
+/** Failed assets of one look whose own record is read for a reason: as many as an error names. */
+const maxReasonsRead = 10;
+
 type Look = { found: Settled; requests: number; pages?: number };
 
 /**
@@ -227,6 +230,16 @@ async function lookAt(
     : { found: new Map(), requests: 0 };
   for (const uid of uids.filter((each) => !look.found.has(each))) {
     look.found.set(uid, await assets.get(uid).catch(notFound));
+    look.requests++;
+  }
+  // Lists may leave out why processing failed.
+  const isUnexplained = (found: Asset | MediactlError) =>
+    !(found instanceof MediactlError) &&
+    statusMeans(found.status) === 'failed' &&
+    failureReason(found) === undefined;
+  const unexplained = [...look.found].filter(([, found]) => byPages && isUnexplained(found));
+  for (const [uid, found] of unexplained.slice(0, maxReasonsRead)) {
+    look.found.set(uid, await assets.get(uid).catch(() => found));
     look.requests++;
   }
   return look;
@@ -286,7 +299,7 @@ export const failureReason = (asset: Asset) =>
     .map((field) => textIn(asset[field]) ?? textIn(fieldsIn(asset[field]).message))
     .find((reason) => reason !== undefined && reason !== '');
 
-const processingFailed = (asset: Asset) =>
+export const processingFailed = (asset: Asset) =>
   new MediactlError(`the service could not process asset ${asset.uid}`, {
     code: 'processing_failed',
     exitCode: exitCodes.unplayable,

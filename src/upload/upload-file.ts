@@ -63,6 +63,7 @@ async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole
   const before = again || run.job.id !== undefined ? undefined : thereBefore(run);
   if (before) return before;
   run.say({ event: 'started', size_bytes: run.source.sizeBytes });
+  if (run.source.sizeBytes === 0) run.notice('the file is empty');
   const found = await run.page.read();
   const same = found || again ? undefined : await sentBefore(run);
   if (same) return same;

@@ -154,7 +154,7 @@ describe('assets rm', () => {
       ({ error }: { error: { message: string } }) => error.message !== 'not tried',
     );
     expect(tried.length).toBeLessThanOrEqual(4);
-    expect(stderr).toContain('lacks the \\"Delete Assets\\" scope');
+    expect(stderr).toContain('lacks the scope \\"Delete Assets\\"');
     expect(await count('kept')).toBe(20);
   });
 

@@ -193,7 +193,7 @@ describe('bad input', () => {
       5,
       [
         'error: this key may not upload (403)',
-        '  cause: it lacks the "Write Assets" scope; this key lacks the scope "Write Assets"',
+        '  cause: this key lacks the scope "Write Assets"',
         '  try:   mediactl auth switch, or make a key with that scope under API keys',
       ],
       { environment: { MEDIACTL_API_KEY: sandbox.createKey('read', ['Read Assets']) } },

@@ -5,6 +5,7 @@ import { fastClock } from '../support/clock.ts';
 import { writeSome } from '../support/files.ts';
 import { answer } from '../support/http-server.ts';
 import { answering, type Fault } from '../support/interposer.ts';
+import { unshown } from '../support/sandbox.ts';
 import { uploadWorld } from '../support/upload-world.ts';
 
 const world = uploadWorld();
@@ -47,6 +48,64 @@ describe('what is told', () => {
     expect(JSON.parse(ran.stderr.trim().split('\n').at(-1) as string).error.cause).toMatch(
       /other\.bin: the upload exceeds/,
     );
+  });
+
+  it('an empty file is called so before it is sent', async () => {
+    const path = join(world.cli.home, 'empty.txt');
+    writeFileSync(path, '');
+    const { stderr } = await world.run(['upload', path]);
+    expect(stderr).toMatch(/warning: the file is empty\n[\s\S]*uploaded/);
+  });
+
+  it('on a terminal uploads ls --done has short uids, and does not claim what it did not ask', async () => {
+    const path = join(world.cli.home, 'broken.mp4');
+    writeSome(path, 900, 'broken');
+    const narrow = { tty: true, columns: 40, environment: { NO_COLOR: '1' } };
+    const { stdout: table } = await world.run(['upload', path], narrow);
+    expect(table).toMatch(/PATH +RESULT/);
+    const list = async (options = {}) =>
+      (await world.run(['uploads', 'ls', '--done'], options)).stdout;
+    const uid = (await list()).split('\t')[0] ?? '';
+    expect((await list()).split('\t')[3]).toBe('pending');
+    const { stdout: shown, stderr } = await world.run(['uploads', 'ls', '--done'], narrow);
+    expect(shown).toMatch(new RegExp(`${uid.slice(0, 8)} +not checked`));
+    expect(shown).not.toContain(uid);
+    expect(stderr).toContain('mediactl uploads wait');
+    await world.run(['uploads', 'wait'], { clock: fastClock() });
+    expect(await list(narrow)).toMatch(new RegExp(`${uid.slice(0, 8)} +failed`));
+  });
+
+  it('a batch whose processing failed names each reason, and play and download say it too', async () => {
+    const paths = Array.from({ length: 12 }, (_, n) => join(world.cli.home, `broken_${n}.mp4`));
+    for (const path of paths) writeSome(path, 900, path);
+    const ran = await world.run(['upload', ...paths, '--wait', '-q'], { clock: fastClock() });
+    const [problem, ...lines] = ran.stderr.trimEnd().split('\n');
+    expect([ran.code, problem]).toEqual([
+      11,
+      'error: 12 of 12 files were uploaded, and failed afterwards',
+    ]);
+    const reason = unshown('the file ', 'its status is failed');
+    expect(lines.slice(0, 10)).toEqual(
+      lines
+        .slice(0, 10)
+        .map(() => expect.stringMatching(`broken_.*could not process.*: ${reason}`)),
+    );
+    expect(lines.slice(10)).toEqual([
+      '         and 2 more',
+      '  try:   check that the file plays here, then send it again with upload --again',
+    ]);
+    const [uid = ''] = (await world.run(['ls', '-q'])).stdout.split('\n');
+    for (const args of [
+      ['play', uid],
+      ['play', uid, '--source', 'hls', '--url'],
+      ['download', uid],
+    ]) {
+      const { code, stderr } = await world.run(args);
+      expect([code, stderr]).toEqual([
+        12,
+        expect.stringMatching(`could not process asset ${uid}\n.*${reason}`),
+      ]);
+    }
   });
 
   it('a checksum that HEAD tells and that differs is no success', async () => {

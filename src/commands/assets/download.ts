@@ -6,7 +6,12 @@ import { usageError } from '../../errors.ts';
 import { makeFolder } from '../../folders.ts';
 import { idHelp, newestOption } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
-import { assertNotBlocked, nothingToPlay, resolvePlayback } from '../../library/playback.ts';
+import {
+  assertNotBlocked,
+  nothingToPlay,
+  resolvePlayback,
+  whyUnplayable,
+} from '../../library/playback.ts';
 import { parseCount } from '../../settings/units.ts';
 import { progressModes } from '../../terminal/progress-modes.ts';
 import { nothing } from '../../terminal/result.ts';
@@ -105,11 +110,15 @@ export function download(command: Command, run: Run, collection: Collection): vo
 async function mediaOf(context: Context, asset: Asset): Promise<Media> {
   const { uid } = asset;
   const { transport } = await context.api();
-  const { info } = await resolvePlayback(context, uid);
-  assertNotBlocked(uid, info);
+  const playback = await resolvePlayback(context, uid);
+  const { info } = playback;
+  await assertNotBlocked(context, uid, playback);
   const { found, areOrdered, unusable } = playables(info, transport.baseUrl);
   const [source] = found.filter(({ kind }) => files.includes(kind));
-  if (!source) throw nothingToPlay(uid, info, unusable, 'file');
+  if (!source) {
+    const nothing = nothingToPlay(uid, info, unusable, 'file');
+    throw await whyUnplayable(context, uid, playback, nothing);
+  }
   if (source.kind === 'image' && !areOrdered) throw sizesUnknown(uid);
   const expected = expectedOf(asset, source, info.type);
   return { assetUid: uid, url: source.url, expected, createdAt: timeIn(asset.created_at) };

@@ -16,6 +16,7 @@ import {
   type Playback,
   playWithToken,
   resolvePlayback,
+  whyUnplayable,
 } from '../../library/playback.ts';
 import { printableJson } from '../../terminal/printable.ts';
 import { nothing, record, text } from '../../terminal/result.ts';
@@ -67,7 +68,7 @@ export const play: Define = (command, run) => {
             const json = `${toJson(shown, 2)}\n`;
             return isTerminal ? printableJson(json) : json;
           });
-        assertNotBlocked(uid, info);
+        await assertNotBlocked(context, uid, playback);
         const { baseUrl } = (await context.mediaApi()).transport;
         const offered = playables(info, baseUrl);
         const found = offered.found.filter(
@@ -81,21 +82,19 @@ export const play: Define = (command, run) => {
             )
           : found;
         const [best] = chosen;
-        if (!best)
-          throw nothingToPlay(uid, info, offered.unusable, size ? 'image' : options.source);
+        if (!best) {
+          const wanted = size ? 'image' : options.source;
+          const error = nothingToPlay(uid, info, offered.unusable, wanted);
+          throw await whyUnplayable(context, uid, playback, error);
+        }
         if (way !== undefined && best.kind === 'image' && !offered.areOrdered)
           context.terminal.warn(
             'it is not known which image is the largest: this is the first one',
           );
         if (way === 'url') return text(best.url.href);
         if (way === 'check') return checked(context, uid, best);
-        if (way === undefined) {
-          if (context.isForPerson)
-            context.terminal.say(
-              '--url prints the whole address; --open, --web and --player play it',
-            );
+        if (way === undefined)
           return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
-        }
         if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
         const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
         if (way === 'web') return text(await openAsPage(context, uid, playback));

@@ -81,7 +81,10 @@ export function playbackRows(
 ): Row[] {
   const type = textIn(info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type] : undefined;
-  return [['type', cell(info.type)], ...found.map(urlRow(render)), ...(view?.(info, render) ?? [])];
+  const rows = found.map(urlRow(render));
+  const next = '--url prints the whole address; --open, --web and --player play it';
+  const end: Row[] = render.isTerminal ? [['next', next]] : [];
+  return [['type', cell(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];
 }
 
 export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): Row[] => [

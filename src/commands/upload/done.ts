@@ -35,9 +35,11 @@ const pageSize = 500;
 /** What this machine has sent, of every service; nothing is asked. */
 export async function doneUploads(context: Context): Promise<ListResult> {
   const receipts = await context.receiptsIfAny();
+  let isUnchecked = false;
   const pages = function* () {
     let page: DoneUpload[] = [];
     for (const receipt of receipts?.all() ?? []) {
+      isUnchecked ||= receipt.state === 'pending';
       page.push(doneUpload(receipt));
       if (page.length < pageSize) continue;
       yield page;
@@ -51,6 +53,7 @@ export async function doneUploads(context: Context): Promise<ListResult> {
     columns: doneColumns,
     id: ({ asset_uid }: DoneUpload) => asset_uid,
     empty: 'nothing was uploaded from this machine',
+    footer: () => (isUnchecked ? 'mediactl uploads wait checks those not checked' : undefined),
   };
 }
 
@@ -72,7 +75,7 @@ const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
 });
 
 const doneColumns: Column<DoneUpload>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, whole: true },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
   { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
   {
     header: 'SIZE',
@@ -80,7 +83,13 @@ const doneColumns: Column<DoneUpload>[] = [
     least: 9,
     spare: 2,
   },
-  { header: 'STATE', value: ({ state }) => state, whole: true },
+  {
+    header: 'STATE',
+    // Only uploads wait, and --wait, ask what became of an asset.
+    value: ({ state }, { isTerminal }) =>
+      isTerminal && state === 'pending' ? 'not checked' : state,
+    whole: true,
+  },
   {
     header: 'SENT',
     value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),

@@ -93,14 +93,14 @@ const result = ({ outcome, error, verified, status, queue_id, name }: UploadReco
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), uid: 'asset' },
+  { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), uid: 'asset', spare: 1 },
   { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
   {
     header: 'SIZE',
     value: ({ size_bytes }, { isTerminal }) =>
       size_bytes === null ? '' : isTerminal ? bytes(size_bytes) : String(size_bytes),
     least: 9,
-    spare: 1,
+    spare: 2,
   },
   { header: 'RESULT', value: result, least: 18 },
 ];

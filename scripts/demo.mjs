@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const home = join(root, '.demo');
+const home = process.env.MEDIACTL_DEMO_DIR ?? join(root, '.demo'); // elsewhere for its test
 const clip = 'test/fixtures/clip.mp4';
 
 const { MEDIACTL_API_KEY, MEDIACTL_BASE_URL, MEDIACTL_PROFILE, ...inherited } = process.env;
@@ -32,13 +32,23 @@ if (process.argv.includes('stop')) {
   mediactl(['sandbox', 'stop']);
   rmSync(home, { recursive: true, force: true });
 } else {
-  mediactl(['sandbox', 'start', '--port', '0']);
+  mediactl(['sandbox', 'start', '--port', '0', '--quiet']); // its hints are for a usual profile
   mediactl(['upload', clip, '--wait']);
   mediactl(['assets', 'ls']);
   mediactl(['play', '@last', '--check']);
   mediactl(['play', '@last', '--url']);
   mediactl(['sandbox', 'watch', '@last']);
-  process.stdout.write(
-    '\nThe first URL plays in VLC, mpv, Safari or ffplay, the second one in any browser, for four\nhours. Stop: npm run demo -- stop\n',
-  );
+  process.stdout.write(`
+The m3u8 address plays in VLC, mpv, Safari or ffplay, the watch page in a browser,
+both for four hours. The demo keeps its account in a folder of its own. To type commands to it:
+
+  export MEDIACTL_CONFIG_DIR='${env.MEDIACTL_CONFIG_DIR}'
+  export MEDIACTL_STATE_DIR='${env.MEDIACTL_STATE_DIR}'
+  npx mediactl upload ./test/fixtures/tone.mp3 --wait
+  npx mediactl ls
+  npx mediactl play @last --check
+  npx mediactl browse
+
+Stop: npm run demo -- stop
+`);
 }

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { inherited } from '../support/environment.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+it('the commands that the demo prints work as they are typed', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const env = { ...inherited, MEDIACTL_DEMO_DIR: join(temporaryFolder(), 'demo') };
+  const run = (command: string, ...args: string[]) =>
+    spawnSync(command, args, { cwd: root, env, encoding: 'utf8' });
+  const demo = () => run(process.execPath, 'scripts/demo.mjs');
+  try {
+    const { status, stdout, stderr } = demo();
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('try:')]);
+    const typed = stdout.split('\n').filter((line) => line.startsWith('  '));
+    expect(typed.filter((line) => line.includes('npx mediactl')).length).toBeGreaterThan(2);
+    // A page is served until it is interrupted.
+    const commands = typed.filter((line) => !line.includes('browse')).join('\n');
+    const ran = run('bash', '-ec', commands);
+    expect([ran.status, ran.stdout]).toEqual([0, expect.stringContaining('tone.mp3')]);
+  } finally {
+    run(process.execPath, 'scripts/demo.mjs', 'stop');
+  }
+});

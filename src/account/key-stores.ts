@@ -46,7 +46,7 @@ export async function storeInKeychain(entry: KeychainEntry, key: string): Promis
 
 export async function forgetInKeychain(entry: KeychainEntry): Promise<void> {
   await keychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
-    throw keychainError(entry.profile, error);
+    throw keychainError(entry.profile, error, 'remove');
   });
 }
 
@@ -68,11 +68,14 @@ export async function keyOf(profile: Profile, entry: KeychainEntry): Promise<str
   throw keychainError(entry.profile, new Error('it has no such entry'));
 }
 
-const keychainError = (profile: string, underlying: unknown) =>
-  new MediactlError(`cannot get the key of profile ${profile} from the keychain`, {
+const keychainError = (profile: string, underlying: unknown, action: 'get' | 'remove' = 'get') =>
+  new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
     code: 'keychain',
     exitCode: exitCodes.unauthenticated,
     reason: (underlying as Error).message,
-    hint: `unlock the keychain, or mediactl auth login --profile ${profile} --store file`,
+    hint:
+      action === 'get'
+        ? `unlock the keychain, or mediactl auth login --profile ${profile} --store file`
+        : `unlock the keychain, then mediactl auth logout ${profile}`,
     underlying,
   });

@@ -21,7 +21,7 @@ export type FilterOptions = {
   sort?: string | undefined;
 };
 
-export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 7d or 2w, in UTC.';
+export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
 /** The filters of a list. @param isList its help tells of each; that of other commands names them */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(

@@ -38,17 +38,19 @@ const dayMs = 86_400_000;
 
 /** `YYYY-MM-DD`, `today`, `yesterday`, or an age in days or weeks (`7d`, `2w`), as YYYY-MM-DD in UTC. */
 export function parseDay(name: string, text: string, now: number): string {
-  const hint = 'YYYY-MM-DD, today, yesterday, or an age in days or weeks such as 7d or 2w';
+  const hint = 'YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
     const date = new Date(`${text}T00:00:00Z`);
     if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
     throw usageError(`${name}: there is no day ${text}`, hint);
   }
   const named = ['today', 'yesterday'].indexOf(text);
-  const age = named >= 0 ? named : Number(/^(\d{1,5})[dw]$/.exec(text)?.[1] ?? Number.NaN);
-  if (Number.isNaN(age))
+  const age = /^(\d{1,5}) ?([hdw]|(?:hour|day|week)s? ago)$/.exec(text);
+  const unitMs = { h: dayMs / 24, d: dayMs, w: 7 * dayMs }[age?.[2]?.[0] ?? 'd'] ?? dayMs;
+  if (named < 0 && !age)
     throw usageError(`${name} does not accept '${text}'`, hint, 'the API knows days only');
-  return new Date(now - age * (text.endsWith('w') ? 7 : 1) * dayMs).toISOString().slice(0, 10);
+  const agoMs = named >= 0 ? named * dayMs : Number(age?.[1]) * unitMs;
+  return new Date(now - agoMs).toISOString().slice(0, 10);
 }
 
 /**

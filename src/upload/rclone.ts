@@ -176,7 +176,7 @@ function entryIn(text: string): { file: RcloneFile; isDirectory: boolean } {
 /** `REMOTE:PATH`, of a remote that has a name: a connection string would show its secrets. */
 function remoteIn(address: string): string {
   const remote = address.replace(/^rclone:/, '');
-  if (/^[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*:/u.test(remote)) return remote;
+  if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;
   throw usageError(
     'that is not a remote of rclone',
     'rclone:REMOTE:PATH; rclone listremotes lists the remotes',

@@ -116,7 +116,7 @@ describe('assets ls', () => {
     [['--limit', '0'], "--limit does not accept '0'"],
     [['--limit', '0x10'], "--limit does not accept '0x10'"],
     [['--sort', 'size'], "--sort does not accept 'size'"],
-    [['--created-after', '12h'], "--created-after does not accept '12h'"],
+    [['--created-after', '2026-11'], "--created-after does not accept '2026-11'"],
     [['--created-after', '2026-02-30'], '--created-after: there is no day 2026-02-30'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--json', '--jsonl'], '--json and --jsonl cannot be used together'],

@@ -40,12 +40,14 @@ describe('parseDay, as the API’s YYYY-MM-DD', () => {
     ['yesterday', '2026-02-28'],
     ['1d', '2026-02-28'],
     ['2w', '2026-02-15'],
+    ['36h', '2026-02-28'],
+    ['3 days ago', '2026-02-26'],
   ])('%s', (text, day) => expect(parseDay('--x', text, now)).toBe(day));
   it('days are those of UTC, as the API reckons, wherever somebody sits', () => {
     const lateInNewYork = Date.parse('2026-03-01T21:00:00-05:00');
     expect(parseDay('--x', 'today', lateInNewYork)).toBe('2026-03-02');
   });
-  it.each(['2026-02-29', '12h', '7', 'tomorrow', '2026-1-1'])('refuses %j', (text) =>
+  it.each(['2026-02-29', '2026-11', '7', 'tomorrow', '2026-1-1'])('refuses %j', (text) =>
     expect(() => parseDay('--x', text, now)).toThrow('--x'),
   );
 });

@@ -80,7 +80,7 @@ export async function downloadMany(
   const records = targets.map(({ uid }) =>
     recordOf(uid, files.get(uid), done.get(uid), errors.get(uid)),
   );
-  context.terminal.say(summaryOf(records));
+  if (records.length > 0) context.terminal.say(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
   const result = listBy(({ path }) => path ?? '', records, columns, `no ${collection}`);
   return { result, failure: failureOf(context, outcomes, collection) };

@@ -17,7 +17,7 @@ export function protocolAsked(context: Context): Protocol {
     throw usageError(
       'the picture can be shown on a terminal only',
       '-o FILE, to save it',
-      'this is a pipe, a file, or a form for programs',
+      'this is a pipe, a file, a form for programs, or TERM=dumb',
     );
   if (settings.pictures === 'never')
     throw usageError(

@@ -25,10 +25,9 @@ export const folderRows = (
   { isTerminal, now }: RenderContext,
 ): Row[] => [
   ['path', printable(path)],
-  ...Object.entries(folder).map(
-    ([field, value]): Row => [
-      field.replaceAll('_', ' '),
-      isTerminal && field.endsWith('_at') ? when(value, now) : cell(value),
-    ],
-  ),
+  ...Object.entries(folder).flatMap(([field, value]): Row[] => {
+    if (isTerminal && field.startsWith('parent')) return []; // the path tells it
+    const shown = isTerminal && field.endsWith('_at') ? when(value, now) : cell(value);
+    return [[field.replaceAll('_', ' '), shown]];
+  }),
 ];

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { wholeTree } from '../../src/program.ts';
@@ -72,4 +73,11 @@ it('help assumptions lists every assumption and every name that can be set, in 8
   expect(stdout.match(/^A\d\d {2}/gm)).toHaveLength(assumptions.length);
   for (const name of nameKeys) expect(stdout).toContain(`names.${name}`);
   expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
+});
+
+it('the man page is named in a list, the only form that npm 11 installs', () => {
+  const root = new URL('../../', import.meta.url);
+  const { man } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  expect(man).toEqual(['man/mediactl.1']);
+  expect(existsSync(new URL(man[0], root))).toBe(true);
 });

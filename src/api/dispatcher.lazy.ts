@@ -1,22 +1,31 @@
+import type { LookupFunction } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { ProxySettings } from './proxy.ts';
-
-const options = { connect: { timeout: 10_000 }, keepAliveTimeout: 20_000 };
+import { assertPublic, lookupPublic } from './public-address.ts';
 
 export type Connections = {
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;
 };
 
-/** undici's connections: straight, or through the proxies of the environment. */
-export async function openConnections(proxy: ProxySettings | undefined): Promise<Connections> {
-  const dispatcher = await openDispatcher(proxy);
+/**
+ * undici's connections: straight, or through the proxies of the environment.
+ *
+ * @param service where given, its own host and public addresses are all that is connected to; a proxy
+ *   resolves names itself
+ */
+export async function openConnections(
+  proxy: ProxySettings | undefined,
+  service?: URL,
+): Promise<Connections> {
+  const dispatcher = await openDispatcher(proxy, service ? lookupPublic : undefined);
   let isCompiled = false;
   return {
     request: async (call) => {
+      if (service) assertPublic(new URL(call.origin as string), service);
       if (isCompiled) return undiciRequest.call(dispatcher, call);
       const answer = await withBaselineWasm(() => undiciRequest.call(dispatcher, call));
       isCompiled = true;
@@ -41,7 +50,11 @@ async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function openDispatcher(proxy: ProxySettings | undefined): Promise<Dispatcher> {
+async function openDispatcher(
+  proxy: ProxySettings | undefined,
+  lookup: LookupFunction | undefined,
+): Promise<Dispatcher> {
+  const options = { connect: { timeout: 10_000, lookup }, keepAliveTimeout: 20_000 };
   if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
   const [{ default: EnvHttpProxyAgent }, { default: Dispatcher }, api] = await Promise.all([
     import('undici/lib/dispatcher/env-http-proxy-agent.js'),

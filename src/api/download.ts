@@ -23,6 +23,8 @@ export type Expected = {
   mayBeText?: boolean;
   /** A web page may be what is meant. */
   mayBeHtml?: boolean;
+  /** Comes from a public address, or from the service itself. */
+  isPublic?: boolean;
 };
 
 export type Downloaded = {
@@ -59,6 +61,7 @@ export async function download(
         method: 'GET',
         url,
         authenticate: false,
+        isPublic: expected.isPublic ?? false,
         retry: 'pacing',
         purpose,
         headers: { 'accept-encoding': 'identity', ...fetching.range() },

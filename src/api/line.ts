@@ -19,6 +19,8 @@ export class Line {
   readonly waitBudget: WaitBudget;
   readonly gate: Gate;
   connections: Promise<Connections> | undefined;
+  /** Connections to public addresses alone. */
+  publicConnections: Promise<Connections> | undefined;
 
   /** @param maxWaitMs milliseconds that all of them may spend waiting */
   constructor(clock: Clock, maxWaitMs: number) {

@@ -45,6 +45,8 @@ export type ApiRequest = {
   sink?: (part: Uint8Array, answer: { status: number; headers: Headers }) => Promise<void>;
   /** Bytes of the answer that are wanted; the rest is not read. */
   maxBodyBytes?: number;
+  /** Refuses private addresses that are not the service's own, also after a redirect or as what a name resolves to. */
+  isPublic?: boolean;
   /** Whether a redirect of a read may be followed there; to anywhere where it is left out. */
   mayFollow?: ((target: URL) => boolean) | undefined;
 };

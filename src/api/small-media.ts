@@ -10,9 +10,9 @@ export type Bounds = {
 };
 
 /**
- * Fetches a signed URL whole, without the key.
+ * Fetches a signed URL whole, without the key, from a public address or from the service itself.
  *
- * @throws MediactlError by status or network failure; `too_large` (6), `timeout` (10)
+ * @throws MediactlError by status or network failure; `too_large`, `private_address` (6), `timeout` (10)
  */
 export async function small(
   transport: Transport,
@@ -26,6 +26,7 @@ export async function small(
       method: 'GET',
       url,
       authenticate: false,
+      isPublic: true,
       purpose: { action: 'fetch this media' },
       maxBodyBytes: mostBytes + 1,
       signal: AbortSignal.any([interruption, ended.signal]),

@@ -259,7 +259,8 @@ export class Transport {
       this.#options.onRequest?.();
       this.#line.requestCount++;
       isSent = true;
-      const { request } = await this.#open();
+      const isPublic = call.isPublic && url.origin !== this.baseUrl.origin;
+      const { request } = await (isPublic ? this.#openPublic() : this.#open());
       const answer = await request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -328,9 +329,17 @@ export class Transport {
     return this.#line.connections;
   }
 
+  #openPublic(): Promise<Connections> {
+    this.#line.publicConnections ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
+      openConnections(this.#options.proxy, this.baseUrl),
+    );
+    return this.#line.publicConnections;
+  }
+
   async close(): Promise<void> {
-    this.#line.ended.abort();
-    await (await this.#line.connections)?.close();
+    const { ended, connections, publicConnections } = this.#line;
+    ended.abort();
+    for (const each of [connections, publicConnections]) await (await each)?.close();
   }
 }
 

@@ -34,7 +34,7 @@ export type Library = {
   trash(uid: string): Promise<void>;
   folders(): Promise<readonly FolderView[]>;
   playback(uid: string): Promise<{ info: PlaybackInfo; player: PlayerData }>;
-  /** Fetched whole, without the key, wherever it points. @throws where it cannot be, or is larger */
+  /** Fetches whole, without the key, from the service or a public address. @throws where it cannot be, or is larger */
   media(url: URL, mostBytes: number): Promise<Uint8Array>;
   /** Uploads a file whose bytes come once. @throws where it is not whole on the service at the end */
   send(

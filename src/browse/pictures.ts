@@ -95,8 +95,6 @@ export class Pictures {
   }
 
   async #picture(url: URL): Promise<Picture | undefined> {
-    // What a service elsewhere names on this machine, or beside it, is not its own.
-    if (isPrivate(url) && !isPrivate(this.#library.baseUrl)) return undefined;
     const bytes = await this.#library.media(url, mostPictureBytes);
     const contentType = imageTypeOf(bytes);
     return contentType === undefined ? undefined : { bytes, contentType };
@@ -111,9 +109,3 @@ function expiryOf(info: PlaybackInfo): number {
   const ends = Object.values(info).flatMap((value) => timeIn(fieldsIn(value).expires_at) ?? []);
   return Math.min(Number.POSITIVE_INFINITY, ...ends);
 }
-
-/** Whether an address is of this machine or of a network that nobody reaches from outside, as it is written. */
-const isPrivate = ({ hostname }: URL) =>
-  /^(localhost|.*\.localhost|127\..*|10\..*|192\.168\..*|169\.254\..*|172\.(1[6-9]|2\d|3[01])\..*|0\.0\.0\.0|\[(::1?|f[cde].*|::ffff:.*)\])$/i.test(
-    hostname,
-  );

@@ -102,6 +102,57 @@ describe('assets thumb --show', () => {
   });
 });
 
+describe('a picture at a private address of another host', () => {
+  /** A server of this machine that is none of the service's, by names that are not the service's own. */
+  async function neighbor() {
+    const asked: unknown[] = [];
+    const url = await listen((request, response) => {
+      asked.push(request.url);
+      sending(picture, 'image/jpeg')('', response);
+    });
+    const { port } = new URL(url);
+    return { asked, port };
+  }
+
+  it.each([
+    ['by a name that leads there', 'localhost', false],
+    ['by a redirect', 'localhost', true],
+    ['by its address in IPv6', '[::ffff:127.0.0.1]', false],
+    ['by a redirect to such an address', '[::ffff:7f00:1]', true],
+  ])('is not fetched: %s', async (_, host, isRedirected) => {
+    const { asked, port } = await neighbor();
+    const location = `http://${host}:${port}/t.jpg`;
+    const asset = isRedirected ? { uid } : { uid, thumbnail_url: location };
+    const { url } = await pictured([asset], (_name, response) =>
+      response.writeHead(302, { location }).end(),
+    );
+    const cli = cliOf(url, kitty);
+    for (const [more, tty] of [
+      [['--show'], true],
+      [['-o', join(cli.home, 'poster.jpg'), '--json'], false],
+    ] as const) {
+      const { code, stderr } = await cli.run(['assets', 'thumb', uid, ...more], { tty });
+      expect([code, stderr]).toEqual([6, expect.stringContaining('is a private address')]);
+    }
+    const sheet = join(cli.home, 'sheet.html');
+    const { stdout } = await cli.run(['assets', 'ls', '--html', sheet, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ assets: 1, missing_thumbnails: 1 });
+    expect(asked).toEqual([]);
+  });
+
+  it('is fetched from the host that the service itself is on, at whichever port', async () => {
+    const { asked, port } = await neighbor();
+    const thumbnail_url = `http://127.0.0.1:${port}/t.jpg`;
+    const { url } = await pictured([{ uid, thumbnail_url }], shown);
+    for (const base of [url, url.replace('127.0.0.1', 'localhost')]) {
+      const cli = cliOf(base);
+      const path = join(cli.home, 'poster.jpg');
+      expect((await cli.run(['assets', 'thumb', uid, '-o', path])).code).toBe(0);
+    }
+    expect(asked).toHaveLength(2);
+  });
+});
+
 describe('assets get', () => {
   it('shows the picture above the fields where the terminal can', async () => {
     const { url } = await pictured([{ uid }], shown);

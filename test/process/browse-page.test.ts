@@ -175,6 +175,32 @@ it('a picture is fetched without the key, and is one by its first bytes alone', 
   }
 });
 
+it('frames and their sheets come from no private address of another host', async () => {
+  const asked: unknown[] = [];
+  const neighbor = createServer(({ url }, response) => {
+    asked.push(url);
+    response.end('WEBVTT\n\n00:00.000 --> 00:01.000\nsheet.jpg#xywh=0,0,8,8\n');
+  });
+  await new Promise<void>((resolve) => neighbor.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void neighbor.close());
+  const { port } = neighbor.address() as { port: number };
+  const elsewhere = `http://localhost:${port}`;
+  for (const cues of [`${elsewhere}/cues.vtt`, '/moved.vtt']) {
+    const { ask } = await entered(({ path }) => {
+      if (path === '/moved.vtt')
+        return { status: 302, headers: { location: `${elsewhere}/cues.vtt` } };
+      return path.endsWith('/playback/info/')
+        ? { body: { type: 'video', preview_sprites_url: { url: cues } } }
+        : undefined;
+    });
+    const refused = await ask(`assets/${asset}/frames`);
+    expect([refused.ok, (await refused.json()).error?.problem]).toEqual([
+      ...[false, 'localhost is a private address'],
+    ]);
+  }
+  expect(asked).toEqual([]);
+});
+
 it('a thumbnail that is no address of the web is fetched from nowhere', async () => {
   for (const thumbnail_url of ['file:///etc/passwd', 'javascript:alert(1)', 'data:image/png,x', 7])
     await entered(({ path }) =>

@@ -42,7 +42,7 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
         const picture = protocol && (await askedPicture(context, url, protocol));
         if (!isSaved) return { result: nothing, picture };
         const progress = await openDownloadProgress(context);
-        const media = { assetUid: uid, url, expected: {} };
+        const media = { assetUid: uid, url, expected: { isPublic: true } };
         const saved = await save(context, media, path, progress).finally(() => progress.close());
         return { result: saved ? savedRecord(saved) : nothing, picture };
       }),

@@ -59,7 +59,7 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
     media: async (url, mostBytes) => {
       // Everything that this service names is its own.
       if (url.origin !== publicUrl()) throw new Refused(502, 'no media of this service');
-      const response = await fetch(url);
+      const response = await fetch(url, { redirect: 'error' });
       const bytes = new Uint8Array(await response.arrayBuffer());
       if (response.ok && bytes.length <= mostBytes) return bytes;
       throw new Refused(502, 'that picture cannot be had');

@@ -101,6 +101,21 @@ describe.concurrent('without a tool', () => {
     expect(nameOf(poster)).toBe('source');
   });
 
+  it.each([
+    ['a.xhtml', '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>', true],
+    ['a.txt', 'words', true],
+    ['a.zip', emptyZip, true],
+    ['a.pdf', pdfOf('a page'), false],
+  ])('what a browser could run is served sandboxed: %s', async (name, content, isSandboxed) => {
+    const { info } = await processed(plain, written(name, content));
+    for (const headers of [{}, { range: 'bytes=0-1' }]) {
+      const answer = await fetch(info.url, { headers });
+      const policy = answer.headers.get('content-security-policy') ?? '';
+      expect([answer.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+
   it.skipIf(!ffmpeg)('a song is shown by its cover', async () => {
     const song = await film('a.mp3', ...sound(1), '-c:a', 'libmp3lame');
     const cover = await film('a.png', ...picture('200x100', 1), '-frames:v', '1');

@@ -25,10 +25,13 @@ export function mediaRoutes(app: App, service: Service): void {
       ],
     }),
   );
+  app.use('/media/*', async (c, next) => {
+    await next();
+    const type = c.res.headers.get('content-type');
+    if (type && !isOnlyShown.test(type)) c.header('Content-Security-Policy', inert);
+  });
   app.get('/media/:uid/source', (c) => {
     const asset = servable(c, service);
-    // An SVG that is opened by itself is a page, and must not be one that does anything here.
-    if (asset.content_type === 'image/svg+xml') c.header('Content-Security-Policy', still);
     return file(
       c,
       service.files.source(asset.uid),
@@ -73,7 +76,11 @@ export function mediaRoutes(app: App, service: Service): void {
   });
 }
 
-const still =
+/** Video, sound, raster images and PDF: no browser runs a script of theirs on this origin. */
+const isOnlyShown = /^(?:video\/|audio\/|image\/(?!svg)|application\/pdf$)/;
+
+/** Anything else that is opened by itself, such as SVG or XHTML, may be a page: it must not do anything here. */
+const inert =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
 
 function servable(c: Context, service: Service): AssetRow {

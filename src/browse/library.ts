@@ -1,3 +1,4 @@
+import type { SlugEdit } from '../wire/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../wire/types.ts';
 import type { Budget, Dropped, FolderView, Query } from './protocol.ts';
 
@@ -5,7 +6,7 @@ import type { Budget, Dropped, FolderView, Query } from './protocol.ts';
 export type Change = {
   name?: string;
   description?: string;
-  tags?: string[];
+  tags?: SlugEdit;
   folder?: string | null;
 };
 

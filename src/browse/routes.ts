@@ -1,6 +1,6 @@
 import { noticePage, watchPage } from '../player/page.ts';
 import { sourceOf } from '../player/views.ts';
-import { fieldsIn, isFields, jsonIn, textIn } from '../wire/reading.ts';
+import { fieldsIn, isFields, jsonIn, listIn, textIn } from '../wire/reading.ts';
 import type { Asset } from '../wire/types.ts';
 import { answer, document, json, refusal } from './answer.ts';
 import { cardOf } from './card.ts';
@@ -204,11 +204,14 @@ async function bodyOf(request: Request): Promise<unknown> {
 
 function changeIn(body: unknown): Change {
   if (!isFields(body)) return {};
-  const { name, description, tags, folder } = body;
+  const { name, description, folder } = body;
+  const { add, remove } = fieldsIn(body.tags);
   return {
     ...(typeof name === 'string' && { name }),
     ...(typeof description === 'string' && { description }),
-    ...(Array.isArray(tags) && { tags: tags.map(String) }),
+    ...(isFields(body.tags) && {
+      tags: { add: listIn(add).map(String), remove: listIn(remove).map(String) },
+    }),
     ...((typeof folder === 'string' || folder === null) && { folder }),
   };
 }

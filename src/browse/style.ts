@@ -65,7 +65,7 @@ main { min-height: 0; min-width: 0; }
 footer { display: flex; flex-wrap: wrap; gap: 0.3rem 1.2rem; padding: 0.4rem 0.9rem; border-top: 1px solid var(--line); background: var(--panel); color: var(--quiet); font-size: 0.8rem; }
 footer .waiting, .problem { color: var(--alarm); }
 .message, .problem { overflow-wrap: anywhere; }
-dialog { width: min(96rem, 100vw - 2rem); max-height: calc(100vh - 2rem); padding: 0; border: 1px solid var(--line); border-radius: 0.8rem; background: var(--panel); color: var(--text); overflow: auto; }
+dialog { margin-top: 1rem; width: min(96rem, 100vw - 2rem); max-height: calc(100vh - 2rem); padding: 0; border: 1px solid var(--line); border-radius: 0.8rem; background: var(--panel); color: var(--text); overflow: auto; }
 dialog::backdrop { background: #000a; }
 .bar { position: sticky; top: 0; z-index: 1; display: flex; gap: 0.4rem; align-items: center; padding: 0.5rem 0.8rem; background: var(--panel); border-bottom: 1px solid var(--line); }
 .bar h2 { flex: 1; margin: 0; font-size: 1rem; overflow-wrap: anywhere; }
@@ -106,7 +106,7 @@ dialog::backdrop { background: #000a; }
   .detail { grid-template-columns: 1fr; }
   .detail iframe { min-height: 18rem; }
   .facts { border-left: 0; border-top: 1px solid var(--line); }
-  dialog { width: 100vw; max-width: 100vw; max-height: 100vh; height: 100vh; border-radius: 0; border: 0; }
+  dialog { margin-top: 0; width: 100vw; max-width: 100vw; max-height: 100vh; height: 100vh; border-radius: 0; border: 0; }
 }
 .filters { display: contents; }
 @media (max-width: 48rem) { .filters.open { display: flex; flex-wrap: wrap; gap: 0.5rem; width: 100%; } }

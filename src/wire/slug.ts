@@ -19,3 +19,9 @@ export function toSlug(text: string): string | undefined {
   if (/(?![a-z0-9])[\p{L}\p{N}]/u.test(latin)) return undefined;
   return latin.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || undefined;
 }
+
+/** Slugs to add to those that an asset has, and slugs to take off. */
+export type SlugEdit = { add: readonly string[]; remove: readonly string[] };
+
+export const editedSlugs = (before: readonly string[], { add, remove }: SlugEdit): string[] =>
+  [...new Set([...before, ...add])].filter((slug) => !remove.includes(slug));

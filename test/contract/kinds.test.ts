@@ -108,8 +108,8 @@ describe.concurrent('without a tool', () => {
     ['a.pdf', pdfOf('a page'), false],
   ])('what a browser could run is served sandboxed: %s', async (name, content, isSandboxed) => {
     const { info } = await processed(plain, written(name, content));
-    for (const headers of [{}, { range: 'bytes=0-1' }]) {
-      const answer = await fetch(info.url, { headers });
+    for (const range of ['', 'bytes=0-1']) {
+      const answer = await fetch(info.url, { headers: { range } });
       const policy = answer.headers.get('content-security-policy') ?? '';
       expect([answer.ok, policy.endsWith('; sandbox')]).toEqual([true, isSandboxed]);
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');

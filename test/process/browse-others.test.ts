@@ -209,6 +209,47 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await card(page, 'One').waitFor(); // what was there stays
   });
 
+  it('a click after a change that was refused does what it is meant to', async () => {
+    const service = await recording(({ path, method }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      const refusal = 'a name must be like none that there is in any folder of this workspace';
+      if (method === 'PATCH') return { status: 422, body: { error: { message: refusal } } };
+      const one = { uid: 'one', name: 'One' };
+      return { body: path.endsWith('/one/') ? one : { items: [one], count: 1 } };
+    });
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace });
+    const { page } = await visit(browsing, { viewport: { width: 1280, height: 900 } });
+    await card(page, 'One').click();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    const button = page.getByRole('button', { name: 'Trash…' });
+    const question = page.getByRole('button', { name: 'Keep it' });
+    const writes = () => service.requests.filter(({ method }) => method === 'PATCH').length;
+    type Box = { x: number; y: number; width: number; height: number };
+    const press = async () => {
+      const { x, y, width, height } = (await button.boundingBox()) as Box;
+      await page.mouse.move(x + width / 2, y + height / 2);
+      await page.mouse.down();
+    };
+    // Leaving the field saves it: the refusal comes while the button is held.
+    await name.fill('Two');
+    const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
+    await press();
+    await answered;
+    await page.waitForTimeout(100);
+    await page.mouse.up();
+    await question.click();
+    await dialog(page).getByText('not saved').waitFor();
+    // What was refused is not saved once more by leaving the field.
+    await name.focus();
+    await press();
+    await page.waitForTimeout(100);
+    await page.mouse.up();
+    await question.waitFor();
+    expect(writes()).toBe(1);
+    await name.press('Enter');
+    await until(async () => writes()).toBe(2);
+  });
+
   it('what is typed and what is chosen meanwhile both count; what is cleared does not come back', async () => {
     const { page } = await countingBy(() => 250);
     // In no order: on a busy machine the words are applied before the type.

@@ -291,6 +291,16 @@ it('writes what was changed and nothing else; a change that is ignored is said',
   expect((await ask(`assets/${asset}`, { method: 'PATCH', body: 'x' })).ok).toBe(false);
 });
 
+it('tags of a record that does not show them are left as they are', async () => {
+  const { ask, requests } = await entered(({ path }) =>
+    path.endsWith(`/${asset}/`) ? { body: { uid: asset, name: 'Quay' } } : undefined,
+  );
+  const body = JSON.stringify({ tags: { add: ['sea'], remove: [] } });
+  const refused = await ask(`assets/${asset}`, { method: 'PATCH', body });
+  expect((await refused.json()).error.problem).toBe(`asset ${asset} does not show its tags`);
+  expect(requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
+});
+
 it('the port that somebody asks for, or an error', async () => {
   const { origin } = await page();
   const { port } = new URL(origin);

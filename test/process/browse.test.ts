@@ -202,6 +202,57 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     await dialog(page).getByText('a name is not empty').waitFor();
   });
 
+  it('keeps tags that were set elsewhere meanwhile, and shows those that the service has', async () => {
+    const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'To be tagged' });
+    const tags = async () => (await (await http.call('GET', `/assets/${uid}/`)).json()).tags;
+    const own = async () => {
+      const { page } = await visit(world.world.browser, { address: sandbox.pageAddress() });
+      return { page };
+    };
+    const set = (tags: string[]) =>
+      http.call('PATCH', `/assets/${uid}/`, {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ tags }),
+      });
+    for (const opened of [look, own]) {
+      await set(['old', 'kept']);
+      const { page } = await opened();
+      await card(page, 'To be tagged').click();
+      const field = page.getByLabel('Tags, with commas between');
+      await until(() => field.inputValue()).toBe('old, kept');
+      await set(['old', 'kept', 'elsewhere']);
+      await field.fill('kept, Mine!, mine');
+      await field.press('Enter');
+      await until(() => field.inputValue()).toBe('kept, elsewhere, mine');
+      expect(await tags()).toEqual(['kept', 'elsewhere', 'mine']);
+      await field.fill(`${await field.inputValue()}, mine`);
+      await field.press('Enter');
+      await until(() => field.inputValue()).toBe('kept, elsewhere, mine');
+      await page.close();
+    }
+  });
+
+  it('refuses a tag that cannot be a slug at its field, before anything is sent', async () => {
+    const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'Not to be tagged' });
+    const { page } = await look();
+    await card(page, 'Not to be tagged').click();
+    const field = page.getByLabel('Tags, with commas between');
+    const written: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH') written.push(request.url());
+    });
+    await field.fill('Äpfel & Birnen, 日本語, مشروع');
+    await field.press('Enter');
+    await dialog(page).getByText('日本語, مشروع: a tag has letters from a to z').waitFor();
+    expect(await field.inputValue()).toBe('Äpfel & Birnen, 日本語, مشروع');
+    expect(written).toEqual([]);
+    await field.fill('Äpfel & Birnen');
+    await field.press('Enter');
+    await until(() => field.inputValue()).toBe('apfel-birnen');
+    const record = await http.call('GET', `/assets/${uid}/`);
+    expect((await record.json()).tags).toEqual(['apfel-birnen']);
+  });
+
   it('moves by dragging onto a folder or by choice, and trashes with a question', async () => {
     const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'To be moved' });
     const record = async () => (await http.call('GET', `/assets/${uid}/`)).json();

@@ -1,3 +1,4 @@
+import type { SlugEdit } from '../../wire/slug.ts';
 import {
   type Budget,
   budgetHeader,
@@ -68,7 +69,7 @@ export const listPage = (
 export const getCard = (uid: string) => call<Card>('GET', asset(uid));
 export const changeCard = (
   uid: string,
-  change: { name?: string; description?: string; tags?: string[]; folder?: string | null },
+  change: { name?: string; description?: string; tags?: SlugEdit; folder?: string | null },
 ) => call<Card>('PATCH', asset(uid), change);
 export const trashCard = (uid: string) => call<object>('DELETE', asset(uid));
 export const clearEnded = () => call<object>('DELETE', 'uploads');

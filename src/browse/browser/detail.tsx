@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type SlugEdit, toSlug } from '../../wire/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import { changeCard, downloadUrl, getCard, trashCard, watchUrl } from './api.ts';
 import { Facts, FolderChoice } from './facts.tsx';
@@ -54,6 +55,7 @@ export function Detail(props: Props) {
     const changed = await changeCard(uid, fields);
     setCard(changed);
     onChange(changed);
+    return changed;
   };
   const trash = () =>
     trashCard(uid).then(onTrashed, (error: Error) => {
@@ -121,20 +123,21 @@ export function Detail(props: Props) {
               <Editable
                 label="Name"
                 value={card.name}
-                onSave={(name) =>
-                  name ? change({ name }) : Promise.reject(new Error('a name is not empty'))
-                }
+                onSave={async (name) => {
+                  if (!name) throw new Error('a name is not empty');
+                  return (await change({ name })).name;
+                }}
               />
               <Editable
                 label="Description"
                 value={card.description}
                 isLong
-                onSave={(description) => change({ description })}
+                onSave={async (description) => (await change({ description })).description}
               />
               <Editable
                 label="Tags, with commas between"
-                value={(card.tags ?? []).join(', ')}
-                onSave={(text) => change({ tags: slugsIn(text) })}
+                value={tagText(card)}
+                onSave={async (text) => tagText(await change({ tags: tagEdit(card, text) }))}
               />
               <FolderChoice
                 card={card}
@@ -177,19 +180,22 @@ export function Detail(props: Props) {
 /** The safe answer is the one that Enter gives. */
 const focused = (element: HTMLElement | null) => element?.focus();
 
-/** As the service has tags: whatever somebody types becomes one. */
-const slugsIn = (text: string) =>
-  text
-    .split(',')
-    .map((tag) =>
-      tag
-        .normalize('NFKD')
-        .replace(/\p{M}/gu, '')
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, '-')
-        .replace(/^-|-$/g, ''),
-    )
-    .filter(Boolean);
+const tagText = ({ tags }: Card) => (tags ?? []).join(', ');
+
+/** Compares what was typed with the tags that were shown. @throws Error for what cannot be a tag */
+function tagEdit({ tags }: Card, text: string): SlugEdit {
+  const before = tags ?? [];
+  const typed = text.split(',').flatMap((tag) => tag.trim() || []);
+  const slugOf = (tag: string) => (before.includes(tag) ? tag : toSlug(tag));
+  const refused = typed.filter((tag) => !slugOf(tag));
+  if (refused.length > 0)
+    throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
+  const after = new Set(typed.flatMap((tag) => slugOf(tag) ?? []));
+  return {
+    add: [...after].filter((tag) => !before.includes(tag)),
+    remove: before.filter((tag) => !after.has(tag)),
+  };
+}
 
 const commandFor = ({ uid, type, means }: Card) =>
   means === 'ready' && ['video', 'audio'].includes(type)

@@ -5,14 +5,26 @@ export type Saving = { said: string; problem: string | undefined };
 
 const unsaid: Saving = { said: '', problem: undefined };
 
+/** Words that come and go move what is below them: they wait while a button of the mouse is down on it. */
+let released = Promise.resolve();
+let release = () => {};
+const press = () => {
+  released = new Promise((resolve) => {
+    release = () => setTimeout(resolve);
+  });
+};
+addEventListener('pointerdown', press, true);
+for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(), true);
+
 /** @returns what is said, how to do something that is said so, and how to say nothing again */
 export function useSaving(): [Saving, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saving, say] = useState(unsaid);
   const follow = async (work: Promise<unknown>) => {
-    say({ said: 'saving', problem: undefined });
+    const show = (said: string, problem?: string) => released.then(() => say({ said, problem }));
+    void show('saving');
     await work.then(
-      () => say({ said: 'saved', problem: undefined }),
-      (error: Error) => say({ said: 'not saved', problem: error.message }),
+      () => show('saved'),
+      (error: Error) => show('not saved', error.message),
     );
   };
   return [saving, follow, () => say(unsaid)];
@@ -33,24 +45,28 @@ type EditableProps = {
   label: string;
   value: string;
   isLong?: boolean;
-  /** @throws Error that says why it cannot be */
-  onSave(value: string): Promise<unknown>;
+  /** @returns the value that the service has now. @throws Error that says why it cannot be */
+  onSave(value: string): Promise<string>;
 };
 
 /** A text that is changed where it stands: Enter or leaving it saves, Escape takes it back. */
 export function Editable({ label, value, isLong, onSave }: EditableProps) {
   const [text, setText] = useState(value);
   const [saving, follow, unsay] = useSaving();
+  /** On its way, or refused: leaving the field does not send it once more. */
   const sent = useRef<string | undefined>(undefined);
   const id = useId();
   useEffect(() => setText(value), [value]);
   const save = async () => {
     const next = text.trim();
     if (next === value.trim()) return setText(value);
-    if (next === sent.current) return; // on its way
+    if (next === sent.current) return;
     sent.current = next;
-    await follow(onSave(next));
-    sent.current = undefined;
+    const saved = onSave(next).then((now) => {
+      sent.current = undefined;
+      setText((text) => (text.trim() === next ? now : text));
+    });
+    await follow(saved);
   };
   const field = {
     id,
@@ -59,12 +75,15 @@ export function Editable({ label, value, isLong, onSave }: EditableProps) {
     'aria-describedby': saving.problem && `${id}-problem`,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
       unsay();
+      sent.current = undefined;
       setText(currentTarget.value);
     },
     onBlur: save,
     onKeyDown: (event: KeyboardEvent) => {
-      if (event.key === 'Enter' && (!isLong || event.ctrlKey || event.metaKey)) void save();
-      else if (event.key === 'Escape' && text !== value) {
+      if (event.key === 'Enter' && (!isLong || event.ctrlKey || event.metaKey)) {
+        if (saving.problem) sent.current = undefined; // asked for once more
+        void save();
+      } else if (event.key === 'Escape' && text !== value) {
         event.stopPropagation();
         event.preventDefault();
         unsay();

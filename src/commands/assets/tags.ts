@@ -3,11 +3,11 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
 import { slugsOf } from '../../wire/asset.ts';
 import { type NameOverrides, namesFor } from '../../wire/assumptions.ts';
-import { isSlug, toSlug } from '../../wire/slug.ts';
+import { editedSlugs, isSlug, type SlugEdit, toSlug } from '../../wire/slug.ts';
 import type { Target } from './targets.ts';
 
 /** Tags to have in place of those there are, or some more and some less. */
-export type TagChange = { set: string[] } | { add: string[]; remove: string[] };
+export type TagChange = { set: string[] } | SlugEdit;
 
 type TagOptions = {
   addTag: readonly string[];
@@ -60,20 +60,18 @@ export async function withTags(assets: AssetsApi, targets: readonly Target[]): P
   return known;
 }
 
+type Tagged = Pick<Target, 'uid' | 'asset'>;
+
 /** The field of a PATCH that makes the change. @throws MediactlError where it depends on tags not shown */
-export function tagsAfter(change: TagChange, target: Target, names: NameOverrides) {
+export function tagsAfter(change: TagChange, target: Tagged, names: NameOverrides) {
   const [field] = namesFor('asset_tags', names) as [string];
   return { [field]: 'set' in change ? change.set : slugsAfter(change, target, field) };
 }
 
-function slugsAfter(
-  { add, remove }: Extract<TagChange, { add: string[] }>,
-  { uid, asset = { uid } }: Target,
-  field: string,
-): string[] {
+function slugsAfter(edit: SlugEdit, { uid, asset = { uid } }: Tagged, field: string): string[] {
   const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
   if (!before) throw tagsUnknown(uid);
-  return [...new Set([...before, ...add])].filter((slug) => !remove.includes(slug));
+  return editedSlugs(before, edit);
 }
 
 /** What the change takes away, a line for each asset that loses a tag nobody named. */

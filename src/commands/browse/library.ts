@@ -10,6 +10,7 @@ import { readTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
 import { parentField } from '../../wire/asset.ts';
 import type { Asset } from '../../wire/types.ts';
+import { tagsAfter } from '../assets/tags.ts';
 import { type Drops, openDrops } from './drops.ts';
 
 export type AccountLibrary = Library & {
@@ -50,7 +51,9 @@ export async function accountLibrary(
     update: async (uid, change) => {
       const fields = await fieldsFor(change, () => api.assets.get(uid));
       const { tags } = change;
-      const all = { ...fields, ...(tags && api.assets.tagging(tags)) };
+      // Somebody else may have tagged it since the page read it.
+      const tagging = tags && tagsAfter(tags, { uid, asset: await api.assets.get(uid) }, names);
+      const all = { ...fields, ...tagging };
       const { asset, unseen } = await api.assets.update(uid, all);
       if (unseen.length > 0) throw unseenChange(unseen);
       return asset;

@@ -1,6 +1,8 @@
 import { type Browse, browse } from '../../browse/browse.ts';
 import type { Library } from '../../browse/library.ts';
 import type { FolderView } from '../../browse/protocol.ts';
+import { slugsOf } from '../../wire/asset.ts';
+import { editedSlugs } from '../../wire/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../wire/types.ts';
 import type { Service } from '../service.ts';
 import { Client, Refused } from './client.ts';
@@ -38,11 +40,18 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
       return { items, total: count };
     },
     get: (uid) => client.json<Asset>(`/assets/${uid}/`),
-    update: (uid, { folder, ...fields }) =>
-      client.json<Asset>(`/assets/${uid}/`, {
+    update: async (uid, { folder, tags, ...fields }) => {
+      const before = tags && slugsOf(await client.json<Asset>(`/assets/${uid}/`));
+      if (tags && !before) throw new Refused(502, 'this asset does not show its tags');
+      return client.json<Asset>(`/assets/${uid}/`, {
         method: 'PATCH',
-        json: { ...fields, ...(folder !== undefined && { parent: folder }) },
-      }),
+        json: {
+          ...fields,
+          ...(tags && before && { tags: editedSlugs(before, tags) }),
+          ...(folder !== undefined && { parent: folder }),
+        },
+      });
+    },
     trash: async (uid) => {
       await client.ask(`/assets/${uid}/`, { method: 'DELETE' });
     },

@@ -65,7 +65,9 @@ export class Transport {
   }
 
   /** The same transport, for a caller who wants to hear of its own waits and requests, or in its lane. */
-  observed(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane'>): Transport {
+  observed(
+    observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>,
+  ): Transport {
     return new Transport({ ...this.#options, ...observer }, this.#line);
   }
 
@@ -260,7 +262,7 @@ export class Transport {
       this.#line.requestCount++;
       isSent = true;
       const isPublic = call.isPublic && url.origin !== this.baseUrl.origin;
-      const { request } = await (isPublic ? this.#openPublic() : this.#open());
+      const { request } = await this.#open(isPublic);
       const answer = await request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -322,18 +324,12 @@ export class Transport {
   }
 
   /** undici is loaded with the first request. */
-  #open(): Promise<Connections> {
-    this.#line.connections ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
-      openConnections(this.#options.proxy),
+  #open(isPublic = false): Promise<Connections> {
+    const kind = isPublic ? 'publicConnections' : 'connections';
+    this.#line[kind] ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
+      openConnections(this.#options.proxy, isPublic ? this.baseUrl : undefined),
     );
-    return this.#line.connections;
-  }
-
-  #openPublic(): Promise<Connections> {
-    this.#line.publicConnections ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
-      openConnections(this.#options.proxy, this.baseUrl),
-    );
-    return this.#line.publicConnections;
+    return this.#line[kind];
   }
 
   async close(): Promise<void> {

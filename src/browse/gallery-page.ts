@@ -43,11 +43,15 @@ export function entryPage(path: string): Page {
 <head>
 <meta charset="utf-8">
 <meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
 <meta http-equiv="refresh" content="0; url=${path}">
 <title>mediactl</title>
 </head>
 <body><p><a href="${path}">Open the library</a></p></body>
 </html>
 `;
-  return { html: markup, contentSecurityPolicy: "default-src 'none'; base-uri 'none'" };
+  return {
+    html: markup,
+    contentSecurityPolicy: "default-src 'none'; img-src data:; base-uri 'none'",
+  };
 }

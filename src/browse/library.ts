@@ -28,8 +28,13 @@ export type Problem = { status: number; problem: string; reason?: string; hint?:
 export type Library = {
   /** What relative URLs of the service are resolved against. */
   readonly baseUrl: URL;
-  /** @param isLooking nobody asked for it now: it gives way to people's requests */
-  page(query: Query, limit: number, offset: number, isLooking: boolean): Promise<Found>;
+  /** @param how whether the page refreshes by itself, and gives way to people's requests; what cancels it */
+  page(
+    query: Query,
+    limit: number,
+    offset: number,
+    how: { isLooking: boolean; signal: AbortSignal },
+  ): Promise<Found>;
   get(uid: string): Promise<Asset>;
   update(uid: string, change: Change): Promise<Asset>;
   trash(uid: string): Promise<void>;

@@ -6,11 +6,11 @@ import { answer, document, json, refusal } from './answer.ts';
 import { cardOf } from './card.ts';
 import { galleryPage } from './gallery-page.ts';
 import type { Hub } from './hub.ts';
-import { Shared } from './kept.ts';
+import { Kept, Shared } from './kept.ts';
 import type { Change, Library } from './library.ts';
 import { PageProblem } from './page-problem.ts';
 import { Pictures } from './pictures.ts';
-import { type Query, queryFields, uidPattern } from './protocol.ts';
+import { type CardPage, type Query, queryFields, uidPattern } from './protocol.ts';
 import { take } from './take.ts';
 
 /** The built dist/browse.js and dist/player.js. */
@@ -38,6 +38,8 @@ const uid = `(${uidPattern})`;
 const mostBodyBytes = 4 * 1024 * 1024;
 const mostRecords = 100;
 const momentMs = 2_000;
+/** A step back to filters that were left a moment ago asks for nothing. */
+const listMs = 10_000;
 /** Of a description: in a list nobody reads it; where it is changed, all of it must be there. */
 const [mostInList, mostText] = [300, 1_000_000];
 
@@ -48,6 +50,10 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
   const told = (value: unknown) => json(value, library.budget());
   /** What opens an asset asks for its record twice, within a moment. */
   const records = new Shared<Asset>(mostRecords, now, (_, askedAt) => askedAt + momentMs);
+  let lists = new Kept<string, { page: CardPage; until: number }>(mostRecords);
+  const forgetLists = () => {
+    lists = new Kept(mostRecords);
+  };
   const record = (id: string) => records.get(id, () => library.get(id));
 
   const shown = (asset: Asset) => {
@@ -75,10 +81,12 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
   /** By a playback token: what plays here plays for those who embed it. */
   const watch = async (id: string) => {
     let title = id;
+    const playback = pictures.playback(id);
+    playback.catch(() => {}); // awaited below
     try {
       const asset = await record(id);
       title = textIn(asset.name) || id;
-      const { info, player } = await pictures.playback(id);
+      const { info, player } = await playback;
       const page = watchPage({
         title,
         info,
@@ -114,13 +122,20 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
     [
       'GET',
       /^assets$/,
-      async ({ query }) => {
+      async ({ request, query }) => {
         const [limit, offset] = [count(query, 'limit', 100), count(query, 'offset', 0)];
-        const isLooking = query.get('looking') === '1';
-        const found = await library.page(filtersIn(query), limit, offset, isLooking);
+        const filters = filtersIn(query);
+        const key = JSON.stringify([filters, limit, offset]);
+        const kept = lists;
+        const known = query.get('fresh') === '1' ? undefined : kept.get(key);
+        if (known && now() < known.until) return told(known.page);
+        const how = { isLooking: query.get('looking') === '1', signal: request.signal };
+        const found = await library.page(filters, limit, offset, how);
         const items = found.items.slice(0, limit);
         pictures.note(items);
-        return told({ items: items.map(briefly), total: found.total ?? null });
+        const page = { items: items.map(briefly), total: found.total ?? null };
+        kept.set(key, { page, until: now() + listMs });
+        return told(page);
       },
     ],
     ['GET', at(`assets/${uid}`), async ({ words: [id] }) => shown(await record(id as string))],
@@ -130,6 +145,7 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
       async ({ request, words: [id] }) => {
         const asset = await library.update(id as string, changeIn(await bodyOf(request)));
         records.delete(asset.uid);
+        forgetLists();
         return shown(asset);
       },
     ],
@@ -138,6 +154,7 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
       at(`assets/${uid}`),
       async ({ words: [id] }) => {
         await library.trash(id as string);
+        forgetLists();
         return told({});
       },
     ],
@@ -172,7 +189,8 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
       'POST',
       /^uploads$/,
       async ({ request, query }) => {
-        await take(library, hub, query, request.body);
+        const send: Library['send'] = (...sent) => library.send(...sent).finally(forgetLists);
+        await take({ ...library, send }, hub, query, request.body);
         return told({});
       },
     ],

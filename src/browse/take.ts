@@ -57,13 +57,17 @@ async function* counted(
   hasCome: () => void,
 ): AsyncGenerator<Uint8Array> {
   let [taken, told] = [0, 0];
-  for await (const part of body ?? []) {
-    taken += part.length;
-    if (taken - told >= tellEveryBytes) {
-      tell({ doneBytes: taken });
-      told = taken;
+  try {
+    for await (const part of body ?? []) {
+      taken += part.length;
+      if (taken - told >= tellEveryBytes) {
+        tell({ doneBytes: taken });
+        told = taken;
+      }
+      yield part;
     }
-    yield part;
+  } catch {
+    throw new PageProblem('the page was left before the file had arrived; drop it again');
   }
   if (taken !== sizeBytes)
     throw new PageProblem(`${taken} of ${sizeBytes} bytes came from the page`);

@@ -49,7 +49,7 @@ ${headOf({ title, contentSecurityPolicy: policyOf({ style }), style, referrer: '
 const cardOf = ({ uid, name, type, details, status, tags }: Card, picture?: Thumbnail): Html =>
   html`<li class="card">
 ${picture ? imageOf(picture, name) : html`<div class="picture" aria-hidden="true">${type}</div>`}
-<h2><bdi>${name}</bdi></h2>
+<h2 title="${name}"><bdi>${name}</bdi></h2>
 <p>${[type, ...details].filter(Boolean).join(', ')}</p>
 ${status && html`<p class="status">${status}</p>`}
 ${tags.length > 0 ? html`<ul class="tags" role="list" aria-label="Tags">${tags.map((tag) => html`<li><bdi>${tag}</bdi></li>`)}</ul>` : undefined}
@@ -87,7 +87,7 @@ ul { margin: 0; padding: 0; list-style: none; }
   background: var(--ground);
   color: var(--quiet);
 }
-h2 { margin: 0.5rem 0 0.25rem; font-size: 0.95rem; font-weight: 600; }
+h2 { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden; margin: 0.5rem 0 0.25rem; font-size: 0.95rem; font-weight: 600; }
 p { margin: 0; font-size: 0.85rem; }
 .status { color: var(--alarm); }
 .tags { display: flex; flex-wrap: wrap; gap: 0.25rem; margin: 0.35rem 0; }

@@ -15,6 +15,9 @@ export const colours = `
 }
 `;
 
+/** Shows through what is transparent. */
+export const checkered = 'repeating-conic-gradient(#8883 0 25%, transparent 0 50%) 0 0 / 16px 16px';
+
 /** The looks of a page that plays. The theme is the page's `color-scheme`; without one, the reader's. */
 export const style = inline(`${colours}
 :root[data-theme='light'] { color-scheme: light; }
@@ -41,7 +44,7 @@ video, .frame {
 video { max-height: 80vh; }
 audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
-.picture { max-height: 80vh; width: auto; margin-inline: auto; }
+.picture { max-height: 80vh; width: auto; margin-inline: auto; background: ${checkered}; }
 div > .picture:has(~ #timeline) { max-height: 12rem; }
 #timeline {
   position: relative;
@@ -139,7 +142,7 @@ nav button {
   cursor: pointer;
 }
 nav button:hover, nav button[aria-current] { background: var(--chosen); }
-nav time { color: var(--quiet); font-variant-numeric: tabular-nums; }
+nav time { flex: none; color: var(--quiet); font-variant-numeric: tabular-nums; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 nav button:focus-visible { outline-offset: -3px; }
 a { color: var(--accent); }

@@ -16,7 +16,7 @@ import {
 import { browserWorld, chromiumPath, openPage, until } from '../support/browser.ts';
 import { writeSome } from '../support/files.ts';
 import { answer, listen, siteOf } from '../support/http-server.ts';
-import { workspace } from '../support/library.ts';
+import { library, workspace } from '../support/library.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { record as recording } from '../support/recording-server.ts';
 import { fixture, isStrict, startSandbox } from '../support/sandbox.ts';
@@ -76,8 +76,9 @@ describe.skipIf(!chromiumPath || isStrict)('an attack', () => {
     expect(await page.locator('img[src=x]').count()).toBe(0);
     expect(await player(page).locator('img[src=x]').count()).toBe(0);
     expect(await page.title()).not.toBe('owned');
-    expect(complaints.filter((each) => isMeant(each) && !each.includes('/thumbnail'))).toEqual([
-      'Failed to load resource: the server responded with a status of 404 (Not Found)',
+    // The cards' pictures, and that of the asset while its player is loaded.
+    const others = complaints.filter((each) => isMeant(each) && !each.includes('/thumbnail'));
+    expect([...new Set(others)]).toEqual([
       'Failed to load resource: the server responded with a status of 404 (Not Found)',
     ]);
     expect(
@@ -145,13 +146,13 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
   });
 
   /** A service of so many assets that says of its total what it likes. */
-  async function countingBy(total: (page: number) => unknown, assets = 250) {
+  async function countingBy(total: (page: number) => unknown, assets = 250, status = 'ready') {
     const service = await recording(({ path, query }) => {
       if (path.endsWith('/folders/')) return { body: [] };
       const [limit, offset] = [Number(query.limit), Number(query.offset)];
       const count = Math.max(0, Math.min(limit, assets - offset));
       const items = Array.from({ length: count }, (_, n) => ({
-        ...{ uid: `asset-${offset + n}`, name: `Asset ${offset + n}` },
+        ...{ uid: `asset-${offset + n}`, name: `Asset ${offset + n}`, status },
       }));
       return { body: { items, count: total(count) } };
     });
@@ -182,6 +183,116 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     expect(requests.length).toBeLessThan(20);
   });
 
+  it.each([100, 200])('a right total is believed again and again: %i', async (all) => {
+    const { page, requests } = await countingBy(() => all, all, 'processing');
+    await page.locator('a.thing').first().focus();
+    if (all > 100) await page.keyboard.press('End');
+    const last = String(all - 100);
+    const looks = async () => requests.filter(({ query }) => query.offset === last).length;
+    await until(looks).toBeGreaterThan(2);
+    expect(await shown(page)).toBe(`${all} assets`);
+  });
+
+  it('filters that change at once cost one request; those of a moment ago, none', async () => {
+    const { page, requests } = await countingBy(() => 250);
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const asked = (type: string) => requests.filter(({ query }) => query.type === type).length;
+    const before = requests.length;
+    for (const type of ['video', 'audio', 'image', 'document', 'video', 'audio'])
+      await page.getByLabel('Type').selectOption(type);
+    await page.clock.runFor(1_000);
+    await until(async () => asked('audio')).toBe(1);
+    await until(() => shown(page)).toBe('250 assets');
+    expect(requests.length).toBe(before + 1);
+  });
+
+  it('Clear leaves the folder and the order; Back and a reload, the place in the list', async () => {
+    const { page } = await countingBy(() => 250);
+    const place = () => page.evaluate<number>("document.querySelector('.shelf').scrollTop");
+    await page.evaluate("document.querySelector('.shelf').scrollTop = 1500");
+    await page.getByRole('button', { name: 'Top level' }).click();
+    await page.getByLabel('Order').selectOption('name');
+    await page.getByLabel('Type').selectOption('audio');
+    await until(place).toBe(0);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await until(async () => Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      ...{ parent: 'root', ordering: 'name' },
+    });
+    for (let steps = 0; steps < 4; steps++) await page.goBack();
+    await until(place).toBe(1500);
+    await page.reload();
+    await until(place).toBe(1500);
+  });
+
+  it('what the list knows of an asset is shown while its record is waited for', async () => {
+    const one = {
+      uid: 'one',
+      name: 'a\u202egpj.exe',
+      type: 'video',
+      status: 'ready',
+      tags: ['sea'],
+    };
+    const service = await recording(({ path }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      if (path.endsWith('/assets/')) return { body: { items: [one], count: 1 } };
+      return path.endsWith('/one/') ? { body: one } : undefined;
+    });
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace });
+    const { page } = await visit(browsing);
+    let go = () => {};
+    const gone = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    await page.route(/assets\/one(\/watch)?$/, (route) => gone.then(() => route.continue()));
+    // What turns the order of letters around is spelled out.
+    await card(page, 'a\\u202egpj.exe').click();
+    const tags = page.getByLabel('Tags, with commas between');
+    await dialog(page).getByText('Loading the player').waitFor();
+    expect([await tags.inputValue(), await tags.isDisabled()]).toEqual(['sea', true]);
+    go();
+    await until(() => tags.isDisabled()).toBe(false);
+    await until(() => dialog(page).getByText('Loading the player').count()).toBe(0);
+  });
+
+  it('files are counted by how they ended, and the list and the folders are looked at then', async () => {
+    const usual = library();
+    const service = await recording((asked) => {
+      const named = String(asked.headers['upload-metadata'] ?? '');
+      const isRefused = named.includes(Buffer.from('refused.bin').toString('base64'));
+      if (isRefused) return { status: 422, body: { error: { message: 'not this one' } } };
+      return usual(asked);
+    });
+    const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace });
+    const { page } = await visit(browsing);
+    const reads = (path: string) =>
+      service.requests.filter(
+        (asked) => asked.method === 'GET' && asked.path.endsWith(path) && !asked.query.search,
+      ).length;
+    const home = join(temporaryFolder(), 'Rushes');
+    mkdirSync(home);
+    const [good, refused] = [join(home, 'good.bin'), join(home, 'refused.bin')];
+    writeFileSync(good, 'good');
+    writeFileSync(refused, 'evil');
+    await until(async () => reads('/folders/')).toBe(1);
+    // The page's own timers stand still: what it does, it does at once.
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    const summary = async () => {
+      await page.clock.runFor(20);
+      return page.locator('.tray summary').innerText();
+    };
+    await drop(page, [good]);
+    await until(summary).toBe('1 file done');
+    await drop(page, [good]);
+    await until(summary).toBe('2 files done');
+    const before = [reads('/assets/'), reads('/folders/')] as const;
+    await drop(page, [home]);
+    await until(summary).toBe('4 files: 2 uploaded, 1 there already, 1 failed');
+    await until(async () => reads('/assets/')).toBeGreaterThan(before[0]);
+    await until(async () => page.getByRole('button', { name: 'Rushes' }).count()).toBe(1);
+  });
+
   it('a page that failed is asked for again by whoever wants to', async () => {
     let isDown = true;
     const service = await recording(({ path }) => {
@@ -205,7 +316,9 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     const browsing = await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace });
     const { page } = await visit(browsing);
     browsing.child.kill('SIGKILL');
-    expect(await page.getByRole('alert').innerText()).toMatch('mediactl has ended');
+    const words = await page.getByRole('alert').innerText();
+    expect(words).toContain(`mediactl browse '${page.url()}'`);
+    expect(words).not.toContain('resume');
     await card(page, 'One').waitFor(); // what was there stays
   });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { enter, environmentOf, startBrowse } from '../support/browse.ts';
+import { answer, listen } from '../support/http-server.ts';
 import { asset, folder, key, library, workspace } from '../support/library.ts';
 import { hasPty, Pty } from '../support/pty.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -141,6 +142,39 @@ it('tells what the list tells, with the filters of the page', async () => {
   expect(headers?.authorization).toBe(`Bearer ${key}`);
 });
 
+it('a list that the page does not want any more is not waited for', async () => {
+  let [isAsked, isLeft] = [false, false];
+  const url = await listen((asked, response) => {
+    if (!asked.url?.includes('type=video')) return answer(response, 200, { items: [], count: 0 });
+    isAsked = true;
+    response.on('close', () => {
+      isLeft = true;
+    });
+  });
+  const { address } = await startBrowse({ url, key, workspace });
+  const { ask } = await enter(address);
+  const leaving = new AbortController();
+  const asking = ask('assets?type=video', { signal: leaving.signal }).catch(() => undefined);
+  await expect.poll(() => isAsked).toBe(true);
+  leaving.abort();
+  await asking;
+  await expect.poll(() => isLeft).toBe(true);
+});
+
+it('a list of a moment ago is told once more, unless something has changed or a new one is asked for', async () => {
+  const { ask, requests } = await entered();
+  const costOf = async (...paths: string[]) => {
+    const before = requests.length;
+    for (const path of paths) await (await ask(path)).text();
+    return requests.length - before;
+  };
+  await expect.poll(() => costOf('assets?type=video', 'assets?type=video')).toBeLessThan(2);
+  expect(await costOf('assets?type=video&fresh=1')).toBe(1);
+  const body = JSON.stringify({ name: 'Other' });
+  await ask(`assets/${asset}`, { method: 'PATCH', body });
+  expect(await costOf('assets?type=video')).toBe(1);
+});
+
 it('a picture is fetched without the key, and is one by its first bytes alone', async () => {
   const pictures: Record<string, [Buffer | string, number]> = {
     png: [Buffer.from('89504e470d0a1a0a00', 'hex'), 200],
@@ -261,6 +295,7 @@ it('a service that lies in every type still makes a page of its records', async 
 it('says in words what the service refuses, and what it sends that is no answer', async () => {
   const { ask } = await entered(({ path, method }) => {
     if (method === 'DELETE') return { status: 403, body: { error: { message: 'not you' } } };
+    if (path.endsWith('/gone/')) return { status: 401, body: {} };
     if (path.endsWith('/folders/')) return { body: 'no folders' };
     return undefined;
   });
@@ -270,6 +305,8 @@ it('says in words what the service refuses, and what it sends that is no answer'
     problem: 'this key may not delete assets (403)',
     status: 403,
   });
+  const locked = (await (await ask('assets/gone')).json()).error;
+  expect(locked.hint).toMatch(/^in a terminal: mediactl auth login/);
   const odd = await ask('folders');
   expect(odd.status).toBe(502);
   expect((await odd.json()).error.problem).toBeTypeOf('string');
@@ -386,7 +423,7 @@ it('Ctrl-C while a file is sent leaves it to be resumed, and says so', async () 
 it('a file that does not come whole is none', async () => {
   const service = await startSandbox();
   try {
-    const { ask } = await enter((await startBrowse(service)).address);
+    const { ask, base, cookie } = await enter((await startBrowse(service)).address);
     const events = (await ask('events')).body?.pipeThrough(new TextDecoderStream()).getReader();
     const told = async (state: string, id: number) => {
       for (let text = ''; ; ) {
@@ -406,6 +443,20 @@ it('a file that does not come whole is none', async () => {
       });
     await send(1, 4);
     expect((await told('failed', 1)).problem).toBe('3 of 4 bytes came from the page');
+    // Reloaded, or closed, while the file is read.
+    const query = 'id=4&name=a.bin&below=&folder=&size=10';
+    const left = request(`${base}uploads?${query}`, {
+      ...{
+        method: 'POST',
+        headers: { cookie, origin: new URL(base).origin, 'content-length': 10 },
+      },
+    });
+    left.on('error', () => {}).write('abc');
+    await told('taking', 4);
+    left.destroy();
+    expect((await told('failed', 4)).problem).toBe(
+      'the page was left before the file had arrived; drop it again',
+    );
     await send(2, 0);
     expect((await told('failed', 2)).problem).toBe('there is nothing in the file');
     // Names of whoever drops them lead nowhere.

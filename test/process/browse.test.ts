@@ -319,12 +319,16 @@ describe.skipIf(!chromiumPath || isStrict)('files that are dropped', () => {
     const bytes = writeSome(path, 8 * 1024 * 1024, path);
     await drop(page, [path]);
     await page.getByText('sending').waitFor();
-    await page.close();
     const list = async () =>
       JSON.parse((await mediactl(['uploads', 'ls', '--json'], environment).finished).stdout);
     await until(async () => (await list()).length).toBe(1);
     browsing.child.kill('SIGKILL');
     await browsing.finished;
+    const words = page.locator('.gone');
+    await words.getByText('mediactl uploads resume --all').waitFor();
+    expect(await words.innerText()).toContain(`mediactl browse '${page.url()}'`);
+    await page.locator('.tray').getByText('stopped').waitFor();
+    expect(await page.locator('progress').count()).toBe(0);
     expect((await list())[0]).toMatchObject({ path: 'long.bin' });
     const resumed = await mediactl(['uploads', 'resume', '--all', '--json'], environment).finished;
     const [{ asset_uid, verified }] = JSON.parse(resumed.stdout);

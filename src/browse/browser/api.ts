@@ -59,10 +59,11 @@ export const listPage = (
   query: Query,
   limit: number,
   offset: number,
-  { isLooking, signal }: { isLooking: boolean; signal: AbortSignal },
+  { isLooking, isFresh, signal }: { isLooking: boolean; isFresh: boolean; signal: AbortSignal },
 ) => {
   const search = new URLSearchParams({ ...query, limit: String(limit), offset: String(offset) });
   if (isLooking) search.set('looking', '1');
+  if (isFresh) search.set('fresh', '1');
   return call<CardPage>('GET', `assets?${search}`, undefined, signal);
 };
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Budget, type Card, type FolderView, isEnded, type Query } from '../protocol.ts';
+import type { Budget, Card, FolderView, Query } from '../protocol.ts';
 import { changeCard, folderTree, setup, whenBudgetChanges } from './api.ts';
 import { Detail } from './detail.tsx';
 import { type Drop, filesOf, useDrops } from './drops.ts';
@@ -10,7 +10,7 @@ import { Foot } from './foot.tsx';
 import { Grid } from './grid.tsx';
 import { useRefresh, useRetry } from './refresh.ts';
 import { Shelf } from './shelf.ts';
-import { Tray } from './tray.tsx';
+import { Gone, Tray } from './tray.tsx';
 import { folderIn } from './tree.ts';
 import { useUploads } from './uploads.ts';
 import { useView, withField } from './view.ts';
@@ -25,13 +25,18 @@ export function App() {
   const [isOver, setOver] = useState(false);
   const [opened, setOpened] = useState<'filters' | 'folders'>();
   const shelf = useShelf(query, () => redraw((count) => count + 1));
-  const uploads = useUploads(() => shelf.expectNews());
   /** Whether folders came with what was dropped. */
   const makesFolders = useRef(false);
   useRetry(shelf);
-  const isResting = useRefresh(shelf, budget, () => {
+  const { isResting, lookNow } = useRefresh(shelf, budget, () => {
     if (makesFolders.current) readTree();
-    makesFolders.current &&= !uploads.states.every(isEnded);
+  });
+  const uploads = useUploads({
+    onUploaded: () => shelf.expectNews(),
+    onAllEnded: () => {
+      lookNow();
+      makesFolders.current = false;
+    },
   });
 
   const readTree = () =>
@@ -75,6 +80,7 @@ export function App() {
   useDrops(setOver, (drop) => takeFiles(drop, here));
   useKeys((key) => {
     if (key === '/') document.querySelector<HTMLInputElement>('input[type=search]')?.focus();
+    if (key === 'Escape') setOpened(undefined);
     return key === '/';
   });
 
@@ -91,11 +97,7 @@ export function App() {
           onOpen={(which) => setOpened(opened === which ? undefined : which)}
         />
       </header>
-      {uploads.isGone && (
-        <p class="gone problem" role="alert">
-          mediactl has ended, or cannot be reached. Run <code>mediactl browse</code> again.
-        </p>
-      )}
+      {uploads.isGone && <Gone states={uploads.states} />}
       <div class="middle">
         <Folders
           tree={tree}
@@ -113,9 +115,22 @@ export function App() {
             void filesOf(transfer).then((drop) => takeFiles(drop, folder));
           }}
         />
-        <main>
+        <main
+          onClickCapture={(event) => {
+            if (opened !== 'folders') return;
+            event.preventDefault(); // a tap beside the folders closes them
+            event.stopPropagation();
+            setOpened(undefined);
+          }}
+        >
           <h2 class="hidden">Assets</h2>
           <Grid shelf={shelf} query={query} onOpen={open} goesTo={asset ? undefined : closedAt} />
+          {isOver && (
+            <div class="drop">
+              Drop to upload
+              {here ? ` into ${folderIn(tree, here)?.path ?? ''}` : ', or onto a folder'}
+            </div>
+          )}
         </main>
       </div>
       <Foot
@@ -126,11 +141,6 @@ export function App() {
         said={said}
       />
       <Tray uploads={uploads} onOpen={open} />
-      {isOver && (
-        <div class="drop">
-          Drop to upload{here ? ` into ${folderIn(tree, here)?.path ?? ''}` : ', or onto a folder'}
-        </div>
-      )}
       {asset && (
         <Detail
           key={asset}
@@ -156,13 +166,17 @@ export function App() {
   );
 }
 
+/** Filters that change again meanwhile cost no request. */
+const holdMs = 150;
+
 /** One shelf a query; the one before is closed. */
 function useShelf(query: Query, onChange: () => void): Shelf {
   const key = JSON.stringify(query);
   const kept = useRef<{ key: string; shelf: Shelf } | undefined>(undefined);
   if (kept.current?.key !== key) {
+    const isFirst = kept.current === undefined;
     kept.current?.shelf.close();
-    kept.current = { key, shelf: new Shelf(query, onChange) };
+    kept.current = { key, shelf: new Shelf(query, onChange, isFirst ? 0 : holdMs) };
   }
   return kept.current.shelf;
 }

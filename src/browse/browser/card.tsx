@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { clockTime } from '../../player/clock-time.ts';
+import { printable } from '../../terminal/printable.ts';
 import type { Card } from '../protocol.ts';
 import { thumbnailUrl } from './api.ts';
 import { drag } from './dragging.ts';
@@ -81,8 +82,8 @@ function Face({ card, isPointed }: { card: Card; isPointed: boolean }) {
           <span class={`badge state${means === 'failed' ? ' failed' : ''}`}>{status}</span>
         )}
       </span>
-      <span class="name" title={name}>
-        {name}
+      <span class="name" title={name} dir="auto">
+        {printable(name)}
       </span>
       <span class="more">{facts.filter(Boolean).join(' · ')}</span>
     </>
@@ -90,7 +91,7 @@ function Face({ card, isPointed }: { card: Card; isPointed: boolean }) {
 }
 
 /** Its thumbnail; where there is none that can be shown, what it is. */
-function Picture({ card }: { card: Card }) {
+export function Picture({ card }: { card: Card }) {
   const [broken, setBroken] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);
   if (!url || url === broken) return <Kind type={card.type} />;

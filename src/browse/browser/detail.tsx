@@ -1,7 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { printable } from '../../terminal/printable.ts';
 import { type SlugEdit, toSlug } from '../../wire/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import { changeCard, downloadUrl, getCard, trashCard, watchUrl } from './api.ts';
+import { Picture } from './card.tsx';
 import { Facts, FolderChoice } from './facts.tsx';
 import { Copy, Editable } from './fields.tsx';
 
@@ -28,6 +30,9 @@ export function Detail(props: Props) {
   const [isWhole, setWhole] = useState(false);
   const [problem, setProblem] = useState('');
   const [isAsking, setAsking] = useState(false);
+  /** What has become of the asset may be played in another way. */
+  const watched = card?.means ?? '';
+  const [loaded, setLoaded] = useState<string>();
 
   useLayoutEffect(() => {
     const element = dialog.current as HTMLDialogElement;
@@ -88,8 +93,8 @@ export function Detail(props: Props) {
     >
       <div class="bar">
         {/* Not a button, nor the player: arrows and space are for the whole. */}
-        <h2 id="asset-name" tabIndex={-1} ref={heading}>
-          {card?.name ?? uid}
+        <h2 id="asset-name" tabIndex={-1} ref={heading} dir="auto">
+          {printable(card?.name ?? uid)}
         </h2>
         <button type="button" onClick={() => onStep(-1)} aria-label="Previous asset">
           ←
@@ -102,24 +107,34 @@ export function Detail(props: Props) {
         </button>
       </div>
       <div class="detail">
-        <iframe
-          ref={frame}
-          key={card?.means}
-          src={watchUrl(uid)}
-          title={`Player: ${card?.name ?? uid}`}
-          allow="autoplay; fullscreen; picture-in-picture"
-          onLoad={({ currentTarget }) =>
-            currentTarget.contentDocument?.addEventListener('keydown', keys)
-          }
-        />
+        <div class="player">
+          {loaded !== watched && (
+            <div class="coming" role="status">
+              <span class="picture">{card && <Picture card={card} />}</span>
+              <span class="spinner" />
+              <span class="hidden">Loading the player</span>
+            </div>
+          )}
+          <iframe
+            ref={frame}
+            key={watched}
+            src={watchUrl(uid)}
+            title={`Player: ${card?.name ?? uid}`}
+            allow="autoplay; fullscreen; picture-in-picture"
+            onLoad={({ currentTarget }) => {
+              setLoaded(watched);
+              currentTarget.contentDocument?.addEventListener('keydown', keys);
+            }}
+          />
+        </div>
         <div class="facts">
           {problem && (
             <div role="alert" class="problem">
               {problem}
             </div>
           )}
-          {card && isWhole && (
-            <>
+          {card && (
+            <fieldset class="fields" disabled={!isWhole}>
               <Editable
                 label="Name"
                 value={card.name}
@@ -169,7 +184,7 @@ export function Detail(props: Props) {
                   Trash…
                 </button>
               )}
-            </>
+            </fieldset>
           )}
         </div>
       </div>
@@ -186,15 +201,12 @@ const tagText = ({ tags }: Card) => (tags ?? []).join(', ');
 function tagEdit({ tags }: Card, text: string): SlugEdit {
   const before = tags ?? [];
   const typed = text.split(',').flatMap((tag) => tag.trim() || []);
-  const slugOf = (tag: string) => (before.includes(tag) ? tag : toSlug(tag));
-  const refused = typed.filter((tag) => !slugOf(tag));
+  const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
+  const refused = typed.filter((_, at) => !after[at]);
   if (refused.length > 0)
     throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
-  const after = new Set(typed.flatMap((tag) => slugOf(tag) ?? []));
-  return {
-    add: [...after].filter((tag) => !before.includes(tag)),
-    remove: before.filter((tag) => !after.has(tag)),
-  };
+  const add = after.filter((tag) => !before.includes(tag));
+  return { add, remove: before.filter((tag) => !after.includes(tag)) };
 }
 
 const commandFor = ({ uid, type, means }: Card) =>

@@ -70,6 +70,7 @@ export function Editable({ label, value, isLong, onSave }: EditableProps) {
   };
   const field = {
     id,
+    dir: 'auto' as const,
     value: text,
     'aria-invalid': saving.problem !== undefined,
     'aria-describedby': saving.problem && `${id}-problem`,

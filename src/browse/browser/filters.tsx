@@ -23,7 +23,7 @@ const orders: [string, string][] = [
   ['duration', 'shortest first'],
 ];
 /** Between two letters nobody wants an answer. */
-const typingMs = 300;
+const typingMs = 150;
 
 export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) {
   const [cleared, setCleared] = useState(0);
@@ -35,7 +35,6 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
   const count = Object.keys(query).filter(
     (field) => !['ordering', 'parent'].includes(field),
   ).length;
-  const isFiltered = count > 0 || query.parent !== undefined;
   return (
     <>
       <Typed
@@ -84,12 +83,13 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
             ))}
           </select>
         </label>
-        {isFiltered && (
+        {count > 0 && (
           <button
             type="button"
             onClick={() => {
               setCleared(cleared + 1); // and what is typed and not taken yet
-              onChange({});
+              const { parent, ordering } = query;
+              onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
             }}
           >
             Clear

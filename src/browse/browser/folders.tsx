@@ -19,6 +19,7 @@ export function Folders(props: Props) {
       type="button"
       class="folder"
       title={label}
+      dir="auto"
       aria-current={query.parent === parent}
       onClick={() => onChoose(parent)}
       {...(target !== undefined && dropping(target, props))}

@@ -18,7 +18,7 @@ export function Foot({ shelf, budget, waiting, isResting, said }: Props) {
     <footer>
       <span role="status">
         {length === undefined
-          ? 'Loading'
+          ? !problem && 'Loading'
           : isCounted
             ? `${grouped(length)} asset${length === 1 ? '' : 's'}`
             : 'the service does not tell how many'}

@@ -22,6 +22,9 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   const [view, setView] = useState<[top: number, height: number]>([0, 600]);
   const [current, setCurrent] = useState(0);
   const goesTo = useRef<number | undefined>(undefined);
+  /** Back and a reload lead to where this list was left; it is scrolled there once its length is known. */
+  const place = `scroll ${JSON.stringify(query)}`;
+  const restored = useRef<number | undefined>(undefined);
   const isLoading = shelf.length === undefined && !shelf.problem;
   const length = shelf.length ?? (isLoading ? blanks : 0);
   const layout = layoutOf(width, length);
@@ -40,8 +43,14 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   }, []);
   useLayoutEffect(() => {
     if (box.current) box.current.scrollTop = 0;
+    restored.current = Number(sessionStorage.getItem(place));
     setCurrent(0);
   }, [shelf]);
+  useLayoutEffect(() => {
+    if (restored.current === undefined || shelf.length === undefined || width === 0) return;
+    if (box.current) box.current.scrollTop = restored.current;
+    restored.current = undefined;
+  });
   useLayoutEffect(() => shelf.show(from, to), [shelf, from, to]);
   useLayoutEffect(() => {
     if (goesTo.current === undefined) return;
@@ -79,7 +88,11 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
     <div
       class="shelf"
       ref={box}
-      onScroll={({ currentTarget }) => setView([currentTarget.scrollTop, heightOf(currentTarget)])}
+      onScroll={({ currentTarget }) => {
+        setView([currentTarget.scrollTop, heightOf(currentTarget)]);
+        if (restored.current === undefined)
+          sessionStorage.setItem(place, String(currentTarget.scrollTop));
+      }}
     >
       {shelf.length === 0 && <Empty query={query} />}
       {shelf.length === undefined && shelf.problem && <Failed shelf={shelf} />}
@@ -111,6 +124,7 @@ const Failed = ({ shelf }: { shelf: Shelf }) => (
   <div class="empty" role="alert">
     <p class="problem">{shelf.problem?.message}</p>
     {shelf.problem?.hint && <p>{shelf.problem.hint}</p>}
+    <p>The page tries again by itself.</p>
     <button type="button" onClick={() => shelf.retry()}>
       Try again
     </button>

@@ -12,13 +12,13 @@ const leastShare = 0.2;
  * nobody sees.
  *
  * @param onLooked called after each look
- * @returns whether it rests, to keep requests
+ * @returns whether it rests, to keep requests; and how to look at once
  */
 export function useRefresh(
   shelf: Shelf,
   budget: Budget | undefined,
   onLooked: () => void,
-): boolean {
+): { isResting: boolean; lookNow(): void } {
   const [now, setNow] = useState(Date.now);
   const isSpent = budget !== undefined && budget.left < budget.limit * leastShare;
   const isResting = isSpent && now < budget.resetAt;
@@ -32,6 +32,14 @@ export function useRefresh(
     return () => clearTimeout(timer);
   }, [isSpent, budget?.resetAt]);
   const looks = useRef({ pauseMs: firstMs, at: 0 });
+  const [round, setRound] = useState(0);
+  const lookNow = () => {
+    onLooked();
+    looks.current.pauseMs = firstMs;
+    // What the service lists a moment later is found by the next look.
+    void shelf.refresh(false).then(() => shelf.expectNews());
+    setRound((count) => count + 1);
+  };
   const { expectsNews } = shelf;
   useEffect(() => {
     if (!expectsNews || isResting) return;
@@ -54,8 +62,8 @@ export function useRefresh(
       isOver = true;
       clearTimeout(timer);
     };
-  }, [shelf, expectsNews, isResting]);
-  return expectsNews && isResting;
+  }, [shelf, expectsNews, isResting, round]);
+  return { isResting: expectsNews && isResting, lookNow };
 }
 
 const retryMs = 5_000;

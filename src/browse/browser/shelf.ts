@@ -39,7 +39,11 @@ export class Shelf {
   readonly #failed = new Set<number>();
   problem: PageError | undefined;
 
-  constructor(query: Query, onChange: () => void) {
+  readonly #held: Promise<void>;
+
+  /** @param holdMs how long to wait for another change of the filters before the first request */
+  constructor(query: Query, onChange: () => void, holdMs: number) {
+    this.#held = new Promise((resolve) => setTimeout(resolve, holdMs));
     this.#query = query;
     this.#onChange = onChange;
     void this.#ask(0);
@@ -157,9 +161,10 @@ export class Shelf {
     this.#asked.set(number, asking);
     this.#failed.delete(number);
     try {
+      await this.#held;
       const offset = number * pageSize;
-      const { signal } = asking;
-      const { items, total } = await listPage(this.#query, pageSize, offset, { isLooking, signal });
+      const how = { isLooking, isFresh: isRefresh, signal: asking.signal };
+      const { items, total } = await listPage(this.#query, pageSize, offset, how);
       this.problem = undefined;
       this.#take(number, items.slice(0, pageSize), total);
     } catch (error) {
@@ -170,7 +175,7 @@ export class Shelf {
       this.#asked.delete(number);
       if (!this.#isClosed) this.#onChange();
     }
-    if (this.#again.delete(number)) await this.#ask(number, isLooking);
+    if (this.#again.delete(number)) await this.#ask(number, isLooking, true);
   }
 
   #take(number: number, items: Card[], total: number | null): void {
@@ -180,10 +185,11 @@ export class Shelf {
     this.#pages.set(number, page);
     this.#see(number, page);
     this.#total = this.#liesOnTotal ? null : total;
+    const to = number * pageSize + page.length;
     if (page.length < pageSize) this.#endsAt(number, page.length);
+    else if (total !== null && total < to) this.#distrust();
     // Some services count the page alone: whether there is one more, one look tells.
-    else if (total !== null && total <= this.#seenTo && this.#hasProbed) this.#distrust();
-    else if (total !== null && total <= this.#seenTo) {
+    else if (total !== null && total <= this.#seenTo && !this.#hasProbed) {
       this.#hasProbed = true;
       void this.#ask(number + 1);
     }
@@ -200,6 +206,8 @@ export class Shelf {
     const before = this.#pages.get(number - 1);
     if (length > 0 || number === 0 || before?.length === pageSize)
       this.#end = number * pageSize + length;
+    // The list has become shorter, and its total says so.
+    else if (this.#total && this.#total <= number * pageSize) this.#end = this.#total;
     else this.#distrust();
   }
 

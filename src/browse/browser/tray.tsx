@@ -1,5 +1,7 @@
 import { bytes, counted } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
 import { isEnded, type UploadState } from '../protocol.ts';
+import { setup } from './api.ts';
 import type { Uploads } from './uploads.ts';
 
 /** More at once nobody reads. */
@@ -16,27 +18,24 @@ const words: Record<UploadState['state'], string> = {
 
 /** What was dropped, and how it does. */
 export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
-  const { states, clear } = uploads;
+  const { states, clear, isGone } = uploads;
   if (states.length === 0) return null;
-  const ended = states.filter(isEnded).length;
-  const failed = states.filter(({ state }) => state === 'failed').length;
+  const isOver = states.some(isEnded);
   const shown = [...states].sort((a, b) => rank(a) - rank(b)).slice(0, mostShown);
-  const files = counted(states.length, 'file');
   return (
     <details class="tray" open>
       <summary>
-        <span role="status">
-          {ended < states.length ? `${ended} of ${files} uploaded` : `${files} done`}
-          {failed > 0 && `, ${failed} failed`}
-        </span>
+        <span role="status">{summaryOf(states)}</span>
       </summary>
       <ul>
         {shown.map((each) => (
           <li key={each.id}>
             <div class="file">
-              <span title={each.name}>{each.name}</span>
+              <span title={each.name} dir="auto">
+                {printable(each.name)}
+              </span>
               <span class={each.state === 'failed' ? 'problem' : each.state}>
-                {words[each.state]}
+                {isGone && !isEnded(each) ? 'stopped' : words[each.state]}
               </span>
               {each.assetUid && (
                 <button type="button" onClick={() => onOpen(each.assetUid as string)}>
@@ -45,7 +44,7 @@ export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string
               )}
             </div>
             {each.problem && <div class="problem">{each.problem}</div>}
-            {!isEnded(each) && (
+            {!isEnded(each) && !isGone && (
               <>
                 <progress
                   max={each.sizeBytes || 1}
@@ -58,12 +57,43 @@ export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string
           </li>
         ))}
       </ul>
-      {ended > 0 && (
+      {isOver && (
         <button type="button" onClick={clear}>
           Clear
         </button>
       )}
     </details>
+  );
+}
+
+const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
+
+/** Counts files by how they ended: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
+function summaryOf(states: readonly UploadState[]): string {
+  const files = counted(states.length, 'file');
+  if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
+  const groupOf = (each: UploadState) => (isEnded(each) ? each.state : 'open');
+  const counts = Object.entries(groups).flatMap(([group, name]) => {
+    const { length } = states.filter((each) => groupOf(each) === group);
+    return length > 0 ? `${length} ${name}` : [];
+  });
+  return `${files}: ${counts.join(', ')}`;
+}
+
+/** Names the commands that bring this view back, and that finish what was sent. */
+export function Gone({ states }: { states: readonly UploadState[] }) {
+  const isSandbox = setup.service === location.host;
+  const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
+  return (
+    <p class="gone problem" role="alert">
+      mediactl has ended, or cannot be reached. In a terminal:{' '}
+      <code>{isSandbox ? 'mediactl sandbox start' : again}</code>
+      {!isSandbox && states.some((each) => !isEnded(each)) && (
+        <>
+          ; for the files under way: <code>mediactl uploads resume --all</code>
+        </>
+      )}
+    </p>
   );
 }
 

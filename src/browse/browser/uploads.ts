@@ -19,14 +19,14 @@ export type Uploads = {
 };
 
 /** What is dropped goes to the process, a few at a time; the process tells how each does. */
-export function useUploads(onSettled: () => void): Uploads {
+export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uploads {
   const [states] = useState(() => new Map<string, UploadState>());
   const [queue] = useState(() => new Queue());
   const [waiting, setWaiting] = useState<Uploads['waiting']>();
   const [isGone, setGone] = useState(false);
   const redraw = useFrames();
-  const settled = useRef(onSettled);
-  settled.current = onSettled;
+  const listener = useRef(on);
+  listener.current = on;
   const tell = (state: UploadState) => {
     states.set(state.id, state);
     redraw();
@@ -37,7 +37,11 @@ export function useUploads(onSettled: () => void): Uploads {
     tell(event.upload);
     if (!isEnded(event.upload)) return;
     queue.settled(event.upload.id);
-    if (event.upload.state === 'uploaded' && before?.state !== 'uploaded') settled.current();
+    if (event.upload.state === 'uploaded' && before?.state !== 'uploaded')
+      listener.current.onUploaded();
+    // What ended before the page was opened is told once more.
+    if (before && !isEnded(before) && [...states.values()].every(isEnded))
+      listener.current.onAllEnded();
   };
   useEffect(() => {
     let events: EventSource | undefined;

@@ -32,7 +32,6 @@ export async function accountLibrary(
   const onNotice = (notice: TransportNotice) => hub?.publish(waitingOf(notice));
   const plain = await context.api();
   const api = plain.observed({ onNotice });
-  const looking = plain.observed({ lane: 'looking', onNotice });
   const { names } = await context.account();
   const { playback } = await context.mediaApi();
   const { transport } = api;
@@ -43,8 +42,11 @@ export async function accountLibrary(
   };
   return {
     baseUrl: transport.baseUrl,
-    page: async (query, limit, offset, isLooking) => {
-      const page = await (isLooking ? looking : api).assets.page(query, limit, offset);
+    page: async (query, limit, offset, { isLooking, signal: wanted }) => {
+      const signal = AbortSignal.any([context.signal, wanted]);
+      const lane = isLooking ? 'looking' : 'person';
+      const asking = plain.observed({ lane, signal, onNotice });
+      const page = await asking.assets.page(query, limit, offset);
       return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
     },
     get: (uid) => api.assets.get(uid),
@@ -105,16 +107,17 @@ const waitingOf = (notice: TransportNotice) =>
         why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
       } as const);
 
-/** In the words that a terminal gets. */
+/** In the page's words: what it says to type is for a terminal, and it tries again by itself. */
 function explained({ terminal }: Context, thrown: unknown): Problem {
   const { message, exitCode, explanation } = asMediactlError(thrown);
-  const { status, reason, hint } = explanation;
+  const { status, reason } = explanation;
+  const command = /^mediactl [^;]*/.exec(explanation.hint ?? '')?.[0];
   const said = (text: string) => terminal.redactor.redact(text);
   const usual = exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
   return {
     status: status !== undefined && status >= 400 ? status : usual,
     problem: said(message),
     ...(reason !== undefined && { reason: said(reason) }),
-    ...(hint !== undefined && { hint: said(hint) }),
+    ...(command && { hint: `in a terminal: ${said(command)}` }),
   };
 }

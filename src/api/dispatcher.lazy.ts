@@ -12,10 +12,8 @@ export type Connections = {
 };
 
 /**
- * undici's connections: straight, or through the proxies of the environment.
- *
- * @param service where given, its own host and public addresses are all that is connected to; a proxy
- *   resolves names itself
+ * undici's connections: straight, or through the proxies of the environment, which resolve names themselves.
+ * @param service if given, they lead to its own host and to public addresses alone
  */
 export async function openConnections(
   proxy: ProxySettings | undefined,

@@ -50,8 +50,6 @@ export function entryPage(path: string): Page {
 <body><p><a href="${path}">Open the library</a></p></body>
 </html>
 `;
-  return {
-    html: markup,
-    contentSecurityPolicy: "default-src 'none'; img-src data:; base-uri 'none'",
-  };
+  const contentSecurityPolicy = "default-src 'none'; img-src data:; base-uri 'none'";
+  return { html: markup, contentSecurityPolicy };
 }

@@ -82,16 +82,15 @@ export class Pictures {
   /** One sheet of frames, once `frames` has told how many there are. */
   async sheet(uid: string, number: number): Promise<Picture | undefined> {
     if (!this.#sheets.get(uid)) await this.frames(uid);
-    const url = this.#sheets.get(uid)?.[number];
-    return url && this.#picture(url).catch(() => this.#renewedSheet(uid, number));
-  }
-
-  /** Its URL was signed as long ago as the frames were told. */
-  async #renewedSheet(uid: string, number: number): Promise<Picture | undefined> {
-    this.#playbacks.delete(uid);
-    await this.frames(uid);
-    const url = this.#sheets.get(uid)?.[number];
-    return url && this.#picture(url);
+    const picture = async () => {
+      const url = this.#sheets.get(uid)?.[number];
+      return url && this.#picture(url);
+    };
+    return picture().catch(async () => {
+      this.#playbacks.delete(uid); // its URL was signed as long ago as the frames were told
+      await this.frames(uid);
+      return picture();
+    });
   }
 
   async #picture(url: URL): Promise<Picture | undefined> {

@@ -138,7 +138,7 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
         return told(page);
       },
     ],
-    ['GET', at(`assets/${uid}`), async ({ words: [id] }) => shown(await record(id as string))],
+    get('', async (id) => shown(await record(id))),
     [
       'PATCH',
       at(`assets/${uid}`),
@@ -158,23 +158,11 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
         return told({});
       },
     ],
-    [
-      'GET',
-      at(`assets/${uid}/thumbnail`),
-      async ({ words: [id] }) => image(pictures.thumbnail(id as string)),
-    ],
-    [
-      'GET',
-      at(`assets/${uid}/frames`),
-      async ({ words: [id] }) => told(await pictures.frames(id as string)),
-    ],
-    [
-      'GET',
-      at(`assets/${uid}/frames/([0-9]{1,4})`),
-      async ({ words: [id, number] }) => image(pictures.sheet(id as string, Number(number))),
-    ],
-    ['GET', at(`assets/${uid}/watch`), async ({ words: [id] }) => watch(id as string)],
-    ['GET', at(`assets/${uid}/source`), async ({ words: [id] }) => source(id as string)],
+    get('/thumbnail', (id) => image(pictures.thumbnail(id))),
+    get('/frames', async (id) => told(await pictures.frames(id))),
+    get('/frames/([0-9]{1,4})', (id, number) => image(pictures.sheet(id, Number(number)))),
+    get('/watch', watch),
+    get('/source', source),
     [
       'DELETE',
       /^uploads$/,
@@ -198,6 +186,13 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
 }
 
 const at = (path: string) => new RegExp(`^${path}$`);
+
+/** Answers a path below that of an asset. */
+const get = (path: string, reply: (id: string, rest: string) => Promise<Response>): Route => [
+  'GET',
+  at(`assets/${uid}${path}`),
+  ({ words: [id = '', rest = ''] }) => reply(id, rest),
+];
 
 const filtersIn = (query: URLSearchParams): Query =>
   Object.fromEntries(

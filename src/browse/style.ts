@@ -1,5 +1,5 @@
 import { inline } from '../player/html.ts';
-import { checkered, colours } from '../player/style.ts';
+import { colours } from '../player/style.ts';
 
 /** The looks of the gallery, in the reader's own theme. */
 export const style = inline(`${colours}
@@ -33,7 +33,7 @@ header input[type='date'] { width: 8.6rem; }
 header select { width: 7.8rem; }
 header .order { width: 8.4rem; }
 .field { display: inline-flex; align-items: center; gap: 0.35rem; color: var(--quiet); }
-.middle { flex: 1; display: grid; grid-template-columns: 15rem 1fr; grid-template-rows: minmax(0, 1fr); min-height: 0; }
+.middle { position: relative; flex: 1; display: grid; grid-template-columns: 15rem 1fr; grid-template-rows: minmax(0, 1fr); min-height: 0; }
 .sides { overflow: auto; border-right: 1px solid var(--line); padding: 0.6rem; background: var(--panel); }
 .sides h2 { margin: 0.2rem 0.5rem 0.4rem; font-size: 0.8rem; color: var(--quiet); }
 .sides ul { list-style: none; margin: 0; padding: 0 0 0 0.8rem; }
@@ -56,7 +56,7 @@ main { position: relative; min-height: 0; min-width: 0; }
 .badge { position: absolute; right: 0.35rem; bottom: 0.35rem; padding: 0 0.35rem; border-radius: 0.3rem; background: #000c; color: #fff; font-size: 0.75rem; font-variant-numeric: tabular-nums; }
 .badge.state { left: 0.35rem; right: auto; max-width: calc(100% - 4.5rem); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .badge.failed { background: #8c1209; }
-.picture img.whole { object-fit: contain; background: ${checkered}; }
+.picture img.whole { object-fit: contain; background: var(--transparent); }
 .card .name { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; height: 2.9em; margin: 0.4rem 0.6rem 0.1rem; line-height: 1.4; font-weight: 600; overflow: hidden; overflow-wrap: anywhere; }
 .card .more { display: block; padding: 0 0.6rem; color: var(--quiet); font-size: 0.8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .gone { margin: 0; padding: 0.6rem 0.9rem; background: var(--panel); border-bottom: 1px solid var(--line); }
@@ -109,7 +109,7 @@ dialog::backdrop { background: #000a; }
   .middle { grid-template-columns: 1fr; }
   .sides { display: none; border-right: 0; }
   .opener { display: inline-block; }
-  .sides.open { display: block; position: absolute; z-index: 2; inset: auto 0 0; max-height: 70vh; border-top: 1px solid var(--edge); }
+  .sides.open { display: block; position: absolute; z-index: 2; inset: 0; }
   .filters:not(.open) { display: none; }
   .detail { grid-template-columns: 1fr; }
   .player { min-height: 18rem; }

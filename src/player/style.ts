@@ -12,11 +12,9 @@ export const colours = `
   --accent: light-dark(#0b5cad, #7db8ff);
   --chosen: light-dark(#e4eefa, #22334a);
   --alarm: light-dark(#a1180d, #ffb0a6);
+  --transparent: repeating-conic-gradient(#8883 0 25%, #0000 0 50%) 0 0 / 16px 16px;
 }
 `;
-
-/** Shows through what is transparent. */
-export const checkered = 'repeating-conic-gradient(#8883 0 25%, transparent 0 50%) 0 0 / 16px 16px';
 
 /** The looks of a page that plays. The theme is the page's `color-scheme`; without one, the reader's. */
 export const style = inline(`${colours}
@@ -44,7 +42,7 @@ video, .frame {
 video { max-height: 80vh; }
 audio { display: block; width: 100%; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
-.picture { max-height: 80vh; width: auto; margin-inline: auto; background: ${checkered}; }
+.picture { max-height: 80vh; width: auto; margin-inline: auto; background: var(--transparent); }
 div > .picture:has(~ #timeline) { max-height: 12rem; }
 #timeline {
   position: relative;

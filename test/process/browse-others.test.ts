@@ -193,6 +193,24 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     expect(await shown(page)).toBe(`${all} assets`);
   });
 
+  it('a list that is looked at again while it is scrolled stays as long as it is', async () => {
+    const { page } = await countingBy(() => 5_000, 5_000, 'processing');
+    await page.clock.install();
+    await page.reload();
+    await until(() => shown(page)).toBe('5,000 assets');
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await page.route(/assets\?.*offset=[1-9]/, () => {}); // never answered
+    const first = async () => Number(await page.locator('a.thing').first().getAttribute('data-at'));
+    const scroll = (top: number) =>
+      page.evaluate(`document.querySelector('.shelf').scrollTop = ${top}`);
+    await scroll(40_000);
+    await until(first).toBeGreaterThan(500);
+    const before = await first();
+    await page.clock.runFor(30_000); // the page looks again
+    await scroll(60_000);
+    await until(first).toBeGreaterThan(before);
+  });
+
   it('filters that change at once cost one request; those of a moment ago, none', async () => {
     const { page, requests } = await countingBy(() => 250);
     await page.clock.install();

@@ -115,14 +115,7 @@ export function App() {
             void filesOf(transfer).then((drop) => takeFiles(drop, folder));
           }}
         />
-        <main
-          onClickCapture={(event) => {
-            if (opened !== 'folders') return;
-            event.preventDefault(); // a tap beside the folders closes them
-            event.stopPropagation();
-            setOpened(undefined);
-          }}
-        >
+        <main>
           <h2 class="hidden">Assets</h2>
           <Grid shelf={shelf} query={query} onOpen={open} goesTo={asset ? undefined : closedAt} />
           {isOver && (
@@ -174,9 +167,8 @@ function useShelf(query: Query, onChange: () => void): Shelf {
   const key = JSON.stringify(query);
   const kept = useRef<{ key: string; shelf: Shelf } | undefined>(undefined);
   if (kept.current?.key !== key) {
-    const isFirst = kept.current === undefined;
     kept.current?.shelf.close();
-    kept.current = { key, shelf: new Shelf(query, onChange, isFirst ? 0 : holdMs) };
+    kept.current = { key, shelf: new Shelf(query, onChange, kept.current ? holdMs : 0) };
   }
   return kept.current.shelf;
 }

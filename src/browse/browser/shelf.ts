@@ -104,7 +104,7 @@ export class Shelf {
       if (!inView.includes(number)) this.#pages.delete(number);
     this.#end = undefined;
     this.#isStale = false;
-    this.#seenTo = 0;
+    if (this.#pages.size > 0) this.#seenTo = 0; // else nothing of it is known to have changed
     for (const [number, page] of this.#pages) this.#see(number, page);
     await Promise.all(inView.map((number) => this.#ask(number, isLooking, true)));
   }

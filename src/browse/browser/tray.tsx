@@ -72,11 +72,10 @@ const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed',
 function summaryOf(states: readonly UploadState[]): string {
   const files = counted(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
-  const groupOf = (each: UploadState) => (isEnded(each) ? each.state : 'open');
-  const counts = Object.entries(groups).flatMap(([group, name]) => {
-    const { length } = states.filter((each) => groupOf(each) === group);
-    return length > 0 ? `${length} ${name}` : [];
-  });
+  const found: string[] = states.map((each) => (isEnded(each) ? each.state : 'open'));
+  const counts = Object.entries(groups).flatMap(([group, name]) =>
+    found.includes(group) ? `${found.filter((each) => each === group).length} ${name}` : [],
+  );
   return `${files}: ${counts.join(', ')}`;
 }
 

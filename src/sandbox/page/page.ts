@@ -43,14 +43,12 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
     update: async (uid, { folder, tags, ...fields }) => {
       const before = tags && slugsOf(await client.json<Asset>(`/assets/${uid}/`));
       if (tags && !before) throw new Refused(502, 'this asset does not show its tags');
-      return client.json<Asset>(`/assets/${uid}/`, {
-        method: 'PATCH',
-        json: {
-          ...fields,
-          ...(tags && before && { tags: editedSlugs(before, tags) }),
-          ...(folder !== undefined && { parent: folder }),
-        },
-      });
+      const json = {
+        ...fields,
+        ...(tags && before && { tags: editedSlugs(before, tags) }),
+        ...(folder !== undefined && { parent: folder }),
+      };
+      return client.json<Asset>(`/assets/${uid}/`, { method: 'PATCH', json });
     },
     trash: async (uid) => {
       await client.ask(`/assets/${uid}/`, { method: 'DELETE' });

@@ -1,6 +1,9 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import { slugsOf } from '../wire/asset.ts';
 import { type NameOverrides, namesFor } from '../wire/assumptions.ts';
 import { type Collection, paths } from '../wire/paths.ts';
 import { fieldsIn } from '../wire/reading.ts';
+import { editedSlugs, type SlugEdit } from '../wire/slug.ts';
 import type { Asset, Page, PlayerData } from '../wire/types.ts';
 import { identified, identifier } from './identifier.ts';
 import type { ApiRequest } from './messages.ts';
@@ -116,6 +119,14 @@ export class AssetsApi {
     return { [this.#tagsField]: [...tags] };
   }
 
+  /** The change that adds tags and takes some off. @throws MediactlError if the record does not show its tags */
+  retagging(asset: Asset, edit: SlugEdit): Fields {
+    const field = this.#tagsField;
+    const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
+    if (!before) throw tagsUnknown(asset.uid);
+    return this.tagging(editedSlugs(before, edit));
+  }
+
   /** A field may be written under one name and shown under another: tags by their slugs. */
   #shownAs(field: string, record: Asset): string {
     return field === this.#tagsField && !(field in record) ? 'tags' : field;
@@ -148,3 +159,11 @@ export class AssetsApi {
     return { action: `read ${this.#collection}`, scope: 'Read Assets' } as const;
   }
 }
+
+const tagsUnknown = (uid: string) =>
+  new MediactlError(`asset ${uid} does not show its tags`, {
+    code: 'tags_unknown',
+    exitCode: exitCodes.rejected,
+    reason: 'which ones it would have afterwards depends on those it has',
+    hint: `mediactl assets update ${uid} --set-tags SLUGS says all of them`,
+  });

@@ -4,26 +4,21 @@ import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { ProxySettings } from './proxy.ts';
-import { assertPublic, lookupPublic } from './public-address.ts';
 
 export type Connections = {
   request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;
 };
 
-/**
- * undici's connections: straight, or through the proxies of the environment, which resolve names themselves.
- * @param service if given, they lead to its own host and to public addresses alone
- */
+/** undici's connections: straight, or through the proxies of the environment, which resolve names themselves. */
 export async function openConnections(
   proxy: ProxySettings | undefined,
-  service?: URL,
+  lookup: LookupFunction | undefined,
 ): Promise<Connections> {
-  const dispatcher = await openDispatcher(proxy, service ? lookupPublic : undefined);
+  const dispatcher = await openDispatcher(proxy, lookup);
   let isCompiled = false;
   return {
     request: async (call) => {
-      if (service) assertPublic(new URL(call.origin as string), service);
       if (isCompiled) return undiciRequest.call(dispatcher, call);
       const answer = await withBaselineWasm(() => undiciRequest.call(dispatcher, call));
       isCompiled = true;

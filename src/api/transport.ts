@@ -14,6 +14,7 @@ import { Line } from './line.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
+import { assertPublic, lookupPublic } from './public-address.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
 
 /** Something a person who waits wants to know. */
@@ -262,6 +263,7 @@ export class Transport {
       this.#line.requestCount++;
       isSent = true;
       const isPublic = call.isPublic && url.origin !== this.baseUrl.origin;
+      if (isPublic) assertPublic(url, this.baseUrl);
       const { request } = await this.#open(isPublic);
       const answer = await request({
         origin: url.origin,
@@ -327,7 +329,7 @@ export class Transport {
   #open(isPublic = false): Promise<Connections> {
     const kind = isPublic ? 'publicConnections' : 'connections';
     this.#line[kind] ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
-      openConnections(this.#options.proxy, isPublic ? this.baseUrl : undefined),
+      openConnections(this.#options.proxy, isPublic ? lookupPublic : undefined),
     );
     return this.#line[kind];
   }

@@ -101,7 +101,7 @@ const directions: Record<string, readonly string[]> = {
   main: ['program', 'terminal', 'clock', 'errors'],
   sandbox: ['wire', 'player', 'browse'],
   player: ['wire'],
-  browse: ['wire', 'player', 'terminal/figures'],
+  browse: ['wire', 'player', 'terminal/figures', 'terminal/printable'],
 };
 
 const files = readdirSync(src, { recursive: true, withFileTypes: true })

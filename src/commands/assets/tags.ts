@@ -1,9 +1,9 @@
 import type { AssetsApi } from '../../api/assets.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import type { Fields } from '../../api/writes.ts';
+import { usageError } from '../../errors.ts';
 import { printable } from '../../terminal/printable.ts';
 import { slugsOf } from '../../wire/asset.ts';
-import { type NameOverrides, namesFor } from '../../wire/assumptions.ts';
-import { editedSlugs, isSlug, type SlugEdit, toSlug } from '../../wire/slug.ts';
+import { isSlug, type SlugEdit, toSlug } from '../../wire/slug.ts';
 import type { Target } from './targets.ts';
 
 /** Tags to have in place of those there are, or some more and some less. */
@@ -60,19 +60,12 @@ export async function withTags(assets: AssetsApi, targets: readonly Target[]): P
   return known;
 }
 
-type Tagged = Pick<Target, 'uid' | 'asset'>;
-
 /** The field of a PATCH that makes the change. @throws MediactlError where it depends on tags not shown */
-export function tagsAfter(change: TagChange, target: Tagged, names: NameOverrides) {
-  const [field] = namesFor('asset_tags', names) as [string];
-  return { [field]: 'set' in change ? change.set : slugsAfter(change, target, field) };
-}
-
-function slugsAfter(edit: SlugEdit, { uid, asset = { uid } }: Tagged, field: string): string[] {
-  const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
-  if (!before) throw tagsUnknown(uid);
-  return editedSlugs(before, edit);
-}
+export const tagsAfter = (
+  assets: AssetsApi,
+  change: TagChange,
+  { uid, asset = { uid } }: Target,
+): Fields => ('set' in change ? assets.tagging(change.set) : assets.retagging(asset, change));
 
 /** What the change takes away, a line for each asset that loses a tag nobody named. */
 export function tagsLost(change: TagChange, targets: readonly Target[]): string[] {
@@ -84,11 +77,3 @@ export function tagsLost(change: TagChange, targets: readonly Target[]): string[
     return isLost ? [`  ${uid}  tags: ${printable(before.join(', '))} → ${after}`] : [];
   });
 }
-
-const tagsUnknown = (uid: string) =>
-  new MediactlError(`asset ${uid} does not show its tags`, {
-    code: 'tags_unknown',
-    exitCode: exitCodes.rejected,
-    reason: 'which ones it would have afterwards depends on those it has',
-    hint: '--set-tags says all of them',
-  });

@@ -57,11 +57,10 @@ export function update(command: Command, run: Run, collection: Collection): void
           verb: 'update',
         });
         const { [collection]: assets } = await context.api();
-        const { names } = await context.account();
         const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
         const bodyFor = (target: Target): Fields => ({
           ...change.fields,
-          ...(change.tags && tagsAfter(change.tags, target, names)),
+          ...(change.tags && tagsAfter(assets, change.tags, target)),
         });
         if (context.settings.dryRun)
           return dryRunPlan(

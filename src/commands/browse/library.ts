@@ -10,7 +10,6 @@ import { readTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
 import { parentField } from '../../wire/asset.ts';
 import type { Asset } from '../../wire/types.ts';
-import { tagsAfter } from '../assets/tags.ts';
 import { type Drops, openDrops } from './drops.ts';
 
 export type AccountLibrary = Library & {
@@ -54,7 +53,7 @@ export async function accountLibrary(
       const fields = await fieldsFor(change, () => api.assets.get(uid));
       const { tags } = change;
       // Somebody else may have tagged it since the page read it.
-      const tagging = tags && tagsAfter(tags, { uid, asset: await api.assets.get(uid) }, names);
+      const tagging = tags && api.assets.retagging(await api.assets.get(uid), tags);
       const all = { ...fields, ...tagging };
       const { asset, unseen } = await api.assets.update(uid, all);
       if (unseen.length > 0) throw unseenChange(unseen);

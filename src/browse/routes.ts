@@ -38,7 +38,7 @@ const uid = `(${uidPattern})`;
 const mostBodyBytes = 4 * 1024 * 1024;
 const mostRecords = 100;
 const momentMs = 2_000;
-/** A step back to filters that were left a moment ago asks for nothing. */
+/** Caches lists: going Back to filters that were left a moment ago costs no request. */
 const listMs = 10_000;
 /** Of a description: in a list nobody reads it; where it is changed, all of it must be there. */
 const [mostInList, mostText] = [300, 1_000_000];

@@ -159,7 +159,7 @@ export function App() {
   );
 }
 
-/** Filters that change again meanwhile cost no request. */
+/** Debounces filters. */
 const holdMs = 150;
 
 /** One shelf a query; the one before is closed. */

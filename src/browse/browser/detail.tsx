@@ -30,7 +30,7 @@ export function Detail(props: Props) {
   const [isWhole, setWhole] = useState(false);
   const [problem, setProblem] = useState('');
   const [isAsking, setAsking] = useState(false);
-  /** What has become of the asset may be played in another way. */
+  /** Changes once the asset is processed, and loads the player again. */
   const watched = card?.means ?? '';
   const [loaded, setLoaded] = useState<string>();
 

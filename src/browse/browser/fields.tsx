@@ -5,7 +5,7 @@ export type Saving = { said: string; problem: string | undefined };
 
 const unsaid: Saving = { said: '', problem: undefined };
 
-/** Words that come and go move what is below them: they wait while a button of the mouse is down on it. */
+/** Delays messages while the mouse is down: they would move what is below the pointer. */
 let released = Promise.resolve();
 let release = () => {};
 const press = () => {

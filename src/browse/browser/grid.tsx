@@ -22,7 +22,7 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   const [view, setView] = useState<[top: number, height: number]>([0, 600]);
   const [current, setCurrent] = useState(0);
   const goesTo = useRef<number | undefined>(undefined);
-  /** Back and a reload lead to where this list was left; it is scrolled there once its length is known. */
+  /** Restores the scroll position after Back and a reload, once the length of the list is known. */
   const place = `scroll ${JSON.stringify(query)}`;
   const restored = useRef<number | undefined>(undefined);
   const isLoading = shelf.length === undefined && !shelf.problem;

@@ -104,7 +104,7 @@ export class Shelf {
       if (!inView.includes(number)) this.#pages.delete(number);
     this.#end = undefined;
     this.#isStale = false;
-    if (this.#pages.size > 0) this.#seenTo = 0; // else nothing of it is known to have changed
+    if (this.#pages.size > 0) this.#seenTo = 0; // else it keeps its length while its pages are under way
     for (const [number, page] of this.#pages) this.#see(number, page);
     await Promise.all(inView.map((number) => this.#ask(number, isLooking, true)));
   }

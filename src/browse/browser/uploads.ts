@@ -39,7 +39,7 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
     queue.settled(event.upload.id);
     if (event.upload.state === 'uploaded' && before?.state !== 'uploaded')
       listener.current.onUploaded();
-    // What ended before the page was opened is told once more.
+    // Events repeat those that ended before the page was opened.
     if (before && !isEnded(before) && [...states.values()].every(isEnded))
       listener.current.onAllEnded();
   };

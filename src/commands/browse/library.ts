@@ -106,7 +106,7 @@ const waitingOf = (notice: TransportNotice) =>
         why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
       } as const);
 
-/** In the page's words: what it says to type is for a terminal, and it tries again by itself. */
+/** Explains an error in the page's words: a command is for a terminal, and the page retries by itself. */
 function explained({ terminal }: Context, thrown: unknown): Problem {
   const { message, exitCode, explanation } = asMediactlError(thrown);
   const { status, reason } = explanation;

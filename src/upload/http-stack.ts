@@ -112,9 +112,8 @@ export class SessionHttpStack implements HttpStack {
     chunk: Chunk,
     signal: AbortSignal,
   ) {
-    const { transport, digest, idleTimeoutMs, onSending } = this.#state;
+    const { transport, digest, idleTimeoutMs } = this.#state;
     await digest.catchUp(chunk.start);
-    await onSending(chunk.end);
     this.#state.fresh = false;
     let response: ApiResponse;
     try {
@@ -133,7 +132,7 @@ export class SessionHttpStack implements HttpStack {
       throw error;
     }
     // A gateway answers so where the service may have taken everything.
-    if (response.status >= 500) this.#maybeTaken = this.#sentHere;
+    if (response.status >= 500 || response.status === 408) this.#maybeTaken = this.#sentHere;
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
     if (response.status !== 409 && response.status >= 300)
@@ -142,7 +141,8 @@ export class SessionHttpStack implements HttpStack {
   }
 
   async *#bytes({ start, end }: Chunk, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const { source, digest, throttle, onSent } = this.#state;
+    const { source, digest, throttle, onSending, onSent } = this.#state;
+    await onSending(end);
     let at = start;
     const reading = {
       onRead: digest.take.bind(digest),

@@ -38,7 +38,7 @@ export type Open = WithSession & {
   state: 'open';
   /** Acknowledged by the service. */
   offset: number;
-  /** No byte from here on was ever sent. Written before such a byte leaves, some chunks ahead. */
+  /** No byte from here on was ever sent: the end of the last chunk that was begun. */
   sentTo: number;
   /** The newest acknowledged offset whose digest is known. */
   prefix?: Prefix;

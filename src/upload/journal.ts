@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
-import { maxChunkBytes } from '../wire/tus.ts';
 import type { Claims } from './claims.ts';
 import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './journal-entry.ts';
 
@@ -76,7 +75,8 @@ export class Journal {
    * that one request sends is not worth waiting for the disk: after a power cut its intent is there.
    */
   async write(entry: JournalEntry): Promise<void> {
-    const isBrief = entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes;
+    const isBrief =
+      entry.state === 'open' && entry.offset === 0 && entry.sentTo === entry.file.sizeBytes;
     const path = this.#path(entry.id);
     if (isBrief && overwritten(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;

@@ -26,7 +26,9 @@ export async function recoverFromGoneSession(
   const { confirmNewAsset } = run.tools;
   // Of this run's own making, and not known the first time that it was used.
   const isRefused = run.sessionsCreated > 0 && !wasThere;
-  const held = isRefused && !isAllSent ? 'unfinished' : await assetState(run, entry, isAllSent);
+  // A session that the service never knew, in an earlier run either, took nothing.
+  const mayBeWhole = isAllSent && (wasThere || !entry.isRefused);
+  const held = isRefused && !mayBeWhole ? 'unfinished' : await assetState(run, entry, mayBeWhole);
   if (held === 'whole') return wholeWithoutSession(run, entry);
   if (isRefused && held !== 'unknown') {
     await run.page.write({ ...entry, isRefused: true });

@@ -7,12 +7,14 @@ import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { lookAgain, type Verdict, verify } from './verification.ts';
 
-/** The journal says how far may have been sent; so much is written ahead, to wait for the disk rarely. */
-const sentAheadBytes = 100 * 1024 * 1024;
-
-/** How far an upload may go on before the journal must know. */
-export const sentAhead = (offset: number, sizeBytes: number) =>
-  Math.min(sizeBytes, offset + sentAheadBytes);
+/**
+ * Returns how far bytes were sent once `offset` is acknowledged, since the next chunk follows at once. The last
+ * of several is recorded when it is begun: only from then on may the service have the whole file.
+ */
+export function sentAfter(offset: number, { source, options }: UploadRun): number {
+  const end = Math.min(source.sizeBytes, offset + options.chunkBytes);
+  return end < source.sizeBytes || offset === 0 ? end : offset;
+}
 
 /**
  * Sends what the session does not hold yet, and checks the whole.
@@ -31,13 +33,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   let isReadToEnd = false;
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
-  /** As the page on the disk says it: in memory it runs ahead of that. */
-  let sentToOnDisk = entry.sentTo;
-  const keep = async () => {
-    const { sentTo } = entry;
-    await page.write(entry);
-    sentToOnDisk = Math.max(sentToOnDisk, sentTo);
-  };
+  let written = Promise.resolve();
   if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
   const progress = () =>
     run.say({
@@ -55,10 +51,12 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     idleTimeoutMs: options.idleTimeoutMs,
     throttle: tools.throttle,
     signal: tools.signal,
-    onSending: async (end) => {
-      if (end <= sentToOnDisk) return;
-      entry.sentTo = Math.max(entry.sentTo, end);
-      await keep();
+    onSending: (end) => {
+      if (end > entry.sentTo) {
+        entry.sentTo = end;
+        written = page.write(entry);
+      }
+      return written;
     },
     onSent: (count, at) => {
       run.bytesSent += count;
@@ -76,13 +74,11 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       isAnswered = true;
       if (offset < sizeBytes) lastChunkStart = offset;
       entry.offset = offset;
-      entry.sentTo = Math.max(entry.sentTo, sentAhead(offset, sizeBytes));
+      entry.sentTo = Math.max(entry.sentTo, sentAfter(offset, run));
       position = offset;
       const prefix = digest.current();
       if (prefix.offset === offset) entry.prefix = prefix;
-      // The next chunk need not wait for the disk: a resume asks the service in any case, and
-      // reads what the journal lacks from the file.
-      if (offset < sizeBytes) keep();
+      if (offset < sizeBytes) written = page.write(entry);
       else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
       progress();
     },

@@ -15,7 +15,7 @@ export class SessionGone extends Error {
   readonly underlying: MediactlError;
   /** The session answered before, in this run. */
   readonly wasThere: boolean;
-  /** Every byte of the file has been on its way. */
+  /** Every byte of the file may have arrived: no answer says that the last ones did not. */
   readonly isAllSent: boolean;
 
   constructor(underlying: unknown, wasThere: boolean, isAllSent: boolean) {
@@ -35,10 +35,10 @@ export type AssetState = 'whole' | 'unfinished' | 'gone' | 'unknown';
 /** How long an asset is waited for that may hold the whole file, and is being processed. */
 const patienceMs = 120_000;
 
-/** @param isAllSent whether every byte had been on its way when the session was last used */
+/** @param isAllSent as in SessionGone: what lacks bytes is unfinished, whatever its status is called */
 export async function assetState(
   run: UploadRun,
-  { session, offset, sentTo, file }: Open,
+  { session, offset, file }: Open,
   isAllSent: boolean,
 ): Promise<AssetState> {
   const { assets, transport } = run.tools.api;
@@ -49,14 +49,11 @@ export async function assetState(
   } catch (error) {
     if (isSessionGone(error)) return 'gone';
     // The key may write and not read: nothing is known of the asset.
-    if (statusOf(error) === 403) return 'unknown';
-    throw error;
+    if (statusOf(error) !== 403) throw error;
+    return isAllSent ? 'unknown' : 'unfinished';
   }
-  if (isUnfinished(status)) return 'unfinished';
-  if (offset === file.sizeBytes) return 'whole';
-  const isReady = statusMeans(status) === 'ready';
-  if (!isAllSent && sentTo < file.sizeBytes) return isReady ? 'unknown' : 'unfinished';
-  if (isReady) return 'whole';
+  if (!isAllSent || isUnfinished(status)) return 'unfinished';
+  if (offset === file.sizeBytes || statusMeans(status) === 'ready') return 'whole';
   // Some services call an asset queued before its first byte: only what becomes ready has them all.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
   const settled = await waitForAssets(assets, [assetUid], {

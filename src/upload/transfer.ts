@@ -33,7 +33,10 @@ export async function transfer(
       return await runTus(sessionUrl, chunkBytes, state, stack);
     } catch (error) {
       signal?.throwIfAborted();
-      if (isSessionGone(error)) throw new SessionGone(error, acknowledged >= 0, stack.isAllSent);
+      const wasThere = acknowledged >= 0;
+      // What an earlier run sent counts until the session has answered this one.
+      const isAllSent = stack.isAllSent || (!wasThere && state.sentTo >= state.source.sizeBytes);
+      if (isSessionGone(error)) throw new SessionGone(error, wasThere, isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
       if (++failures >= maxTries) throw error;
       await transport.waitBeforeRetry(failures - 1, error, signal);

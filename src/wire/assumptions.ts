@@ -206,6 +206,14 @@ export const assumptions = [
     assumed: 'UUID strings',
     tolerated: 'upper case, and without dashes',
   },
+  {
+    id: 'A25',
+    section: '§3 States',
+    topic: 'the asset of a session that is gone (404, 410)',
+    assumed: 'lacks bytes if some were never sent, whatever its status: a new session is made',
+    tolerated:
+      'if all may have arrived: whole once `ready` within two minutes, a new session if its status says that bytes are missing, else exit 3',
+  },
 ] as const satisfies readonly Assumption[];
 
 type WithNames = Extract<(typeof assumptions)[number], { names: object }>;

@@ -73,6 +73,9 @@ describe('one file, one asset', () => {
       const { code, record } = await world.upload(['--chunk-size', '50MiB']);
       expect([code, record.error.code]).toEqual([3, 'session_refused']);
       expect(world.journalFiles()).toHaveLength(1);
+      const again = await world.upload(['--chunk-size', '50MiB']);
+      expect([again.code, again.record.error.code]).toEqual([3, 'session_refused']);
+      expect(again.stderr).not.toContain('waiting until asset');
     },
   );
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clock.ts';
 import { someBytes, writeSome } from '../support/files.ts';
 import { answer } from '../support/http-server.ts';
@@ -284,6 +284,86 @@ describe('sessions that are gone', () => {
     expect(world.entry()).toMatchObject({ state: 'open', session: before.session });
   });
 });
+
+describe.each([3 * chunkBytes + 1, 9 * chunkBytes])(
+  'a session that is gone before every byte of %i was sent',
+  (size) => {
+    const statuses = ['processing', 'queued', 'pending', 'uploading', 'ready'];
+
+    /** Forgets the first session from a request on, and gives its asset a status. */
+    function forgetting(status: string, isGone: (seen: Seen) => boolean) {
+      let session: string | undefined;
+      let isForgotten = false;
+      world.fault = (seen) => {
+        const { method, path } = seen;
+        if (method === 'PATCH' || method === 'HEAD') session ??= path;
+        if (path === session) isForgotten ||= isGone(seen);
+        if (path === session && isForgotten) return answering(404, { error: {} });
+        const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
+        return method === 'GET' && uid ? answering(200, { uid, status }) : undefined;
+      };
+    }
+
+    async function expectNewSession({ code, record, stderr }: Awaited<ReturnType<typeof upload>>) {
+      expect([code, record.error]).toEqual([0, null]);
+      await world.expectWhole(record);
+      const made = (await world.assets()).map(({ uid }) => uid);
+      expect(made).toEqual(expect.arrayContaining([record.asset_uid]));
+      const [left, ...others] = made.filter((uid) => uid !== record.asset_uid);
+      expect(others).toEqual([]);
+      expect(stderr).toContain(`Asset ${left} stays unfinished`);
+      expect(stderr).not.toMatch(/waiting until asset|answer was lost/);
+      world.fault = () => undefined;
+      const orphans = JSON.parse((await world.run(['uploads', 'gc', '--json'])).stdout);
+      expect(orphans).toMatchObject([{ asset_uid: left, in_use_until: null }]);
+    }
+    const upload = () => world.upload();
+
+    beforeEach(() => {
+      world.bytes = writeSome(world.path, size, world.path);
+    });
+
+    it.each(statuses)('in the middle of a run: a new one at once, called %s', async (status) => {
+      forgetting(status, ({ method, nth }) => method === 'PATCH' && nth === 2);
+      await expectNewSession(await upload());
+      expect(posts()).toHaveLength(2);
+    });
+
+    it.each(statuses)('between two runs: a new one at once, called %s', async (status) => {
+      await world.interruptedAfterTwoChunks();
+      forgetting(status, () => true);
+      await expectNewSession(await upload());
+      expect(posts()).toHaveLength(1);
+    });
+
+    it('the journal says how far sending had begun, and no further', async () => {
+      await world.interruptedAfterTwoChunks();
+      expect(world.entry()).toMatchObject({ offset: 2 * chunkBytes, sentTo: 3 * chunkBytes });
+    });
+  },
+);
+
+it.each<[string, Fault]>([
+  ['the connection broke', { loseAnswer: true }],
+  ...[408, 504].map((status): [string, Fault] => [
+    `a gateway answered ${status}`,
+    { instead: { status, body: 'timeout', type: 'text/plain' } },
+  ]),
+])(
+  'every byte may have been sent, and %s: a status in progress still is waited for',
+  async (_what, fault) => {
+    world.fault = ({ method, path, nth }) => {
+      if (method === 'PATCH' && nth === 5) return fault;
+      if (method === 'HEAD') return answering(404);
+      const [, uid] = /assets\/([0-9a-f-]{36})\//.exec(path) ?? [];
+      return method === 'GET' && uid ? answering(200, { uid, status: 'processing' }) : undefined;
+    };
+    const { code, record } = await world.upload();
+    expect([code, record.error.code]).toEqual([3, 'session_unknown']);
+    expect(record.error.cause).toContain('the last answer was lost');
+    expect(await world.assets()).toHaveLength(1);
+  },
+);
 
 describe('a creation whose answer was lost', () => {
   const losing = (fault: Fault) => {

@@ -2,7 +2,7 @@ import { openChecksum } from './checksum.ts';
 import { createUpload } from './creation.ts';
 import type { Open, Whole } from './journal-entry.ts';
 import { PrefixDigest } from './prefix-digest.ts';
-import { assertUntouched, wholeEntry } from './send-file.ts';
+import { doubtOf, wholeEntry } from './send-file.ts';
 import {
   assetState,
   expired,
@@ -51,9 +51,9 @@ export async function recoverFromGoneSession(
 
 /** Nobody names a checksum any more: the file is hashed for whoever compares. */
 async function wholeWithoutSession(run: UploadRun, entry: Open): Promise<Whole> {
-  assertUntouched(run, entry);
+  const doubt = doubtOf(run, entry, run.source.sizeBytes);
   const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);
   await digest.catchUp(run.source.sizeBytes);
   await digest.assertUnchanged();
-  return wholeEntry(run, entry, digest.current().blake3, { verified: null });
+  return wholeEntry(run, entry, digest.current().blake3, { verified: null }, doubt);
 }

@@ -33,6 +33,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   let isReadToEnd = false;
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
+  let doubt: string | undefined;
   let written = Promise.resolve();
   if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
   const progress = () =>
@@ -66,9 +67,8 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     },
     onAcknowledged: async (offset, headers) => {
       if (!isAnswered) {
-        // What nobody saw acknowledged was sent from the file as it was then.
-        if (offset > vouchedTo) assertUntouched(run, entry);
-        entry.file = source.identity;
+        doubt = doubtOf(run, entry, offset);
+        if (!doubt) entry.file = source.identity;
         sayResumed(run, entry, offset);
       }
       isAnswered = true;
@@ -77,7 +77,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       entry.sentTo = Math.max(entry.sentTo, sentAfter(offset, run));
       position = offset;
       const prefix = digest.current();
-      if (prefix.offset === offset) entry.prefix = prefix;
+      if (prefix.offset === offset && !doubt) entry.prefix = prefix;
       if (offset < sizeBytes) written = page.write(entry);
       else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
       progress();
@@ -86,14 +86,22 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   // Of what was read to its end for the last chunk, this has been looked at.
   if (!isReadToEnd) await digest.assertUnchanged();
   await digest.catchUp(sizeBytes);
-  return wholeEntry(run, entry, digest.current().blake3, verdict, lastChunkStart);
+  return wholeEntry(run, entry, digest.current().blake3, verdict, doubt, lastChunkStart);
 }
 
-/** @throws MediactlError `file_changed` where the file is not as it was when its bytes were sent */
-export function assertUntouched({ source }: UploadRun, { file, session }: Open): void {
-  const difference = differenceBetween(file, source.identity);
-  if (difference)
-    throw changed(source.path, `${difference} since asset ${session.assetUid} got bytes of it`);
+/**
+ * Returns why bytes up to `offset` may be of another file: the file was touched or replaced, and the
+ * digest in the journal ends before them. Only the service's checksum can rule that out.
+ *
+ * @throws MediactlError `file_changed` where a server names another version of the file
+ */
+export function doubtOf(run: UploadRun, entry: Open, offset: number): string | undefined {
+  const { path, identity } = run.source;
+  if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
+  const difference = differenceBetween(entry.file, identity);
+  const doubt = difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
+  if (doubt && identity.validator !== undefined) throw changed(path, doubt);
+  return doubt;
 }
 
 function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
@@ -109,12 +117,15 @@ function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
 /**
  * What is certain once every byte is acknowledged. What is unverified is looked at once more. Where
  * the receipt does not follow at once, the journal's page says so.
+ *
+ * @throws MediactlError `file_changed` where there is a doubt (`doubtOf`) that no checksum rules out
  */
 export async function wholeEntry(
   run: UploadRun,
   entry: Open,
   blake3: string,
   first: Verdict,
+  doubt: string | undefined,
   lastChunkStart = 0,
 ): Promise<Whole> {
   const { api, signal } = run.tools;
@@ -129,6 +140,8 @@ export async function wholeEntry(
       signal,
     );
     const note = verdict.verified === null ? (first.note ?? verdict.note) : undefined;
+    if (doubt && verdict.verified === null)
+      throw changed(run.source.path, `${doubt}, and the service gives no checksum of it`);
     if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  copyFileSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -8,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
 import { answering } from '../support/interposer.ts';
 import { chunkBytes, uploadWorld } from '../support/upload-world.ts';
@@ -75,31 +76,70 @@ describe('a file that changes under the upload', () => {
     await world.expectWhole(record);
   });
 
-  it.each([
-    ['edited', () => writeFileSync(world.path, someBytes(world.bytes.length, 'edited'))],
-    [
-      'edited in what nobody acknowledged, its time put back',
-      () => editInSecret(2 * chunkBytes, 's'),
-    ],
-  ])(
-    '%s after a kill in mid-chunk: what the journal cannot vouch for is not gone on with',
-    async (_what, edit) => {
+  describe('after a kill in mid-chunk', () => {
+    beforeEach(async () => {
       utimesSync(world.path, new Date('2026-01-01'), new Date('2026-01-01'));
-      // The first chunk is cut, and then the line: HEAD will tell of bytes that no answer did.
+      // The third chunk is cut, and then the line: HEAD will tell of bytes that no answer did.
       let cut = 0;
       world.fault = ({ method }) => {
         if (method === 'PATCH' && ++cut === 3) return { cutAfterBytes: 20_000 };
         return method === 'HEAD' ? answering(402, {}) : undefined;
       };
       expect((await world.upload()).code).toBe(7);
-      edit();
       world.fault = () => undefined;
       world.line.seen.length = 0;
+    });
+    const withoutChecksum = () => {
+      world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
+    };
+    /** As a fresh checkout has it: another inode, another time. */
+    const copyAnew = () => {
+      copyFileSync(world.path, `${world.path}.new`);
+      renameSync(`${world.path}.new`, world.path);
+    };
+
+    it('edited: refused before a byte is sent', async () => {
+      writeFileSync(world.path, someBytes(world.bytes.length, 'edited'));
       const { code, record } = await world.upload();
       expect([code, record.error.code]).toEqual([13, 'file_changed']);
       expect(world.patches()).toEqual([]);
-    },
-  );
+    });
+
+    it.each([
+      ['copied there again', copyAnew],
+      ['touched', () => utimesSync(world.path, 1, 1)],
+    ])('%s: the content is what counts', async (_what, change) => {
+      change();
+      const { record } = await world.upload();
+      expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
+      await world.expectWhole(record);
+      expect(world.line.methods).not.toContain('POST');
+    });
+
+    it.each([
+      ['edited in what no answer acknowledged: the checksum tells', () => {}, 'checksum_mismatch'],
+      ['the same, where the service gives none', withoutChecksum, 'file_changed'],
+    ])('%s', async (_what, prepare, expected) => {
+      prepare();
+      editInSecret(2 * chunkBytes, 's');
+      for (const _run of [1, 2]) {
+        const { code, record } = await world.upload();
+        expect([code, record.error.code]).toEqual([13, expected]);
+      }
+      expect(await world.assets()).toHaveLength(1);
+    });
+
+    it('copied there again, killed once more, and no checksum: nothing vouches for the bytes between', async () => {
+      copyAnew();
+      world.fault = ({ method, nth }) =>
+        method === 'PATCH' && nth === 2 ? answering(402, {}) : undefined;
+      expect((await world.upload()).code).toBe(7);
+      withoutChecksum();
+      const { code, record } = await world.upload();
+      expect([code, record.error.code]).toEqual([13, 'file_changed']);
+      expect(record.error.cause).toContain('gives no checksum');
+    });
+  });
 });
 
 it('a file that claims to be empty and is not is refused before a request', async () => {

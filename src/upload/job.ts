@@ -4,6 +4,7 @@ import type { MediactlError } from '../errors.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { OnUploadEvent } from './events.ts';
 import type { UploadJournal } from './journal.ts';
+import type { Open, Planned } from './journal-entry.ts';
 import type { FoundAssets, LostCreation } from './lost.ts';
 import type { AssetState, Receipts } from './receipts.ts';
 import type { Source } from './source.ts';
@@ -75,7 +76,11 @@ export type UploadTools = {
    * @throws Deferred where that is looked up later, for many at once
    */
   findLost(lost: LostCreation): Promise<FoundAssets>;
+  /** Finds the upload that this one continues from another path; absent where files do not move. */
+  findResumable?(file: Planned, source: Source, notice: Notice): Promise<Open | undefined>;
 };
+
+type Notice = (message: string) => void;
 
 /** What the uploader needs of the receipts of this machine. */
 type ReceiptBook = Pick<

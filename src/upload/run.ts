@@ -12,6 +12,7 @@ import { type FileOutcome, outcomeOf, type RunTools } from './outcome.ts';
 import { count, emptyPlan, type Judgement, judge, type Plan } from './plan.ts';
 import { ReadyWatch } from './ready-watch.ts';
 import type { Receipt } from './receipts.ts';
+import { resumableFinder } from './resumable.ts';
 import { openUpload } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
 import { type About, type Folders, keyOf, saidOf, type Wanted } from './wanted.ts';
@@ -77,7 +78,7 @@ export class UploadMany implements Run {
   constructor(options: RunOptions, tools: ManyTools) {
     this.#options = options;
     this.#lost = new LostCreations(tools);
-    this.#tools = { ...tools, ...this.#lost.tools };
+    this.#tools = { ...tools, ...this.#lost.tools, findResumable: resumableFinder(tools) };
     const { timeoutMs } = options;
     if (timeoutMs !== undefined)
       this.#watch = new ReadyWatch(tools, timeoutMs, {

@@ -95,12 +95,11 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
  *
  * @throws MediactlError `file_changed` where a server names another version of the file
  */
-export function doubtOf(run: UploadRun, entry: Open, offset: number): string | undefined {
-  const { path, identity } = run.source;
+export function doubtOf({ source }: UploadRun, entry: Open, offset: number): string | undefined {
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
-  const difference = differenceBetween(entry.file, identity);
+  const difference = differenceBetween(entry.file, source.identity);
   const doubt = difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
-  if (doubt && identity.validator !== undefined) throw changed(path, doubt);
+  if (doubt && source.identity.validator !== undefined) throw changed(source.path, doubt);
   return doubt;
 }
 

@@ -64,9 +64,11 @@ async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole
   if (before) return before;
   run.say({ event: 'started', size_bytes: run.source.sizeBytes });
   if (run.source.sizeBytes === 0) run.notice('the file is empty');
-  const found = await run.page.read();
+  let found = await run.page.read();
   const same = found || again ? undefined : await sentBefore(run);
   if (same) return same;
+  if (!found && !again)
+    found = await run.tools.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // Of stdin there is no other copy: whatever comes next, it can be found.
   if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
   return { entry: found && (await continueFrom(run, found)) };

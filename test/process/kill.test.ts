@@ -1,7 +1,17 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { someBytes, writeSome } from '../support/files.ts';
 import { type Fault, Interposer, type Seen } from '../support/interposer.ts';
@@ -19,12 +29,14 @@ beforeAll(async () => {
 afterAll(() => sandbox.end());
 
 let home: string;
+let state: string;
 let path: string;
 let line: Interposer;
 let child: ChildProcess | undefined;
 let fault: (seen: Seen) => Fault | undefined;
 beforeEach(async () => {
   home = temporaryFolder();
+  state = join(home, 'state');
   path = join(home, `${home.split('-').at(-1)}.bin`);
   fault = () => undefined;
   line = await Interposer.before(sandbox.url, (seen) => fault(seen));
@@ -32,7 +44,7 @@ beforeEach(async () => {
 
 const environment = () => ({
   MEDIACTL_CONFIG_DIR: join(home, 'config'),
-  MEDIACTL_STATE_DIR: join(home, 'state'),
+  MEDIACTL_STATE_DIR: state,
   MEDIACTL_API_KEY: sandbox.key,
   MEDIACTL_BASE_URL: line.url,
   MEDIACTL_WORKSPACE: sandbox.workspace,
@@ -138,6 +150,64 @@ it('260 MiB, killed twice and run three times: one session, verified, a chunk se
   const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
   expect(digest(stored(record.asset_uid))).toBe(digest(path));
 });
+
+it('three jobs that hand on their state folder, two of them killed: one asset, nothing sent twice', async () => {
+  const chunk = 4 * MiB;
+  const size = 60 * MiB;
+  const bytes = Buffer.alloc(size, someBytes(MiB, 'jobs'));
+  writeFileSync(path, bytes);
+  const media = join(sandbox.dataDir, 'media');
+  const before = readdirSync(media).length;
+  const carried = new Map<object, number>();
+  /** Runs the command until so many bytes have passed in all, if it is to be killed. */
+  const job = async (killAt = Number.POSITIVE_INFINITY) => {
+    fault = (seen) => {
+      if (seen.method !== 'PATCH') return undefined;
+      const victim = child;
+      return {
+        onBytes: (passed) => {
+          carried.set(seen, passed);
+          if (sum(carried) >= killAt) victim?.kill('SIGKILL');
+        },
+      };
+    };
+    const finished = await upload('--chunk-size', '4MiB');
+    await (killAt < size ? settled() : undefined);
+    return finished;
+  };
+  /** The next job's machine: the state folder out of a cache, and the same bytes checked out again. */
+  const nextJob = (directory: string) => {
+    const archive = join(home, `${directory}.tar`);
+    execFileSync('tar', ['-C', state, '-cf', archive, '.']);
+    rmSync(state, { recursive: true });
+    state = join(home, directory, 'state');
+    mkdirSync(state, { recursive: true });
+    execFileSync('tar', ['-C', state, '-xf', archive]);
+  };
+  const checkOutAt = (to: string) => {
+    copyFileSync(path, `${to}.new`);
+    rmSync(path);
+    renameSync(`${to}.new`, to);
+    utimesSync(to, new Date('2026-03-01'), new Date('2026-03-01'));
+    path = to;
+  };
+
+  expect((await job(0.3 * size)).signal).toBe('SIGKILL');
+  nextJob('second');
+  checkOutAt(path);
+  expect((await job(0.6 * size)).signal).toBe('SIGKILL');
+  nextJob('third');
+  checkOutAt(join(home, 'third', basename(path)));
+  const { code, record } = await job();
+  expect([code, record.verified]).toEqual([0, true]);
+  expect(line.methods.filter((method) => method === 'POST')).toHaveLength(1);
+  expect(readdirSync(media)).toHaveLength(before + 1);
+  expect(readFileSync(stored(record.asset_uid)).equals(bytes)).toBe(true);
+  expect(sum(carried)).toBeLessThan(size + 2 * chunk);
+  expect(readdirSync(join(state, 'uploads'))).toEqual([]);
+});
+
+const sum = (counts: Map<object, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
 
 it('two processes, one file: one uploads, one leaves, told the pid of the other', async () => {
   const bytes = writeSome(path, 2 * MiB);

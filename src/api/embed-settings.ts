@@ -70,7 +70,7 @@ export class EmbedSettings {
     return this.#list !== undefined;
   }
 
-  /** As the service spells them. @throws MediactlError exit 6 if it is not clear which field is the list */
+  /** Returns the domains as the service spells them. @throws MediactlError exit 6 if it is not clear which field is the list */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
       const domain = this.#domainIn(entry);

@@ -1,4 +1,4 @@
-/** What to type here, and the words of other tools that mean it, after the commands before them. */
+/** The command to type here, and the words of other tools for it, after the commands before them. */
 const words: Record<string, string> = {
   ls: 'list, lsl',
   'search WORDS': 'find, grep, assets search',

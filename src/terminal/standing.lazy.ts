@@ -48,7 +48,7 @@ export class Standing {
     this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
     this.#multi.on('redraw-pre', () => this.#clearAfterResize());
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
-    // What stands there does not wrap; what is said above it may, over lines that were drawn before.
+    // The block does not wrap; a line above it may, over rows that were drawn before.
     terminal.standsBelow((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
     this.#draw();
   }

@@ -34,7 +34,7 @@ export async function transfer(
     } catch (error) {
       signal?.throwIfAborted();
       const wasThere = acknowledged >= 0;
-      // What an earlier run sent counts until the session has answered this one.
+      // Bytes of an earlier run count until the session has answered this one.
       const isAllSent = stack.isAllSent || (!wasThere && state.sentTo >= state.source.sizeBytes);
       if (isSessionGone(error)) throw new SessionGone(error, wasThere, isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;

@@ -55,7 +55,7 @@ describe('A02, A03: folders', () => {
   it.each([
     { name: 'name', parent: 'parent', children: 'subfolders' },
     { name: 'name', parent: 'parent_folder_uid', children: 'folders', asObject: true },
-    // Names that nobody guesses: the value is the uid of the folder above.
+    // Names that cannot be guessed: the value is the uid of the folder above.
     { name: 'name', parent: 'parent_folder', children: 'children' },
     { name: 'name', parent: 'inside', children: 'children', asObject: true },
   ])('%j: the names seen in the tree are the names written', async (names) => {

@@ -38,7 +38,7 @@ const prune = (args: readonly string[] = ['--yes'], options: CliOptions = {}) =>
 
 const names = () => service.whole.map(({ name }) => name).sort();
 
-describe('an asset that somebody moved on the service', () => {
+describe('an asset that was moved on the service', () => {
   let keep: { uid: string; name: string; parent: string | undefined };
   beforeEach(async () => {
     for (const name of ['moved.bin', 'gone.bin', 'stays.bin']) write(name);

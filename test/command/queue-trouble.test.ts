@@ -94,7 +94,7 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     const worker = work(own);
     const [uploaded] = await json(own, 'upload', ...files(1), '--queue', '--wait');
     expect(uploaded.outcome).toBe('uploaded');
-    // What was given may be taken away.
+    // Rights may be withdrawn later.
     cli(store, 'ACL', 'SETUSER', 'strong', '-evalsha');
     const { code, stderr } = await worker.ended;
     expect([code, stderr]).toEqual([4, expect.stringContaining('lacks rights')]);

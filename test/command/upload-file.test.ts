@@ -92,7 +92,7 @@ describe('a file that changes under the upload', () => {
     const withoutChecksum = () => {
       world.fault = () => ({ headers: ({ 'x-checksum-blake3': _, ...headers }) => headers });
     };
-    /** As a fresh checkout has it: another inode, another time. */
+    /** Like a fresh checkout: another inode, another time. */
     const copyAnew = () => {
       copyFileSync(world.path, `${world.path}.new`);
       renameSync(`${world.path}.new`, world.path);

@@ -263,7 +263,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
       go = resolve;
     });
     await page.route(/assets\/one(\/watch)?$/, (route) => gone.then(() => route.continue()));
-    // What turns the order of letters around is spelled out.
+    // Direction controls in names are spelled out.
     await card(page, 'a\\u202egpj.exe').click();
     const tags = page.getByLabel('Tags, with commas between');
     await dialog(page).getByText('Loading the player').waitFor();
@@ -370,7 +370,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
     await page.mouse.up();
     await question.click();
     await dialog(page).getByText('not saved').waitFor();
-    // What was refused is not saved once more by leaving the field.
+    // Leaving the field does not save again what was refused.
     await name.focus();
     await press();
     await page.waitForTimeout(100);

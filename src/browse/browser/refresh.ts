@@ -36,7 +36,7 @@ export function useRefresh(
   const lookNow = () => {
     onLooked();
     looks.current.pauseMs = firstMs;
-    // What the service lists a moment later is found by the next look.
+    // The service may list it a moment later: the next refresh finds it.
     void shelf.refresh(false).then(() => shelf.expectNews());
     setRound((count) => count + 1);
   };

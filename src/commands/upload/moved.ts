@@ -27,21 +27,21 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
   const top = join('/', sync.top);
   return async (files) => {
     const gone = await goneOf(context, sync, receipts, files);
-    const alike = files.flatMap((file) => {
+    const candidates = files.flatMap((file) => {
       const to = sync.folders.find(file);
       const fits = (gone.get(kindOf(basename(file.path), file.sizeBytes)) ?? []).filter(
         ({ folder, from }) => (folder || undefined) === to || from !== undefined,
       );
       return fits.length > 0 ? [{ file, to, fits }] : [];
     });
-    const size = alike.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
-    if (alike.length > 0)
+    const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
+    if (candidates.length > 0)
       terminal.say(
-        `reading ${counted(alike.length, 'file')}, ${bytes(size)}: files of the same name and size were uploaded from paths that are gone`,
+        `reading ${counted(candidates.length, 'file')}, ${bytes(size)}: files of the same name and size were uploaded from paths that are gone`,
       );
     const there = new Map<Wanted, Receipt>();
     const renamed = new Map<string, number>();
-    for (const { file, to, fits } of alike) {
+    for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
       // One that cannot be read fails later, when it is sent.
       const blake3 = await digestAt(sync.open(file.path, file.knownAs)).catch(() => undefined);
@@ -83,8 +83,8 @@ async function goneOf(
   for (const receipt of receipts.below(service, workspace, '')) {
     const { name, sizeBytes, path, folder, state } = receipt;
     const kind = kindOf(name, sizeBytes);
-    const isAlike = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
-    if (!isAlike || (await isThere(path))) continue;
+    const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
+    if (!isCandidate || (await isThere(path))) continue;
     const below = relative(real, dirname(path));
     const isOurs =
       !below.startsWith('..') && folders.find({ path, below }) === (folder || undefined);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import {
@@ -25,7 +24,7 @@ import { ShownUids } from './shown-uids.ts';
 import { printable } from './terminal/printable.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import type { Journal } from './upload/journal.ts';
-import type { Ledger } from './upload/ledger.ts';
+import type { Ledger, LedgerUse } from './upload/ledger.ts';
 import type { Receipts } from './upload/receipts.ts';
 
 /** The machine as `main` finds it, and as tests make it. */
@@ -116,10 +115,10 @@ export class Context {
     return new Opened(this.stateDir, async () => new Claims(await this.#openedLedger(), pid));
   }
 
-  /** What this machine has sent. @throws MediactlError `folder`, `receipts_unusable` */
-  async receipts(): Promise<Receipts> {
+  /** What this machine has sent. @throws MediactlError `state_…` (14) */
+  async receipts(use?: LedgerUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('./upload/receipts.ts');
-    return new Opened(await this.#openedLedger());
+    return new Opened(await this.#openedLedger(use));
   }
 
   /** Those of the service in use; undefined where no service is. */
@@ -137,15 +136,17 @@ export class Context {
   }
 
   /** The same where there are any: nothing is made for a command that sends nothing. */
-  async receiptsIfAny(): Promise<Receipts | undefined> {
-    const { ledgerPath } = await import('./upload/ledger.ts');
-    return existsSync(ledgerPath(this.stateDir)) ? this.receipts() : undefined;
+  async receiptsIfAny(use?: LedgerUse): Promise<Receipts | undefined> {
+    const { hadLedger, ledgerPath } = await import('./upload/ledger-file.ts');
+    return hadLedger(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
   }
 
-  #openedLedger(): Promise<Ledger> {
-    this.#ledger ??= import('./upload/ledger.ts').then(({ Ledger: Opened }) =>
-      Opened.open(this.stateDir),
-    );
+  #openedLedger(use?: LedgerUse): Promise<Ledger> {
+    this.#ledger ??= import('./upload/ledger.ts').then(({ Ledger: Opened }) => {
+      const { clock, signal } = this;
+      const say = (message: string) => this.terminal.warn(message);
+      return Opened.open(this.stateDir, { clock, signal, say }, use);
+    });
     return this.#ledger;
   }
 
@@ -208,7 +209,8 @@ export class Context {
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { locked, whileLocked } = await import('./lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
-    return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path) }, work);
+    const say = (message: string) => this.terminal.warn(message);
+    return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path), say }, work);
   }
 
   async close(): Promise<void> {

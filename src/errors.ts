@@ -183,6 +183,7 @@ const forAllAlike = new Set<number>([
   exitCodes.forbidden,
   exitCodes.quota,
   exitCodes.rateLimited,
+  exitCodes.state,
   exitCodes.interrupted,
   exitCodes.terminated,
 ]);

@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
 import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { type Clock, systemClock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
 import { makeFolder, makeStateFolder } from './folders.ts';
+import { loadLibsql } from './libsql.ts';
+import { stateError, stateFailure } from './state-error.ts';
 
 /** Held until it is released, or until its process ends in whatever way. */
 export type Lock = { release(): void };
@@ -23,7 +27,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
       if (error.code !== 'EEXIST') throw error;
     },
   );
-  const { default: Database } = await import('libsql');
+  const Database = await loadLibsql();
   const database = new Database(path);
   try {
     database.exec('BEGIN EXCLUSIVE');
@@ -40,16 +44,62 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
   };
 }
 
-/** A lock to wait for: its file, how long at most (milliseconds), and the error where it was not to be had. */
-export type Wanted = { path: string; waitMs: number; busy: () => Error };
+/** Whether a lock is taken. It may be asked by several at once, and never takes the lock itself. */
+async function isTaken(path: string): Promise<boolean> {
+  const Database = await loadLibsql();
+  const database = new Database(path);
+  try {
+    database.exec('SELECT 1 FROM sqlite_master'); // a prepared statement would keep the file open
+    return false;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return true;
+    throw error;
+  } finally {
+    database.close();
+  }
+}
 
+/** How long something is waited for, in milliseconds; `say` reports that it takes longer than some seconds. */
+type Waiting = {
+  waitMs: number;
+  clock?: Clock;
+  signal?: AbortSignal | undefined;
+  say?: ((message: string) => void) | undefined;
+};
+
+/** A lock to wait for: its file, how long at most, and the error where it was not to be had. */
+export type Wanted = Waiting & { path: string; busy: () => Error };
+
+const silentMs = 2_000;
 const shortestPauseMs = 2;
 const longestPauseMs = 30;
+
+/** Tries until it succeeds. @returns undefined where a file was held by others all the time */
+export async function retryWhileHeld<T>(
+  path: string,
+  { waitMs, clock = systemClock, signal, say = () => {} }: Waiting,
+  attempt: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const startedAt = clock.now();
+  for (let isReported = false; ; ) {
+    const result = await attempt();
+    const waitedMs = clock.now() - startedAt;
+    if (result !== undefined || waitedMs > waitMs) return result;
+    if (waitedMs > silentMs && !isReported) {
+      isReported = true;
+      say(`another program holds ${path}; waiting for it`);
+    }
+    // Jitter: no waiter is always the one that comes too late.
+    const pauseMs = shortestPauseMs + Math.random() * (longestPauseMs - shortestPauseMs);
+    await clock.sleep(pauseMs, signal);
+  }
+}
 
 /** Does the work while holding the lock, for which it waits; the lock's folder is made if need be. */
 export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Promise<T> {
   await makeFolder(dirname(wanted.path));
-  const lock = await lockWithin(wanted);
+  const lock = await retryWhileHeld(wanted.path, wanted, () => tryLock(wanted.path));
+  if (!lock) throw wanted.busy();
   try {
     return await work();
   } finally {
@@ -57,21 +107,9 @@ export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Pr
   }
 }
 
-async function lockWithin({ path, waitMs, busy }: Wanted): Promise<Lock> {
-  const deadline = performance.now() + waitMs;
-  for (;;) {
-    const lock = await tryLock(path);
-    if (lock) return lock;
-    if (performance.now() > deadline) throw busy();
-    // Of those that wait, none is always the one that comes too late.
-    const pauseMs = shortestPauseMs + Math.random() * (longestPauseMs - shortestPauseMs);
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
-}
-
 const ending = '.lock';
-/** The gate is taken and left within a millisecond. */
-const gateWaitMs = 10_000;
+/** The gate is taken and left within milliseconds, by each of many processes. */
+const gateWaitMs = 60_000;
 
 /**
  * Locks by name in a folder. A name's file is there while it is held, and after a kill until it is
@@ -80,18 +118,21 @@ const gateWaitMs = 10_000;
  */
 export class NamedLocks {
   readonly #folder: string;
+  readonly #say: Wanted['say'];
 
-  constructor(folder: string) {
+  /** @param say reports that others hold a lock for some seconds */
+  constructor(folder: string, say?: Wanted['say']) {
     this.#folder = folder;
+    this.#say = say;
   }
 
   /**
    * @returns what lets go of it again; undefined where somebody else holds it, this process included
-   * @throws MediactlError `folder` where the folder cannot be made, `locked`; Error from the system
+   * @throws MediactlError `folder` where the folder cannot be made, `state_…`
    */
   async take(name: string): Promise<(() => Promise<void>) | undefined> {
     await makeStateFolder(this.#folder);
-    const path = join(this.#folder, `${name}${ending}`);
+    const path = this.#path(name);
     const lock = await this.#whileGateIsHeld(() => tryLock(path));
     return (
       lock &&
@@ -109,37 +150,52 @@ export class NamedLocks {
    */
   async sweep(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []); // there is no such folder yet
-    for (const file of names.filter((each) => each.endsWith(ending))) {
-      const name = file.slice(0, -ending.length);
-      await this.ifAbandoned(name, () => removeLeftovers(name));
-    }
-  }
-
-  /**
-   * Does what is left to do where the holder of a name is gone, and removes its lock; under the gate,
-   * as `sweep` does.
-   *
-   * @returns false where somebody holds it
-   */
-  async ifAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
-    await makeStateFolder(this.#folder);
-    const path = join(this.#folder, `${name}${ending}`);
-    return this.#whileGateIsHeld(async () => {
-      const lock = await tryLock(path);
-      if (!lock) return false;
-      try {
-        await work();
-        await rm(path, { force: true });
-        return true;
-      } finally {
-        lock.release();
+    const locks = names.filter((each) => each.endsWith(ending));
+    if (locks.length === 0) return;
+    await this.#whileGateIsHeld(async () => {
+      for (const file of locks) {
+        const name = file.slice(0, -ending.length);
+        await this.#removeIfAbandoned(name, () => removeLeftovers(name));
       }
     });
   }
 
-  #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Does what is left to do where the holder of a name is gone, and removes its lock; under the gate,
+   * as `sweep` does. For names that are taken once: a holder that lives is seen without the gate.
+   *
+   * @returns false where the name is held
+   */
+  async ifAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
+    try {
+      const path = this.#path(name);
+      if (existsSync(path) && (await isTaken(path))) return false;
+    } catch (error) {
+      throw stateError(error, this.#folder);
+    }
+    return this.#whileGateIsHeld(() => this.#removeIfAbandoned(name, work));
+  }
+
+  async #removeIfAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
+    const path = this.#path(name);
+    if (existsSync(path) && (await isTaken(path))) return false;
+    await work();
+    await rm(path, { force: true });
+    return true;
+  }
+
+  #path(name: string): string {
+    return join(this.#folder, `${name}${ending}`);
+  }
+
+  async #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {
     const path = `${this.#folder}${ending}`;
-    return whileLocked({ path, waitMs: gateWaitMs, busy: () => locked(path) }, work);
+    const busy = () => stateFailure('state_locked', `${path} is locked`);
+    try {
+      return await whileLocked({ path, waitMs: gateWaitMs, busy, say: this.#say }, work);
+    } catch (error) {
+      throw stateError(error, path);
+    }
   }
 }
 

@@ -1,6 +1,10 @@
 import { type Fields, isFields, textIn } from '../wire/reading.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
+/** Whether an identifier may stand in a path. */
+export const isIdentifier = (uid: unknown): uid is string =>
+  typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
+
 /**
  * An identifier that may stand in a path. "Identifiers named uid are UUID strings." (§1) One that a
  * service sends may be anything: `..` would make another request of a DELETE.
@@ -9,7 +13,7 @@ import { unexpectedAnswer } from './unexpected-answer.ts';
  */
 export function identifier(uid: unknown): string {
   const text = textIn(uid);
-  if (text !== undefined && /^[A-Za-z0-9_-]{1,100}$/.test(text)) return text;
+  if (isIdentifier(text)) return text;
   throw unexpectedAnswer('the service identifies something by what is not a uid', {
     reason: uid === undefined ? 'it has none' : `its uid is ${JSON.stringify(uid).slice(0, 100)}`,
   });

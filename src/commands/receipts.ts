@@ -1,50 +1,52 @@
-import { stat } from 'node:fs/promises';
 import type { Context } from '../context.ts';
-import { MediactlError } from '../errors.ts';
+import { asMediactlError, exitCodes, type MediactlError } from '../errors.ts';
+import { makeStateFolder } from '../folders.ts';
 import type { MadeFolders } from '../library/folder-creation.ts';
-import { ledgerPath } from '../upload/ledger.ts';
+import { stateError } from '../state-error.ts';
 import type { Receipts } from '../upload/receipts.ts';
 
-/** The system's own words for a place that cannot be written. */
-const notWritable = new Set([
-  ...['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ENOENT', 'EISDIR', 'EMFILE'],
-  ...['SQLITE_CANTOPEN', 'SQLITE_READONLY', 'SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_PERM'],
-]);
+const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
- * What this machine has sent. Where nothing can be kept, that is said, and an upload runs without it.
- * What is there and cannot be read is an error: without it, everything would be sent again.
+ * What this machine has sent, which can be written. With `again`, where everything is sent anyway, what is
+ * damaged or gone is begun again, and where nothing can be kept the upload runs without.
  *
- * @param isNeeded false where all is sent anyway
- * @throws MediactlError `receipts_unusable` (1)
+ * @throws MediactlError `state_…` (14)
  */
 export async function openReceipts(
   context: Context,
-  isNeeded: boolean,
+  again: boolean,
 ): Promise<Receipts | undefined> {
   try {
-    return await context.receipts();
-  } catch (error) {
-    if (!(error instanceof MediactlError) || !isNotWritable(error)) throw error;
-    if (isNeeded && (await isThere(ledgerPath(context.stateDir)))) throw error;
-    const { reason } = error.explanation;
+    const receipts = await context.receipts(again ? 'again' : 'write');
+    const { directory } = await context.journal();
+    await makeStateFolder(directory).catch((error) => {
+      throw stateError(error, directory);
+    });
+    return receipts;
+  } catch (thrown) {
+    const error = asMediactlError(thrown);
+    if (!again || !isState(error)) throw thrown;
     context.terminal.warn(
-      `what is uploaded cannot be recorded (${reason ?? error.message}): another run would send it again`,
+      `${error.message} (${error.explanation.reason}): another run would send it again`,
     );
     return undefined;
   }
 }
 
-const isThere = (path: string) =>
-  stat(path).then(
-    (found) => found.isFile() && found.size > 0,
-    () => false,
-  );
-
-function isNotWritable({ explanation: { code, underlying } }: MediactlError): boolean {
-  if (code === 'folder') return true;
-  const cause = (underlying as NodeJS.ErrnoException | undefined)?.code ?? '';
-  return [...notWritable].some((each) => cause.startsWith(each));
+/** Forgets assets that are gone. Where that cannot be written, it is reported once. */
+export async function forgetting(context: Context): Promise<(assetUid: string) => Promise<void>> {
+  let isReported = false;
+  const failed = (thrown: unknown) => {
+    const error = asMediactlError(thrown);
+    if (!isState(error)) throw thrown;
+    if (!isReported)
+      context.terminal.warn(`${error.message} (${error.explanation.reason}): it still lists them`);
+    isReported = true;
+    return undefined;
+  };
+  const receipts = await context.receiptsIfAny().catch(failed);
+  return async (assetUid) => receipts?.forgetAsset(assetUid).catch(failed);
 }
 
 /** The folders that this machine has made at a service: its tree may be older. */

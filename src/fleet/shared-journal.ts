@@ -59,9 +59,6 @@ export class SharedJournal implements UploadJournal {
     return this.directory;
   }
 
-  /** A write that failed is tried until it is done, or the lease is lost: no page is behind. */
-  async markBehind(): Promise<void> {}
-
   /** The claim is the lock. */
   async lock(): Promise<() => Promise<void>> {
     return async () => {};

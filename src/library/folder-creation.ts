@@ -87,7 +87,7 @@ const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
 /** Folders that other processes of this machine have made, since somebody read the tree. */
 export type MadeFolders = {
   find(path: string): string | undefined;
-  keep(path: string, uid: string): void;
+  keep(path: string, uid: string): Promise<void>;
 };
 
 /** A folder of the workspace by its path. */
@@ -157,7 +157,7 @@ export async function foldersByPath(
     isCertain = true;
     const path = `/${names.join('/')}`;
     made.set(path, uid);
-    others?.keep(path, uid);
+    await others?.keep(path, uid);
     return uid;
   };
   /** One after another in this process; others of this machine take turns. */

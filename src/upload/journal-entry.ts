@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isIdentifier } from '../api/identifier.ts';
 import type { UploadMetadata } from '../wire/tus.ts';
 import type { Prefix } from './prefix-digest.ts';
 import type { FileIdentity } from './source.ts';
@@ -125,8 +126,12 @@ export function isEntry(value: unknown): value is JournalEntry {
     isText(metadata?.workspace_uid);
   if (!isCommon) return false;
   if (entry.state === 'planned' || entry.state === 'intended') return true;
-  if (!['uid', 'url', 'assetUid', 'expiresAt'].every((field) => isText(session?.[field])))
-    return false;
+  const isSession =
+    ['uid', 'url', 'assetUid', 'expiresAt'].every((field) => isText(session?.[field])) &&
+    isIdentifier(session?.assetUid) &&
+    /^https?:/.test(String(session?.url)) &&
+    URL.canParse(String(session?.url));
+  if (!isSession) return false;
   if (entry.state === 'open')
     return isCount(entry.offset) && isCount(entry.sentTo) && isPrefix(entry.prefix);
   return entry.state === 'whole' && isText(entry.blake3);

@@ -1,47 +1,47 @@
-import { MediactlError } from '../errors.ts';
-import { locked } from '../lock.ts';
+import { exitCodes } from '../errors.ts';
+import { stateError } from '../state-error.ts';
 import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
-/** Nothing can be kept here at all. */
-const isOfFolder = ({ explanation: { code } }: MediactlError) =>
-  code === 'folder' || code === 'receipts_unusable';
-
-/** Another process has the store in its hands for too long: nobody knows who has the upload. */
-const isHeld = (error: unknown) =>
-  (error as { code?: string }).code?.startsWith('SQLITE_BUSY') === true;
-
 /**
- * One upload's page in the journal. Where it cannot be written that is said once, and the upload goes
- * on: each later state is tried again, and meanwhile what the page says of bytes sent is not believed.
+ * One upload's page in the journal. Where it cannot be written, the upload stops, to be resumed. A run that
+ * goes on without a record reports that once.
  */
 export class JournalPage {
   readonly #journal: UploadJournal;
   readonly #id: string;
+  readonly #isOptional: boolean;
   readonly #notice: (message: string) => void;
   #isSaid = false;
   /** What is to be written next; a newer state takes the place of one that nobody began to write. */
   #next: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(journal: UploadJournal, id: string, notice: (message: string) => void) {
+  /** @param isOptional the upload goes on without it */
+  constructor(
+    journal: UploadJournal,
+    id: string,
+    isOptional: boolean,
+    notice: (message: string) => void,
+  ) {
     this.#journal = journal;
     this.#id = id;
+    this.#isOptional = isOptional;
     this.#notice = notice;
   }
 
-  /** @throws MediactlError `already_uploading` */
+  /** @throws MediactlError `already_uploading`, `state_…` (14) */
   async lock(): Promise<() => Promise<void>> {
     try {
       const release = await this.#journal.lock(this.#id);
       return async () => {
-        await this.#writing;
+        await this.#writing?.catch(() => {}); // its caller reports it
         await release();
       };
     } catch (error) {
-      if (error instanceof MediactlError && !isOfFolder(error)) throw error;
-      if (isHeld(error)) throw locked(this.#journal.directory);
-      this.#failed(error);
+      const failure = stateError(error, this.#journal.directory);
+      if (failure.exitCode !== exitCodes.state) throw failure;
+      this.#failed(failure);
       return async () => {};
     }
   }
@@ -57,7 +57,7 @@ export class JournalPage {
     this.#notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
   }
 
-  /** Resolves once this state, or a newer one, is on disk. */
+  /** Resolves once this state, or a newer one, is on disk. @throws MediactlError `state_…` (14) */
   write(entry: JournalEntry): Promise<void> {
     this.#next = structuredClone(entry);
     this.#writing ??= this.#writeAll();
@@ -65,22 +65,30 @@ export class JournalPage {
   }
 
   async #writeAll(): Promise<void> {
-    for (let state = this.#next; state; state = this.#next) {
-      this.#next = undefined;
-      await this.#journal.write(state).catch(async (error) => {
-        this.#failed(error);
-        await this.#journal.markBehind(this.#id).catch(() => {}); // there is none, or none to be marked
-      });
+    try {
+      for (let state = this.#next; state; state = this.#next) {
+        this.#next = undefined;
+        await this.#journal.write(state).catch(async (error) => {
+          this.#failed(error);
+          await this.#journal.remove(this.#id).catch(() => {}); // it would say that less was sent
+        });
+      }
+    } finally {
+      this.#writing = undefined;
     }
-    this.#writing = undefined;
   }
 
   async forget(): Promise<void> {
     await this.#writing;
-    await this.#journal.remove(this.#id).catch((error) => this.#failed(error));
+    await this.#journal.remove(this.#id).catch((error) => this.#noticed(error));
   }
 
   #failed(error: unknown): void {
+    if (!this.#isOptional) throw stateError(error, this.#journal.directory);
+    this.#noticed(error);
+  }
+
+  #noticed(error: unknown): void {
     if (this.#isSaid) return;
     this.#isSaid = true;
     this.#notice(

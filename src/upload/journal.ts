@@ -1,27 +1,30 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fstatSync,
   fsync,
+  lstatSync,
   openSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
-import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isIdentifier } from '../api/identifier.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
+import { isOutOfRoom, stateError } from '../state-error.ts';
 import type { Claims } from './claims.ts';
-import { type CorruptEntry, isCorrupt, isEntry, type JournalEntry } from './journal-entry.ts';
+import { type CorruptEntry, isEntry, type JournalEntry } from './journal-entry.ts';
 
 /** A page is a few hundred bytes. */
 const largestPage = 1024 * 1024;
+/** A block of the disk: a page has it from the first, so that a full disk can take what comes later. */
+const pageBytes = 4096;
 const ending = '.json';
 const synced = promisify(fsync);
-/** Of a page that is behind what was sent; every other one is 0600. */
-const behindMode = 0o400;
 
 /**
  * The uploads under way, a page each, in a folder of their own (0700, files 0600). Of an upload ID
@@ -39,12 +42,8 @@ export class Journal {
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
     const path = this.#path(id);
     try {
-      const page = await pageAt(path);
-      if (page === undefined) return undefined;
-      const entry = entryIn(page.text, id, path);
-      if (page.isBehind && !isCorrupt(entry) && entry.state === 'open')
-        entry.sentTo = entry.file.sizeBytes;
-      return entry;
+      const text = await pageAt(path);
+      return text === undefined ? undefined : entryIn(text, id, path);
     } catch (error) {
       return { id, path, reason: (error as Error).message };
     }
@@ -63,7 +62,7 @@ export class Journal {
   async ids(): Promise<string[]> {
     const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
-      throw error;
+      throw stateError(error, this.directory);
     });
     return names
       .filter((name) => name.endsWith(ending))
@@ -84,7 +83,7 @@ export class Journal {
     try {
       const page = await this.#opened(temporary);
       try {
-        writeSync(page, textOf(entry));
+        writeFileSync(page, textOf(entry).padEnd(pageBytes, '\n'));
         if (!isBrief) await synced(page);
       } finally {
         closeSync(page);
@@ -92,6 +91,8 @@ export class Journal {
       await rename(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });
+      // A full disk takes what goes into the place of the page.
+      if (isOutOfRoom(error) && overwritten(path, textOf(entry))) return;
       throw error;
     }
     if (isBrief) return;
@@ -108,14 +109,6 @@ export class Journal {
       await makeStateFolder(this.directory);
       return openSync(path, 'w', 0o600);
     }
-  }
-
-  /**
-   * Marks a page that could not be written again, so that what it says of bytes sent is not believed.
-   * The mark is its mode, which a full disk takes too.
-   */
-  async markBehind(id: string): Promise<void> {
-    await chmod(this.#path(id), behindMode);
   }
 
   async remove(id: string): Promise<void> {
@@ -163,32 +156,33 @@ const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
  * Writes over a page in one call, which a killed process has made whole or not at all. To put a file in
  * another's place makes some file systems wait for the disk.
  *
- * @returns false where there is no such page
+ * @returns false where there is no such page, or none of that length
  */
 function overwritten(path: string, text: string): boolean {
   let page: number;
   try {
-    page = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    page = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch {
     return false; // to be made, or not to be written: the usual way tells
   }
   try {
     const found = fstatSync(page);
-    if (!found.isFile()) return false;
-    const bytes = Buffer.from(text.padEnd(found.size, '\n'));
-    if (writeSync(page, bytes, 0, bytes.length, 0) < bytes.length)
-      throw new Error('no space left for the page');
-    return true;
+    const bytes = Buffer.alloc(found.size, '\n');
+    if (!found.isFile() || Buffer.byteLength(text) > found.size) return false;
+    bytes.write(text);
+    return writeSync(page, bytes, 0, bytes.length, 0) === bytes.length;
   } finally {
     closeSync(page);
   }
 }
 
+const notAPage = () => new Error('it is not a page of the journal');
+
 /** A page; undefined where there is none. @throws Error where it is none, or cannot be read */
-async function pageAt(path: string): Promise<{ text: string; isBehind: boolean } | undefined> {
-  if (!existsSync(path)) return undefined; // as of most files that are uploaded
+async function pageAt(path: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
+    if (!lstatSync(path).isFile()) throw notAPage(); // a link may lead anywhere
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe may have no writer
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -197,9 +191,8 @@ async function pageAt(path: string): Promise<{ text: string; isBehind: boolean }
   }
   try {
     const found = await handle.stat();
-    if (!found.isFile() || found.size > largestPage)
-      throw new Error('it is no page of the journal');
-    return { text: await handle.readFile('utf8'), isBehind: (found.mode & 0o777) === behindMode };
+    if (!found.isFile() || found.size > largestPage) throw notAPage();
+    return await handle.readFile('utf8');
   } finally {
     await handle.close();
   }
@@ -215,22 +208,17 @@ function entryIn(text: string, id: string, path: string): JournalEntry | Corrupt
     reason = (error as Error).message;
   }
   const found = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
-  return { id, path, reason, assetUid: found('assetUid'), begunAt: found('begunAt') };
+  const assetUid = found('assetUid');
+  return {
+    ...{ id, path, reason, begunAt: found('begunAt') },
+    assetUid: isIdentifier(assetUid) ? assetUid : undefined,
+  };
 }
 
 /** What keeps uploads between runs: the journal of this machine, or another one. */
 export type UploadJournal = Pick<
   Journal,
-  | 'directory'
-  | 'read'
-  | 'list'
-  | 'write'
-  | 'markBehind'
-  | 'remove'
-  | 'ids'
-  | 'setAside'
-  | 'lock'
-  | 'sweep'
+  'directory' | 'read' | 'list' | 'write' | 'remove' | 'ids' | 'setAside' | 'lock' | 'sweep'
 >;
 
 const alreadyUploading = (pid: number) =>

@@ -1,51 +1,38 @@
 import { randomUUID } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type Libsql from 'libsql';
-import { exitCodes, MediactlError } from '../errors.ts';
+import type { Clock } from '../clock.ts';
 import { makeStateFolder } from '../folders.ts';
-import { NamedLocks } from '../lock.ts';
+import { loadLibsql } from '../libsql.ts';
+import { NamedLocks, retryWhileHeld, whileLocked } from '../lock.ts';
+import { isBusy, stateError, stateFailure } from '../state-error.ts';
+import {
+  assertLedger,
+  ensureLedgerFile,
+  ledgerPath,
+  setLedgerAside,
+  trialWrite,
+} from './ledger-file.ts';
 
 export type Value = string | number | null;
 
-/** Another process writes for some milliseconds at a time; nothing else happens here meanwhile. */
-const busyMs = 1_000;
-/** So long it is tried again, while everything else goes on. */
+/** The wait of a read for a program that locks out readers; it blocks everything else. */
+const readBusyMs = 1_000;
+/** The wait of one attempt to write; it blocks everything else. */
+const writeBusyMs = 5;
+/** Attempts to write are repeated for so long. */
 const patienceMs = 60_000;
-const pauseMs = 100;
-const version = 1;
 
-/** No key is in here, and nothing expires: keys are rotated, and what was sent stays sent. */
-const schema = `
-CREATE TABLE receipts (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
-  size INTEGER NOT NULL, mtime_ns TEXT NOT NULL, blake3 TEXT NOT NULL, verified INTEGER,
-  asset TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL,
-  state TEXT NOT NULL, reason TEXT, at TEXT NOT NULL, imported INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (service, workspace, folder, path)
-);
-CREATE INDEX receipts_by_content ON receipts (service, workspace, size, blake3);
-CREATE INDEX receipts_by_asset ON receipts (asset);
-CREATE INDEX receipts_pending ON receipts (service, workspace) WHERE state = 'pending';
-CREATE TABLE replaced (
-  service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
-  asset TEXT PRIMARY KEY
-);
-CREATE TABLE runs (id TEXT PRIMARY KEY, since INTEGER NOT NULL);
-CREATE TABLE orphans (
-  service TEXT NOT NULL, asset TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL, at TEXT NOT NULL,
-  guessed INTEGER NOT NULL,
-  PRIMARY KEY (service, asset)
-);
-CREATE TABLE folders (
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL
-);
-CREATE INDEX folders_by_path ON folders (service, workspace, path);
-CREATE TABLE claims (id TEXT PRIMARY KEY, run TEXT NOT NULL, pid INTEGER NOT NULL) WITHOUT ROWID;
-PRAGMA user_version = ${version};
-`;
+/** What a store is opened for: `check` reads all of it, `write` writes on trial, `again` begins a new one if need be. */
+export type LedgerUse = 'read' | 'check' | 'write' | 'again';
+
+export type LedgerOptions = {
+  clock?: Clock;
+  signal?: AbortSignal;
+  /** Reports what takes long, and where an old store is now. */
+  say?: (message: string) => void;
+};
 
 /**
  * What this machine knows of uploads beside the journal, in one SQLite file of the state folder (0600):
@@ -58,6 +45,8 @@ export class Ledger {
   readonly run = randomUUID();
   readonly processes: NamedLocks;
   readonly #database: Libsql.Database;
+  readonly #options: LedgerOptions;
+  readonly #file: Stats;
   readonly #statements = new Map<string, Libsql.Statement>();
   #release: Promise<(() => Promise<void>) | undefined> | undefined;
   #kept: (() => void)[] = [];
@@ -65,81 +54,130 @@ export class Ledger {
   #longestMs = 0;
   #hasWritten = false;
 
-  private constructor(stateDir: string, database: Libsql.Database) {
+  private constructor(stateDir: string, database: Libsql.Database, options: LedgerOptions) {
     this.path = ledgerPath(stateDir);
-    this.processes = new NamedLocks(join(stateDir, 'runs'));
+    this.processes = new NamedLocks(join(stateDir, 'runs'), options.say);
     this.#database = database;
+    this.#options = options;
+    this.#file = statSync(this.path);
   }
 
-  /** @throws MediactlError `folder`, `receipts_unusable` (1) */
-  static async open(stateDir: string): Promise<Ledger> {
-    await makeStateFolder(stateDir);
+  /**
+   * Opens the store of a state folder; a new one is made where none ever was.
+   *
+   * @throws MediactlError `state_…` (14)
+   */
+  static async open(
+    stateDir: string,
+    options: LedgerOptions = {},
+    use: LedgerUse = 'read',
+  ): Promise<Ledger> {
     const path = ledgerPath(stateDir);
-    const { default: Database } = await import('libsql');
-    let database: Libsql.Database | undefined;
+    const opened = () => whileBusy(path, options, () => Ledger.#opened(stateDir, options, use));
     try {
-      // SQLite would make it readable for others.
-      await open(path, 'a', 0o600).then((handle) => handle.close());
-      database = new Database(path);
-      database.exec(`PRAGMA busy_timeout = ${busyMs};`);
-      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE;');
-      const found = (database.prepare('PRAGMA user_version').get() as { user_version: number })
-        .user_version;
-      if (found === 0) database.exec(schema);
-      database.exec('COMMIT');
-      if (found > version) throw new Error('a newer mediactl made it');
+      await makeStateFolder(stateDir);
+      if (use !== 'again') return await opened();
+      const lock = join(stateDir, 'receipts.lock');
+      const busy = () => stateFailure('state_locked', `${lock} is locked`);
+      // Of two at once, the second finds what the first has made.
+      return await whileLocked({ path: lock, waitMs: patienceMs, busy }, () =>
+        opened().catch((error) => {
+          const failure = stateError(error, path);
+          if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
+          const aside = setLedgerAside(path);
+          const kept = aside ? `; the old one is kept as ${aside}` : '';
+          options.say?.(`${failure.message}: a new one is begun${kept}`);
+          return opened();
+        }),
+      );
     } catch (error) {
-      database?.close();
-      throw unusable(path, error as Error);
+      throw stateError(error, path);
     }
-    return new Ledger(stateDir, database);
   }
 
-  all<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.#prepared(sql).all(...values) as Row[];
-  }
-
-  *each<Row>(sql: string, ...values: Value[]): Generator<Row> {
-    for (const row of this.#prepared(sql).iterate(...values)) yield row as Row;
-  }
-
-  get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.#prepared(sql).get(...values) as Row | undefined;
-  }
-
-  /** @returns how many rows it changed */
-  write(sql: string, ...values: Value[]): number {
-    this.#hasWritten = true;
-    return this.#prepared(sql).run(...values).changes;
-  }
-
-  /** All or nothing, before or after what other processes do. */
-  transaction<T>(work: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE');
+  static async #opened(stateDir: string, options: LedgerOptions, use: LedgerUse): Promise<Ledger> {
+    const Database = await loadLibsql();
+    const path = ledgerPath(stateDir);
+    await ensureLedgerFile(path, Database);
+    const database = new Database(path);
     try {
-      const result = work();
-      this.#database.exec('COMMIT');
-      return result;
+      database.exec(`PRAGMA busy_timeout = ${writeBusyMs};`);
+      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+      await assertLedger(path, database, use === 'check' || use === 'again');
+      if (use === 'write' || use === 'again') database.exec(trialWrite);
+      database.exec(`PRAGMA busy_timeout = ${readBusyMs};`);
+      return new Ledger(stateDir, database, options);
     } catch (error) {
-      try {
-        this.#database.exec('ROLLBACK');
-      } catch {
-        // it never began
-      }
+      database.close();
       throw error;
     }
   }
 
-  /** Does a piece of work again for a while where another process holds the store. */
-  async patiently<T>(work: () => T): Promise<T> {
-    for (const deadline = performance.now() + patienceMs; ; ) {
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#explained(() => this.#prepared(sql).all(...values)) as Row[];
+  }
+
+  *each<Row>(sql: string, ...values: Value[]): Generator<Row> {
+    try {
+      for (const row of this.#prepared(sql).iterate(...values)) yield row as Row;
+    } catch (error) {
+      throw stateError(error, this.path);
+    }
+  }
+
+  get<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#explained(() => this.#prepared(sql).get(...values)) as Row | undefined;
+  }
+
+  /** Writes within a transaction. @returns how many rows it changed */
+  change(sql: string, ...values: Value[]): number {
+    return this.#prepared(sql).run(...values).changes;
+  }
+
+  /** @returns how many rows it changed */
+  write(sql: string, ...values: Value[]): Promise<number> {
+    return this.transaction(() => this.change(sql, ...values));
+  }
+
+  /** Does all or nothing, before or after what other processes do. Waits while another one writes. */
+  transaction<T>(work: () => T, isFlushed = false): Promise<T> {
+    const { path } = this;
+    this.#hasWritten = true;
+    return whileBusy(path, this.#options, async () => this.#atOnce(work, isFlushed)).catch(
+      (error) => {
+        throw stateError(error, path);
+      },
+    );
+  }
+
+  #atOnce<T>(work: () => T, isFlushed = false): T {
+    const found = statSync(this.path, { throwIfNoEntry: false });
+    if (!found?.size || found.ino !== this.#file.ino || found.dev !== this.#file.dev)
+      throw stateFailure('state_emptied', `${this.path} was removed or replaced meanwhile`);
+    const database = this.#database;
+    if (isFlushed) database.exec('PRAGMA synchronous = FULL');
+    try {
+      database.exec(`PRAGMA busy_timeout = ${writeBusyMs}; BEGIN IMMEDIATE`);
+      const result = work();
+      database.exec('COMMIT');
+      return result;
+    } catch (error) {
       try {
-        return work();
-      } catch (error) {
-        const isBusy = (error as { code?: string }).code?.startsWith('SQLITE_BUSY');
-        if (!isBusy || performance.now() > deadline) throw error;
+        database.exec('ROLLBACK');
+      } catch {
+        // it never began
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      throw error;
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${readBusyMs}; PRAGMA synchronous = NORMAL`);
+    }
+  }
+
+  #explained<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw stateError(error, this.path);
     }
   }
 
@@ -160,16 +198,9 @@ export class Ledger {
     const work = this.#kept;
     this.#kept = [];
     const startedAt = performance.now();
-    await this.patiently(() => {
-      this.#database.exec('PRAGMA synchronous = FULL');
-      try {
-        this.transaction(() => {
-          for (const each of work) each();
-        });
-      } finally {
-        this.#database.exec('PRAGMA synchronous = NORMAL');
-      }
-    });
+    await this.transaction(() => {
+      for (const each of work) each();
+    }, true);
     this.#longestMs = Math.min(250, performance.now() - startedAt);
   }
 
@@ -179,15 +210,18 @@ export class Ledger {
     await this.#release;
   }
 
+  /** Never fails: the result of a command is known by then, and the next process clears up. */
   async close(): Promise<void> {
-    await this.#flush?.catch(() => {}); // whoever asked for it is told
+    await this.#flush?.catch(() => {}); // its caller reports it
     const release = await this.#release?.catch(() => undefined);
-    if (release) {
-      this.write('DELETE FROM claims WHERE run = ?', this.run);
-      await release();
+    try {
+      if (release) this.#atOnce(() => this.change('DELETE FROM claims WHERE run = ?', this.run));
+      // libsql leaves the log of what was written where others have to read it first.
+      if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // no room, or no such file any more
     }
-    // libsql leaves the log of what was written where others have to read it first.
-    if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    await release?.();
     this.#database.close();
   }
 
@@ -200,13 +234,22 @@ export class Ledger {
   }
 }
 
-export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
-
-const unusable = (path: string, underlying: Error) =>
-  new MediactlError('what was uploaded before cannot be looked up', {
-    code: 'receipts_unusable',
-    exitCode: exitCodes.unclassified,
-    reason: `${path}: ${underlying.message}`,
-    hint: 'fix its permissions; a damaged one can be moved away, but then nothing is known of what was sent',
-    underlying,
-  });
+/** Repeats work while another program holds the file. @throws Error of the last attempt */
+async function whileBusy<T>(
+  path: string,
+  options: LedgerOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  let busy: unknown;
+  const attempt = () =>
+    work().then(
+      (result) => ({ result }),
+      (error) => {
+        busy = error;
+        if (!isBusy(error)) throw error;
+      },
+    );
+  const done = await retryWhileHeld(path, { ...options, waitMs: patienceMs }, attempt);
+  if (!done) throw busy;
+  return done.result;
+}

@@ -30,7 +30,7 @@ export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreatio
   if (found.assets.length === 0 && found.isAll) return;
   const assetUids = found.assets.map(({ uid }) => uid);
   await confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
-  for (const uid of assetUids) run.leaveBehind(uid, true);
+  for (const uid of assetUids) await run.leaveBehind(uid, true);
   if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
 }
 

@@ -11,7 +11,8 @@ export async function withNextStep(
   { again: isAnew }: UploadOptions,
   { journal, spool }: RunTools,
 ): Promise<MediactlError> {
-  if (error.exitCode === exitCodes.integrity || id === undefined) return error;
+  const isState = error.exitCode === exitCodes.state && job.identity === undefined; // it says how
+  if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
   const kept = await journal.read(id);
   if (job.isOnce)
     return error.with({
@@ -48,7 +49,9 @@ export async function withNextStep(
 
 /** A hint that only says to run it again is said better by ours. */
 function joined({ exitCode, explanation: { hint } }: MediactlError, ours: string): string {
-  const first: number[] = [exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden];
+  const first: number[] = [
+    ...[exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state],
+  ];
   if (!hint || !first.includes(exitCode)) return ours;
   return `${hint.replace(/[,;] then run (?:it|the same command) again$/, '')}; then ${ours}`;
 }

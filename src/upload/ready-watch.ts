@@ -25,6 +25,7 @@ export class ReadyWatch {
   /** Two files of one content have one asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
   readonly #ended = new AbortController();
+  readonly #noted: Promise<void>[] = [];
   #come: string[] = [];
   #noMore = () => {};
   readonly #over = new Promise<void>((resolve) => {
@@ -91,7 +92,12 @@ export class ReadyWatch {
             onEvent({ path: current, event: 'status', asset_uid: uid, status });
           },
           onSettled: (uid, found) => {
-            if (receipts) noteOutcome(receipts, uid, found);
+            if (receipts)
+              this.#noted.push(
+                noteOutcome(receipts, uid, found).catch((error) =>
+                  this.#onFailed(asMediactlError(error)),
+                ),
+              );
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;
               else outcome.status = textIn(found.status);
@@ -101,6 +107,7 @@ export class ReadyWatch {
           },
         },
       );
+      await Promise.all(this.#noted);
     } catch (thrown) {
       if (this.#ended.signal.aborted) return; // the run tells why
       this.#onFailed(asMediactlError(thrown));

@@ -122,12 +122,12 @@ export class Receipts {
   keep(receipt: Receipt): Promise<void> {
     const { service, workspace, folder, path, assetUid } = receipt;
     return this.#ledger.writeThrough(() => {
-      this.#ledger.write(
+      this.#ledger.change(
         `INSERT OR IGNORE INTO replaced SELECT service, workspace, folder, path, asset FROM receipts
           WHERE ${byKey} AND asset <> ? AND imported = 0`,
         ...[service, workspace, folder, path, assetUid],
       );
-      this.#ledger.write(
+      this.#ledger.change(
         `INSERT OR REPLACE INTO receipts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...valuesOf(receipt),
       );
@@ -138,7 +138,7 @@ export class Receipts {
   touched({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
     const sql = `UPDATE receipts SET mtime_ns = ? WHERE ${byKey}`;
     return this.#ledger.writeThrough(
-      () => void this.#ledger.write(sql, mtimeNs, service, workspace, folder, path),
+      () => void this.#ledger.change(sql, mtimeNs, service, workspace, folder, path),
     );
   }
 
@@ -146,21 +146,22 @@ export class Receipts {
   moved({ service, workspace, folder, path }: ReceiptKey, to: { path: string; mtimeNs: string }) {
     const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
     return this.#ledger.writeThrough(
-      () => void this.#ledger.write(sql, to.path, to.mtimeNs, service, workspace, folder, path),
+      () => void this.#ledger.change(sql, to.path, to.mtimeNs, service, workspace, folder, path),
     );
   }
 
   /** What became of an asset. */
-  settled(assetUid: string, state: AssetState, reason: string | null = null): void {
+  async settled(assetUid: string, state: AssetState, reason: string | null = null): Promise<void> {
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
-    this.#ledger.write(sql, state, reason, assetUid);
+    await this.#ledger.write(sql, state, reason, assetUid);
   }
 
-  /** Of assets that are gone. @returns whether there was one */
-  forgetAsset(assetUid: string): boolean {
-    this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
-    this.#ledger.write('DELETE FROM replaced WHERE asset = ?', assetUid);
-    return this.#ledger.write('DELETE FROM receipts WHERE asset = ?', assetUid) > 0;
+  /** Forgets an asset that is gone. */
+  forgetAsset(assetUid: string): Promise<void> {
+    return this.#ledger.transaction(() => {
+      for (const table of ['orphans', 'replaced', 'receipts'])
+        this.#ledger.change(`DELETE FROM ${table} WHERE asset = ?`, assetUid);
+    });
   }
 
   /** Those that were not seen to be ready, the oldest first. */
@@ -168,6 +169,12 @@ export class Receipts {
     const sql = `SELECT ${selected} FROM receipts
       WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
     return this.#ledger.all<Row>(sql, service, workspace).map(receiptOf);
+  }
+
+  count(): number {
+    return (
+      this.#ledger.get<{ count: number }>('SELECT count(*) AS count FROM receipts')?.count ?? 0
+    );
   }
 
   *all(): Generator<Receipt> {
@@ -201,26 +208,23 @@ export class Receipts {
     return this.#ledger.all<Replaced>(sql, service, workspace, `${directory}/`, `${directory}0`);
   }
 
-  /** Of another machine. One that is here already wins. @returns whether it was new */
-  import(receipt: Receipt): boolean {
+  /** Takes over those of another machine, all or none. One that is here already wins. @returns how many were new */
+  import(receipts: readonly Receipt[]): Promise<number> {
     const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
-    return this.#ledger.write(sql, ...valuesOf(receipt)) > 0;
-  }
-
-  /** All or nothing of many writes, and fast. */
-  together<T>(work: () => T): T {
-    return this.#ledger.transaction(work);
+    return this.#ledger.transaction(
+      () => receipts.filter((receipt) => this.#ledger.change(sql, ...valuesOf(receipt)) > 0).length,
+    );
   }
 
   /**
    * A mark of what was known when a run began; of one that was killed, when it first did. What one
    * command names is wanted, two files of one content included: only what was sent before counts.
    */
-  runBegins(id: string): number {
+  runBegins(id: string): Promise<number> {
     return this.#ledger.transaction(() => {
       const sql = 'INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(id), 0) FROM receipts';
-      this.#ledger.write(sql, id);
+      this.#ledger.change(sql, id);
       return this.runMark(id) ?? 0;
     });
   }
@@ -230,18 +234,22 @@ export class Receipts {
     return this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id)?.since;
   }
 
-  runEnds(id: string): void {
-    this.#ledger.write('DELETE FROM runs WHERE id = ?', id);
+  /** Never fails: a run that is not ended is the same run the next time. */
+  async runEnds(id: string): Promise<void> {
+    await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
 
-  keepOrphan(service: string, { assetUid, name, path, at, isGuessed }: Orphan): void {
+  async keepOrphan(
+    service: string,
+    { assetUid, name, path, at, isGuessed }: Orphan,
+  ): Promise<void> {
     const sql = 'INSERT OR REPLACE INTO orphans VALUES (?, ?, ?, ?, ?, ?)';
-    this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
+    await this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
 
   /** It is gone, or holds a file. */
-  forgetOrphan(assetUid: string): void {
-    this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
+  async forgetOrphan(assetUid: string): Promise<void> {
+    await this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
   }
 
   orphans(service: string): Orphan[] {
@@ -258,9 +266,9 @@ export class Receipts {
     return this.#ledger.get<{ uid: string }>(sql, service, workspace, path, since)?.uid;
   }
 
-  keepFolder(service: string, workspace: string, path: string, uid: string): void {
+  async keepFolder(service: string, workspace: string, path: string, uid: string): Promise<void> {
     const sql = 'INSERT INTO folders (service, workspace, path, uid) VALUES (?, ?, ?, ?)';
-    this.#ledger.write(sql, service, workspace, path, uid);
+    await this.#ledger.write(sql, service, workspace, path, uid);
   }
 
   folderMark(): number {

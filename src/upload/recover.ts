@@ -40,7 +40,7 @@ export async function recoverFromGoneSession(
   const { assetUid } = entry.session;
   if (held === 'unknown') await confirmNewAsset(maybeWhole(entry, underlying), [assetUid]);
   else if (entry.isRefused) await confirmNewAsset(refusedSession(entry, underlying), [assetUid]);
-  if (held !== 'gone') run.leaveBehind(assetUid);
+  if (held !== 'gone') await run.leaveBehind(assetUid);
   run.notice(
     held === 'gone'
       ? `the upload session and its asset ${assetUid} are gone; starting again`

@@ -27,7 +27,7 @@ export async function continueFrom(
   found: JournalEntry | CorruptEntry,
 ): Promise<Open | Whole | undefined> {
   if (run.options.again) {
-    noticeLeftBehind(run, found);
+    await noticeLeftBehind(run, found);
     return undefined;
   }
   if (isCorrupt(found)) {
@@ -49,11 +49,11 @@ export async function continueFrom(
   }
 }
 
-function noticeLeftBehind(run: UploadRun, found: JournalEntry | CorruptEntry): void {
+async function noticeLeftBehind(run: UploadRun, found: JournalEntry | CorruptEntry): Promise<void> {
   const assetUid = isCorrupt(found) ? found.assetUid : assetOf(found);
   if (assetUid === undefined) return;
   const isWhole = 'state' in found && found.state === 'whole';
-  if (!isWhole) run.leaveBehind(assetUid);
+  if (!isWhole) await run.leaveBehind(assetUid);
   run.notice(`${isWhole ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
 }
 
@@ -74,7 +74,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
   const isSame =
     isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
   if (!isSame) {
-    noticeLeftBehind(run, entry);
+    await noticeLeftBehind(run, entry);
     return undefined;
   }
   const { assetUid } = entry.session;

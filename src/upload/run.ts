@@ -1,5 +1,5 @@
 import type { Lane } from '../api/gate.ts';
-import { asMediactlError, endsTheRun, type MediactlError } from '../errors.ts';
+import { asMediactlError, endsTheRun, exitCodes, type MediactlError } from '../errors.ts';
 import { Channel } from './channel.ts';
 import { waitingEvent } from './events.ts';
 import type { UploadJob, UploadOptions } from './job.ts';
@@ -13,7 +13,7 @@ import { count, emptyPlan, type Judgement, judge, type Plan } from './plan.ts';
 import { ReadyWatch } from './ready-watch.ts';
 import type { Receipt } from './receipts.ts';
 import { resumableFinder } from './resumable.ts';
-import { openUpload } from './upload-file.ts';
+import { openUpload, type Settled } from './upload-file.ts';
 import { idOf } from './upload-run.ts';
 import { type About, type Folders, keyOf, saidOf, type Wanted } from './wanted.ts';
 
@@ -100,7 +100,12 @@ export class UploadMany implements Run {
 
   async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
     await sweep(this.#tools);
-    const send = () => this.#sendAll(wanted);
+    const send = () =>
+      this.#sendAll(wanted).catch((thrown) => {
+        const error = asMediactlError(thrown);
+        if (error.exitCode !== exitCodes.state) throw thrown;
+        this.#stop ??= error; // what came before is reported
+      });
     await (this.#watch?.during(send) ?? send());
   }
 
@@ -172,7 +177,7 @@ export class UploadMany implements Run {
       requests: 0,
       durationMs: 0,
     };
-    let settled = Promise.resolve();
+    let settled: Settled = Promise.resolve(undefined);
     try {
       ({ settled } = await this.#upload(file, outcome));
     } catch (thrown) {
@@ -198,7 +203,13 @@ export class UploadMany implements Run {
         asset_uid: outcome.uploaded?.assetUid ?? null,
       });
     // What is told is on the disk; the next file need not wait for that.
-    const told = settled.then(() => this.#done(outcome)).finally(() => this.#settling.delete(told));
+    const told = settled
+      .then((unkept) => {
+        outcome.error ??= unkept;
+        if (unkept && endsTheRun(unkept)) this.#stop ??= unkept;
+        this.#done(outcome);
+      })
+      .finally(() => this.#settling.delete(told));
     this.#settling.add(told);
   }
 
@@ -207,8 +218,8 @@ export class UploadMany implements Run {
     return page !== undefined && 'state' in page && page.state === 'intended';
   }
 
-  /** @returns `settled`, which resolves once all of it is on the disk */
-  async #upload(file: Wanted, outcome: FileOutcome): Promise<{ settled: Promise<void> }> {
+  /** @returns `settled`, which resolves once all of it is on the disk, or cannot be */
+  async #upload(file: Wanted, outcome: FileOutcome): Promise<{ settled: Settled }> {
     const { folders, onEvent, onUploaded } = this.#tools;
     const folder = file.begun ? file.begun.folder : await folders.make(file);
     const job = this.#jobOf(file, folder);
@@ -227,14 +238,17 @@ export class UploadMany implements Run {
     outcome.path = source.path;
     const upload = await openUpload({ ...source, label: labelOf(job) }, this.#options, tools);
     outcome.id = upload.id;
-    let settled: Promise<void>;
+    let settled: Settled;
     try {
       ({ uploaded: outcome.uploaded, settled } = await upload.run());
     } finally {
       await upload.close();
     }
     if (source.identity !== undefined)
-      settled = settled.then(() => this.#tools.spool.remove(source.path));
+      settled = settled.then(async (unkept) => {
+        if (!unkept) await this.#tools.spool.remove(source.path);
+        return unkept;
+      });
     if (earlier && outcome.uploaded.how === 'uploaded') {
       const message = `uploaded before: asset ${earlier.assetUid}, which stays`;
       onEvent({ path: labelOf(job), event: 'notice', message });

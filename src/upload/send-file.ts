@@ -34,7 +34,12 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
   let doubt: string | undefined;
+  /** Rejects where the page cannot be written: the next chunk is not sent then. */
   let written = Promise.resolve();
+  const keep = () => {
+    written = page.write(entry);
+    written.catch(() => {}); // awaited before the next chunk
+  };
   if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
   const progress = () =>
     run.say({
@@ -55,7 +60,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     onSending: (end) => {
       if (end > entry.sentTo) {
         entry.sentTo = end;
-        written = page.write(entry);
+        keep();
       }
       return written;
     },
@@ -78,7 +83,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       position = offset;
       const prefix = digest.current();
       if (prefix.offset === offset && !doubt) entry.prefix = prefix;
-      if (offset < sizeBytes) written = page.write(entry);
+      if (offset < sizeBytes) keep();
       else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
       progress();
     },

@@ -23,9 +23,9 @@ export class Spool {
   readonly #directory: string;
   readonly #locks: NamedLocks;
 
-  constructor(stateDir: string) {
+  constructor(stateDir: string, say?: (message: string) => void) {
     this.#directory = join(stateDir, 'spool');
-    this.#locks = new NamedLocks(this.#directory);
+    this.#locks = new NamedLocks(this.#directory, say);
   }
 
   /** @throws MediactlError `usage` for nothing at all, `spool` where it cannot be written */

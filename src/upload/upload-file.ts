@@ -1,3 +1,4 @@
+import { asMediactlError, type MediactlError } from '../errors.ts';
 import { createUpload } from './creation.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
 import type { Open, Whole } from './journal-entry.ts';
@@ -18,8 +19,9 @@ export type OpenedUpload = {
   close(): Promise<void>;
 };
 
-/** What is whole, and when that is on the disk here: other files need not wait for that. */
-type Sent = { uploaded: Uploaded; settled: Promise<void> };
+/** What is whole, and when that is on the disk here, or why not: other files need not wait for that. */
+export type Settled = Promise<MediactlError | undefined>;
+type Sent = { uploaded: Uploaded; settled: Settled };
 
 /** @throws MediactlError where there is no such file, or none that can be read */
 export async function openUpload(
@@ -46,7 +48,8 @@ async function uploadLocked(run: UploadRun): Promise<Sent> {
 
 async function sent(run: UploadRun): Promise<Sent> {
   const known = await knownOf(run);
-  if ('how' in known) return { uploaded: accepted(run, known), settled: Promise.resolve() };
+  if ('how' in known)
+    return { uploaded: accepted(run, known), settled: Promise.resolve(undefined) };
   let entry = known.entry ?? (await createUpload(run));
   while (entry.state === 'open') entry = await sentOrNext(run, entry);
   const uploaded = await concluded(run, entry);
@@ -117,7 +120,7 @@ async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
 }
 
 /** The page is done with once the receipt is kept; where there is none, the page tells what is there. */
-async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Promise<void> {
+async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Settled {
   const { receipts, api } = run.tools;
   try {
     await receipts?.keep({
@@ -127,9 +130,10 @@ async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Pr
       reason: null,
       at: new Date(api.transport.clock.now()).toISOString(),
     });
-    if (receipts) return await run.page.forget();
+    await (receipts ? run.page.forget() : run.page.write(entry));
+    return undefined;
   } catch (error) {
-    run.notice(`the receipt cannot be kept: ${(error as Error).message}`);
+    await run.page.write(entry).catch(() => {}); // what it says is enough to find the asset
+    return asMediactlError(error);
   }
-  await run.page.write(entry);
 }

@@ -36,7 +36,9 @@ export class UploadRun {
     const identity = job.identity ?? source.realPath;
     this.id = job.id ?? idOf({ ...job, identity }, tools.api.transport.baseUrl);
     this.key = receiptKey(job, identity, tools.api.transport.baseUrl);
-    this.page = new JournalPage(tools.journal, this.id, (message) => this.notice(message));
+    this.page = new JournalPage(tools.journal, this.id, !tools.receipts, (message) =>
+      this.notice(message),
+    );
   }
 
   /** What the journal keeps of it before the service is asked for anything. */
@@ -67,11 +69,17 @@ export class UploadRun {
    *
    * @param isGuessed found by its name: it may be somebody else's
    */
-  leaveBehind(assetUid: string, isGuessed = false): void {
+  async leaveBehind(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.tools;
     const { asset_name: name = this.metadata.filename } = this.metadata;
     const at = new Date(api.transport.clock.now()).toISOString();
-    receipts?.keepOrphan(this.key.service, { assetUid, name, path: this.label, at, isGuessed });
+    await receipts?.keepOrphan(this.key.service, {
+      assetUid,
+      name,
+      path: this.label,
+      at,
+      isGuessed,
+    });
   }
 
   notice(message: string): void {

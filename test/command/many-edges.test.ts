@@ -110,7 +110,7 @@ describe('one file is one asset', () => {
     const log = join(cli.home, 'state/receipts.db-wal');
     rmSync(log, { force: true });
     mkdirSync(log);
-    expect((await run('upload', '-r', folder)).code).toBe(1);
+    expect((await run('upload', '-r', folder)).code).toBe(14);
     expect(service.whole).toHaveLength(1);
     expect((await run('upload', '-r', folder, '--again')).code).toBe(0);
     expect(service.whole).toHaveLength(2);

@@ -1,6 +1,5 @@
 import {
   copyFileSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -118,22 +117,6 @@ describe('the store of receipts', () => {
     const path = join(cli.home, 'state/receipts.db');
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readFileSync(path, 'latin1')).not.toContain(service.environment.MEDIACTL_API_KEY);
-  });
-
-  it('that is damaged ends the upload before anything is sent', async () => {
-    await upload();
-    writeFileSync(join(cli.home, 'state/receipts.db'), 'no database '.repeat(1000));
-    service.requests = 0;
-    const { code, stderr } = await cli.run(['upload', '-r', folder]);
-    expect([code, service.requests]).toEqual([1, 0]);
-    expect(stderr).toContain('what was uploaded before cannot be looked up');
-  });
-
-  it('that cannot be made is said, and the upload runs', async () => {
-    mkdirSync(join(cli.home, 'state/receipts.db'), { recursive: true });
-    const { code, stderr } = await cli.run(['upload', one()]);
-    expect([code, service.whole.length]).toEqual([0, 1]);
-    expect(stderr).toContain('another run would send it again');
   });
 
   it('goes from one machine to the next, by a pipe', async () => {

@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -147,11 +148,12 @@ describe('one file, one asset: whatever comes between the last byte and the resu
     mkdirSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
     const service = await FaultyService.start(new Random(0));
     service.recover();
-    const run = () =>
-      world.cli.run(['upload', world.path, '--json'], {
+    const run = (...args: string[]) =>
+      world.cli.run(['upload', world.path, '--json', ...args], {
         environment: { ...world.environment(), MEDIACTL_BASE_URL: service.url },
       });
-    expect((await run()).stderr).toContain('another run would send it again');
+    expect((await run('--again')).stderr).toContain('another run would send it again');
+    rmSync(join(world.cli.home, 'state/receipts.db'), { recursive: true });
     expect(world.entry().state).toBe('whole');
     const [[uid, asset]] = [...service.assets] as [[string, StoredAsset]];
     asset.session.stored = asset.session.stored.subarray(0, 1000);
@@ -238,7 +240,10 @@ describe('one file, one asset: whatever comes between the last byte and the resu
 describe('the journal', () => {
   const damages: [string, (path: string) => void][] = [
     ['truncated', (path) => truncateSync(path, 40)],
-    ['truncated after the asset', (path) => truncateSync(path, statSync(path).size - 20)],
+    [
+      'truncated after the asset',
+      (path) => writeFileSync(path, readFileSync(path, 'utf8').trim().slice(0, -20)),
+    ],
     ['empty', (path) => truncateSync(path, 0)],
     ['no JSON', (path) => writeFileSync(path, 'words')],
     ['an array', (path) => writeFileSync(path, '[]')],
@@ -248,6 +253,13 @@ describe('the journal', () => {
       (path) => {
         const { session: _session, ...entry } = JSON.parse(readFileSync(path, 'utf8'));
         writeFileSync(path, JSON.stringify(entry));
+      },
+    ],
+    [
+      'a link to itself',
+      (path) => {
+        rmSync(path);
+        symlinkSync(path, path);
       },
     ],
     [
@@ -279,10 +291,29 @@ describe('the journal', () => {
     },
   );
 
-  it('that cannot be written: said once, and the upload runs', async () => {
+  it.each([
+    ['an asset that is not a uid', { assetUid: '../../x' }],
+    ['an address that is none', { url: 'nowhere' }],
+  ])('with %s is unreadable: nothing is made, and nothing counts as done', async (_what, wrong) => {
+    const path = await world.interruptedAfterTwoChunks();
+    const entry = world.entry();
+    Object.assign(entry.session, wrong);
+    const whole = { state: 'whole', blake3: '0'.repeat(64), verified: true };
+    for (const state of [{}, whole]) {
+      writeFileSync(path, JSON.stringify({ ...entry, ...state }));
+      const { code, record, stdout } = await world.upload();
+      expect([code, record.error.code]).toEqual([2, 'creation_unknown']);
+      expect(stdout).not.toContain('../../x');
+    }
+    expect(await world.assets()).toHaveLength(1);
+  });
+
+  it('that cannot be written ends the upload; with --again that is said, and it runs', async () => {
     mkdirSync(join(world.cli.home, 'state'));
     writeFileSync(join(world.cli.home, 'state/uploads'), 'a file where the folder should be');
-    const { code, record, stderr } = await world.upload();
+    const refused = await world.upload();
+    expect([refused.code, world.line.seen.length]).toEqual([14, 0]);
+    const { code, record, stderr } = await world.upload(['--again']);
     expect(code).toBe(0);
     expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
     expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);

@@ -205,7 +205,7 @@ describe('what came on stdin', () => {
     mkdirSync(join(world.cli.home, 'state'), { recursive: true });
     writeFileSync(join(world.cli.home, 'state/uploads'), 'a file in its place');
     world.fault = ({ method }) => (method === 'PATCH' ? answering(402, { error: {} }) : undefined);
-    const { stdout } = await world.run(['upload', '-', '--json'], { stdin });
+    const { stdout } = await world.run(['upload', '-', '--json', '--again'], { stdin });
     const [id] = world.spooled();
     expect(JSON.parse(stdout)[0].error.hint).toContain(`state/spool/${id}`);
     rmSync(join(world.cli.home, 'state/uploads'));

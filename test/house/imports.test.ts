@@ -13,7 +13,9 @@ const directions: Record<string, readonly string[]> = {
   processes: [],
   'read-file': [],
   folders: ['errors'],
-  lock: ['folders', 'errors'],
+  libsql: ['errors'],
+  'state-error': ['errors'],
+  lock: ['folders', 'libsql', 'state-error', 'clock', 'errors'],
   'shown-uids': ['folders', 'read-file', 'terminal/result'],
   api: ['wire', 'errors', 'clock'],
   // Waiting is the library's; the uploader, too, waits for what it sent.
@@ -23,6 +25,8 @@ const directions: Record<string, readonly string[]> = {
     'errors',
     'clock',
     'lock',
+    'libsql',
+    'state-error',
     'folders',
     'processes',
     'terminal/printable',
@@ -76,7 +80,7 @@ const directions: Record<string, readonly string[]> = {
       'wire',
       'errors',
     ],
-    ...['clock', 'processes', 'lock', 'folders', 'player', 'browse'],
+    ...['clock', 'processes', 'lock', 'state-error', 'folders', 'player', 'browse'],
   ],
   reference: [
     'short-words',

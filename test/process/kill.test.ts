@@ -272,7 +272,7 @@ describe('Ctrl-C', () => {
 const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 if (!canMount) process.stderr.write('SKIPPED: a full disk cannot be made here (unshare -rm)\n');
 
-it.runIf(canMount)('a full disk: said once, and the upload runs', async () => {
+it.runIf(canMount)('a full disk with --again: said once, and the upload runs', async () => {
   const bytes = writeSome(path, MiB);
   const state = join(home, 'state');
   mkdirSync(state);
@@ -281,10 +281,11 @@ it.runIf(canMount)('a full disk: said once, and the upload runs', async () => {
     'unshare',
     ['-rm', 'bash', '-c', `${fill} && shift && exec "$@"`, 'bash', state]
       .concat(process.execPath, bin)
-      .concat('upload', path, '--jsonl'),
+      .concat('upload', path, '--jsonl', '--again'),
     environment(),
   ).finished;
   expect(code).toBe(0);
+  expect(stderr.match(/another run would send it again/g)).toHaveLength(1);
   expect(stderr.match(/cannot be resumed/g)).toHaveLength(1);
   expect(stderr).toContain('ENOSPC');
   expect(readFileSync(stored(JSON.parse(stdout).asset_uid)).equals(bytes)).toBe(true);

@@ -120,6 +120,15 @@ describe('two runs over the same files', () => {
     studio.expectEachOnce();
     expect(service.assets.size).toBe(many);
   });
+
+  it('24 at once: all end well, and each file is there once', async () => {
+    const service = await BusyService.start({ latencyMs: 20 });
+    const studio = new Studio(service, 200);
+    const ended = await Promise.all(Array.from({ length: 24 }, () => studio.start().finished));
+    expect(ended.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
+    studio.expectEachOnce();
+    expect(service.assets.size).toBe(200);
+  }, 300_000);
 });
 
 describe('kill -9 and faults', () => {

@@ -32,7 +32,6 @@ function journalInMemory(writeMs = 0): UploadJournal & { pages: Map<string, Jour
       await systemClock.sleep(writeMs);
       pages.set(kept.id, kept);
     },
-    markBehind: async () => {},
     remove: async (id) => void pages.delete(id),
     ids: async () => [...pages.keys()],
     setAside: async (id) => id,

@@ -135,7 +135,9 @@ async function lockTarget(
   asked: Place,
 ): Promise<() => Promise<void>> {
   const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
-  const locks = new NamedLocks(join(context.stateDir, 'downloads'));
+  const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) =>
+    context.terminal.warn(message),
+  );
   let release: (() => Promise<void>) | undefined;
   try {
     await locks.sweep();

@@ -5,6 +5,7 @@ import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { filtersOf, withFilters } from '../filters.ts';
+import { forgetting } from '../receipts.ts';
 import { bulkResult, inLanes } from './bulk.ts';
 import { confirmBulk, targetsOf } from './targets.ts';
 
@@ -41,10 +42,10 @@ export function remove(command: Command, run: Run, collection: Collection): void
           );
         const action = (what: string) => `move ${what} to the trash`;
         await confirmBulk(context, collection, targets, { action, limit });
-        const receipts = await context.receiptsIfAny();
+        const forget = await forgetting(context);
         const outcomes = await inLanes(context, targets, async ({ uid }) => {
           await assets.delete(uid);
-          receipts?.forgetAsset(uid);
+          await forget(uid);
           return {};
         });
         const gone = outcomes.filter(({ error }) => !error).length;

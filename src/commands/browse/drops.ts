@@ -45,7 +45,7 @@ export async function openDrops(
   const { clock, signal, stateDir } = context;
   setMaxListeners(0, signal); // every file listens
   const workspace = await workspaceUid(context, false);
-  const receipts = await openReceipts(context, true);
+  const receipts = await openReceipts(context, false);
   const { profile, baseUrl } = await context.account();
   const { default: mime } = await import('mime/lite');
   const options: RunOptions = {
@@ -60,7 +60,7 @@ export async function openDrops(
     () => receipts && madeFolders(receipts, baseUrl.origin, workspace),
   );
   const runId = `browse ${crypto.randomUUID()}`;
-  const before = receipts?.runBegins(runId) ?? 0;
+  const before = (await receipts?.runBegins(runId)) ?? 0;
   let left = 0;
 
   /** A file that is dropped twice is sent once: the second one finds what the first one sent. */
@@ -111,7 +111,7 @@ export async function openDrops(
     send: (file, bytes, onProgress) => inTurn(file, () => run(file, bytes, onProgress)),
     end: async () => {
       await Promise.all(turns.values());
-      receipts?.runEnds(runId);
+      await receipts?.runEnds(runId);
       return left;
     },
   };

@@ -36,7 +36,10 @@ export async function accountLibrary(
   const { transport } = api;
   let drops: Promise<Drops> | undefined;
   const openedDrops = () => {
-    drops ??= openDrops(context, plain, bytesPerSecond);
+    drops ??= openDrops(context, plain, bytesPerSecond).catch((error) => {
+      drops = undefined; // the next one tries again
+      throw error;
+    });
     return drops;
   };
   return {

@@ -10,6 +10,7 @@ import { resolveWorkspace } from '../../library/workspaces.ts';
 import { counted } from '../../terminal/figures.ts';
 import { when } from '../../terminal/printable.ts';
 import { isCorrupt } from '../../upload/journal-entry.ts';
+import { ledgerPath } from '../../upload/ledger-file.ts';
 import { paths } from '../../wire/paths.ts';
 import { fieldsIn, textIn } from '../../wire/reading.ts';
 
@@ -67,6 +68,12 @@ export const checks: Record<string, Check> = {
       );
     });
     return stateDir;
+  },
+
+  receipts: async (context) => {
+    const receipts = await context.receiptsIfAny('check');
+    if (!receipts) return 'none yet: nothing was uploaded from this machine';
+    return `${counted(receipts.count(), 'receipt')} in ${ledgerPath(context.stateDir)}`;
   },
 
   account: async (context) => {
@@ -145,6 +152,7 @@ export const checks: Record<string, Check> = {
 
 /** What a check stands on: where that failed, it would only say the same again. */
 export const dependsOn: Record<string, string> = {
+  receipts: 'state folder',
   service: 'account',
   names: 'account',
   'rate limit': 'service',

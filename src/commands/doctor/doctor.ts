@@ -47,7 +47,7 @@ export const doctor: Define = (command, run) => {
   example(command, 'mediactl doctor', 'mediactl doctor --learn');
   command
     .description(
-      'Checks config, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
+      'Checks config, receipts, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
     )
     .option('--learn', 'learn the names that the specification does not show')
     .action(run(async (context, options) => (options.learn ? learn(context) : examine(context))));

@@ -64,7 +64,8 @@ export const check: Define = (command, run) => {
           files++;
           const found = await compare(file, library, receipts, scope);
           if (found?.difference === 'missing' && found.asset_uid !== null)
-            if (await isGone(api.assets, found.asset_uid)) receipts?.forgetAsset(found.asset_uid);
+            if (await isGone(api.assets, found.asset_uid))
+              await receipts?.forgetAsset(found.asset_uid);
             else found.difference = 'moved';
           if (found) differences.push(found);
         }

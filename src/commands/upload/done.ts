@@ -117,9 +117,7 @@ export function importDone(command: Command, run: Run): void {
         );
         if (context.isDryRun(`take over ${found.length} uploads`)) return nothing;
         const receipts = await context.receipts();
-        const imported = receipts.together(
-          () => found.filter((receipt) => receipts.import(receipt)).length,
-        );
+        const imported = await receipts.import(found);
         return record({ read: found.length, imported }, '', () => [
           ['read', String(found.length)],
           ['imported', String(imported)],

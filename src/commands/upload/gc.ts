@@ -69,7 +69,7 @@ async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]>
     const { assetUid, name, path, at, isGuessed } = orphan;
     const asset = await unfinished(api, orphan);
     if (!asset) {
-      receipts.forgetOrphan(assetUid);
+      await receipts.forgetOrphan(assetUid);
       continue;
     }
     const until = (timeIn(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
@@ -111,7 +111,7 @@ async function trashed(
   for (const each of left)
     try {
       await api.assets.delete(each.asset_uid);
-      receipts.forgetOrphan(each.asset_uid);
+      await receipts.forgetOrphan(each.asset_uid);
       each.trashed = true;
     } catch (thrown) {
       const error = asMediactlError(thrown);

@@ -83,7 +83,7 @@ export function present(context: Context, run: Run, view: RunView) {
     const { stop, left } = run.end;
     const said = isOne
       ? summary.skipped
-      : summary.line(clock.now(), left, view.isWaited, view.nothing);
+      : summary.line(clock.now(), left, view.isWaited, stop ? '' : view.nothing);
     if (said && !view.isQuiet) terminal.say(said);
     const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
     if (after && !view.isQuiet) terminal.say(after);

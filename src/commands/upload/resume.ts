@@ -86,7 +86,7 @@ export function resume(command: Command, run: Run): void {
             ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
             ...{ parallel: usualParallel, timeoutMs: waitOf(wait, timeout) },
           },
-          receipts: await openReceipts(context, !options.again),
+          receipts: await openReceipts(context, options.again),
           name: mine.map(({ id: each }) => each),
           progress: progressFor(context, progress),
           verbose: false,

@@ -71,7 +71,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   );
   const finished = new AbortController();
   const runId = idOf(api.transport.baseUrl, request);
-  const before = request.receipts?.runBegins(runId) ?? 0;
+  const before = (await request.receipts?.runBegins(runId)) ?? 0;
   const tools = await toolsFor(context, request, before, progress, finished.signal);
   const { timeoutMs, workspace } = request.options;
   const run = request.carry?.(tools) ?? new UploadMany(request.options, tools);
@@ -95,7 +95,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       else if (request.afterwards)
         terminal.warn('nothing was moved to the trash: not every file is there');
       // A prune that was refused keeps its mark: what came tonight does not count as there tomorrow.
-      if (isWhole) request.receipts?.runEnds(runId);
+      if (isWhole) await request.receipts?.runEnds(runId);
     },
   });
 }
@@ -140,7 +140,7 @@ async function toolsFor(
     receipts,
     before,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
-    spool: new Spool(stateDir),
+    spool: new Spool(stateDir, (message) => terminal.warn(message)),
     stdin: () => {
       if (terminal.stdin.isTTY)
         throw usageError('stdin is a terminal, not a file', 'mediactl upload - --name NAME < FILE');

@@ -98,9 +98,12 @@ export class Summary {
     const failures = this.#failed.map(({ error, label }) => error.of(label));
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
-    const all = left + this.#counts.left;
+    const isState = stop?.exitCode === exitCodes.state;
+    const all = left + this.#counts.left + (isState ? this.#notUploaded : 0);
+    const files = this.#files + left;
+    const uploaded = `${grouped(files - all)} of ${grouped(files)} files are uploaded`;
     if (stop)
-      return new MediactlError(stop.message, {
+      return new MediactlError(isState ? `${stop.message}; ${uploaded}` : stop.message, {
         ...stop.explanation,
         hint: [
           stop.explanation.hint,

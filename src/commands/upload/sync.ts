@@ -151,7 +151,7 @@ export async function stillInside(
     const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
     const isStill = asset && (isUnknown || isInside(parent));
     if (isStill) inside.push(each);
-    else if (!context.settings.dryRun) receipts.forgetAsset(each.assetUid);
+    else if (!context.settings.dryRun) await receipts.forgetAsset(each.assetUid);
     if (isStill || !asset) continue;
     await places.learn('folders', [parent ?? undefined]);
     const place = places.of(parent ?? undefined) || '/';
@@ -174,7 +174,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
   if (statusMeans(status) !== 'ready') return false;
-  receipts.settled(assetUid, 'ready');
+  await receipts.settled(assetUid, 'ready');
   return true;
 }
 
@@ -218,7 +218,7 @@ export async function pruneGone(
     if (stop) break;
     try {
       await assets.delete(assetUid).catch(ifMissing);
-      receipts.forgetAsset(assetUid);
+      await receipts.forgetAsset(assetUid);
       moved++;
     } catch (thrown) {
       const error = asMediactlError(thrown);

@@ -149,8 +149,10 @@ export const upload: Define = (command, run) => {
         const workspace = await workspaceUid(context);
         const isPlan = flags.plan === true || context.settings.dryRun;
         const receipts = await (isPlan
-          ? context.receiptsIfAny()
-          : openReceipts(context, !options.again));
+          ? options.again
+            ? undefined
+            : context.receiptsIfAny()
+          : openReceipts(context, options.again));
         const top = flags.folder ?? context.settings.folder ?? '/';
         const create = sync || (flags.createFolders ?? false);
         const folders = await foldersFor(

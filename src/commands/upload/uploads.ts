@@ -131,7 +131,7 @@ function forget(command: Command, run: Run): void {
             await spool.forget(entry.id);
             forgotten.push(shown);
             if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
-              (await context.receipts()).keepOrphan(shown.base_url, orphanOf(shown));
+              await (await context.receipts()).keepOrphan(shown.base_url, orphanOf(shown));
             if (shown.asset_uid) terminal.say(`forgotten; asset ${shown.asset_uid} stays as it is`);
           }).catch((error) => failures.push(asMediactlError(error).of(shown.path)));
         const result = listBy(

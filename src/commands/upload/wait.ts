@@ -31,6 +31,8 @@ export function wait(command: Command, run: Run): void {
         const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
         const waited: Waited[] = [];
         const failures: MediactlError[] = [];
+        const noted: Promise<void>[] = [];
+        let unkept: MediactlError | undefined;
         const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
         const observed = api.observed({
           lane: 'bulk',
@@ -45,7 +47,11 @@ export function wait(command: Command, run: Run): void {
             onSettled: (uid, found) => {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
-              noteOutcome(receipts, uid, found);
+              noted.push(
+                noteOutcome(receipts, uid, found).catch((error) => {
+                  unkept ??= error;
+                }),
+              );
               if (error) failures.push(error.of(path));
               const isFailed = error?.explanation.code === 'processing_failed';
               const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
@@ -56,9 +62,10 @@ export function wait(command: Command, run: Run): void {
         } finally {
           display.close();
         }
+        await Promise.all(noted);
         const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
         const problem = `${failures.length} of ${waited.length} assets are not ready`;
-        return { result, failure: failureAmong(waited.length, problem, failures) };
+        return { result, failure: failureAmong(waited.length, problem, failures) ?? unkept };
       }),
     );
 }

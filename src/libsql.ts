@@ -1,0 +1,18 @@
+import type Libsql from 'libsql';
+import { exitCodes, MediactlError } from './errors.ts';
+
+/** Loads SQLite. @throws MediactlError `not_installed` where its native part is missing */
+export async function loadLibsql(): Promise<typeof Libsql> {
+  try {
+    return (await import('libsql')).default;
+  } catch (error) {
+    const [reason] = (error as Error).message.split('\n');
+    throw new MediactlError('a part of mediactl is missing: libsql', {
+      code: 'not_installed',
+      exitCode: exitCodes.unclassified,
+      reason,
+      hint: 'install mediactl again, with its optional dependencies',
+      underlying: error,
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
+import { exitCodes, MediactlError } from './errors.ts';
+
+const kept =
+  'restore it from a backup; upload --again begins a new one, and sends everything again';
+const elsewhere =
+  'set MEDIACTL_STATE_DIR to another folder; upload --again goes on without a record';
+
+/** The problem and the next step, by error code. */
+const kinds = {
+  state_full: [
+    'there is no room to record what is uploaded',
+    'make room on that disk, then run the same command again',
+  ],
+  state_read_only: ['what is uploaded cannot be recorded: no permission to write', elsewhere],
+  state_damaged: ['the record of what was uploaded is damaged', kept],
+  state_emptied: ['the record of what was uploaded is gone', kept],
+  state_locked: [
+    'another program holds the record of what was uploaded',
+    'end that program, then run the same command again',
+  ],
+  state_newer: [
+    'a newer mediactl made the record of what was uploaded',
+    'install the newest mediactl',
+  ],
+  state_not_a_file: [
+    'the record of what was uploaded is not a file',
+    'move it away, then run the same command again',
+  ],
+  state_unusable: ['the record of what was uploaded cannot be used', elsewhere],
+} as const;
+
+type Kind = keyof typeof kinds;
+
+const codes: readonly [Kind, RegExp][] = [
+  ['state_full', /^(ENOSPC|EDQUOT|SQLITE_FULL)$/],
+  ['state_read_only', /^(EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_PERM)$/],
+  ['state_damaged', /^SQLITE_(CORRUPT.*|NOTADB|SCHEMA|MISMATCH|CONSTRAINT.*)$/],
+  ['state_locked', /^SQLITE_(BUSY|LOCKED)/],
+];
+
+/** Returns an error of the state folder: exit 14, and the run ends. */
+export const stateFailure = (kind: Kind, reason: string, underlying?: unknown) =>
+  new MediactlError(kinds[kind][0], {
+    code: kind,
+    exitCode: exitCodes.state,
+    reason,
+    hint: kinds[kind][1],
+    retryable: kind === 'state_locked',
+    underlying,
+  });
+
+/** Classifies what went wrong with a file of the state folder. Errors with their own words pass through. */
+export function stateError(error: unknown, path: string): MediactlError {
+  const isFolder = error instanceof MediactlError && error.explanation.code === 'folder';
+  if (error instanceof MediactlError && !isFolder) return error;
+  const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
+  const kind = kindOf(cause);
+  // SQLite does not tell why it cannot open or extend a file: the system does.
+  const found = kind ? cause : (systemError(path) ?? cause);
+  const reason = found.message.replace(/, \w+( '.*)?$/, ''); // the system call and a path
+  return stateFailure(kind ?? kindOf(found) ?? 'state_unusable', `${path}: ${reason}`, error);
+}
+
+export const isBusy = (error: unknown) => kindOf(error as Error) === 'state_locked';
+
+export const isOutOfRoom = (error: unknown) => kindOf(error as Error) === 'state_full';
+
+function kindOf({ code = '', message }: NodeJS.ErrnoException): Kind | undefined {
+  if (code === 'SQLITE_ERROR' && /^no such (table|column)|has no column/.test(message))
+    return 'state_damaged';
+  return codes.find(([, pattern]) => pattern.test(code))?.[0];
+}
+
+/** Returns the system's error for a file of 64 KiB beside that path, or for the path itself. */
+function systemError(path: string): NodeJS.ErrnoException | undefined {
+  const trial = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(trial, Buffer.alloc(64 * 1024), { mode: 0o600, flag: 'wx' });
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error as NodeJS.ErrnoException;
+  } finally {
+    try {
+      rmSync(trial, { force: true });
+    } catch {
+      // it was never made
+    }
+  }
+}

@@ -1,0 +1,327 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'libsql';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { BusyService } from '../support/busy-service.ts';
+import { Cli, type CliOptions } from '../support/cli.ts';
+import { fastClock } from '../support/clock.ts';
+import { writeMany } from '../support/many-files.ts';
+import { canMount, SmallDisk } from '../support/small-disk.ts';
+
+/* A store that cannot keep what was sent ends the run, and the next one sends nothing twice. */
+
+const count = 60;
+let service: BusyService;
+let cli: Cli;
+let folder: string;
+let state: string;
+let digests: Map<string, string>;
+beforeEach(async () => {
+  service = await BusyService.start();
+  cli = new Cli(service.environment);
+  folder = join(cli.home, 'shots');
+  state = join(cli.home, 'state');
+  digests = writeMany(folder, count);
+});
+
+async function upload(args: string[] = [], options: CliOptions = {}) {
+  service.requests = 0;
+  const ran = await cli.run(['upload', '-r', folder, '--json', ...args], {
+    ...options,
+    environment: { MEDIACTL_STATE_DIR: state, ...options.environment },
+  });
+  return {
+    ...ran,
+    records: ran.stdout ? JSON.parse(ran.stdout) : [],
+    error:
+      ran.code === 0 ? undefined : JSON.parse(ran.stderr.trim().split('\n').at(-1) ?? '').error,
+  };
+}
+
+/** Counted in the service's own store. */
+function expectEachOnce(): void {
+  const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+  expect(whole.sort()).toEqual([...digests].sort());
+}
+
+const store = () => join(state, 'receipts.db');
+/** Changes the store as another program would. */
+const open = (work: (database: Database.Database) => void) => {
+  const database = new Database(store());
+  work(database);
+  database.close();
+};
+
+const numbered = (code: string) => [14, code, 0] as const;
+
+describe.skipIf(!canMount)('a disk of its own', () => {
+  let disk: SmallDisk;
+  beforeEach(() => {
+    disk = new SmallDisk();
+    state = join(disk.path, 'state');
+  });
+
+  it.each([
+    ['8 at once', '8'],
+    ['one after another', '1'],
+  ])(
+    'that is full from the 20th creation on, %s: the run ends, and the next one sends the rest',
+    async (_how, parallel) => {
+      let creations = 0;
+      service.fault = ({ method, path }) => {
+        if (method === 'POST' && path.startsWith('/upload/') && ++creations === 20) disk.fill();
+        return undefined;
+      };
+      const full = await upload(['--parallel', parallel]);
+      expect([full.code, full.error.code]).toEqual([14, 'state_full']);
+      expect(full.error.message).toMatch(/^there is no room .* \d+ of 60 files are uploaded$/);
+      expect(full.error.cause).toContain(state);
+      expect(full.error.hint).toContain('the same command continues');
+      expect(service.assets.size).toBeLessThan(20 + Number(parallel));
+      disk.free();
+      const again = await upload();
+      expect(again.code).toBe(0);
+      expectEachOnce();
+      expect(service.assets.size).toBe(count);
+    },
+  );
+
+  it('that is full at the last byte of one file: the next run finds the whole asset', async () => {
+    service.fault = ({ method }) => {
+      if (method === 'PATCH') disk.fill();
+      return undefined;
+    };
+    const args = ['upload', join(folder, 'shot 00000.bin'), '--json'];
+    const options = { environment: { MEDIACTL_STATE_DIR: state } };
+    const full = await cli.run(args, options);
+    const [record] = JSON.parse(full.stdout);
+    expect([full.code, record.error.code]).toEqual([14, 'state_full']);
+    service.fault = () => undefined;
+    disk.free();
+    const [again] = await cli.json(args.slice(0, 2), options);
+    expect(again).toMatchObject({ asset_uid: record.asset_uid, bytes_sent: 0, verified: true });
+    expect(service.assets.size).toBe(1);
+  });
+
+  it('that is full before: nothing is sent; with --again everything is, and said', async () => {
+    await upload();
+    disk.fill();
+    const full = await upload();
+    expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
+    const again = await upload(['--again']);
+    expect([again.code, service.whole.length]).toEqual([0, 2 * count]);
+    expect(again.stderr).toContain('another run would send it again');
+  });
+
+  it('that is full when the store is made: nothing is sent, and no store is left', async () => {
+    mkdirSync(state);
+    disk.fill();
+    const full = await upload();
+    expect([full.code, full.error.code, service.requests]).toEqual(numbered('state_full'));
+    disk.free();
+    expect((await upload()).code).toBe(0);
+    expectEachOnce();
+  });
+
+  it('that is read-only: nothing is sent, and other commands work', async () => {
+    await upload();
+    state = join(disk.readOnly(), 'state');
+    const refused = await upload();
+    expect([refused.code, refused.error.code, service.requests]).toEqual(
+      numbered('state_read_only'),
+    );
+    const uid = service.whole[0]?.uid ?? '';
+    const environment = { MEDIACTL_STATE_DIR: state };
+    expect((await cli.run(['assets', 'get', uid], { environment })).code).toBe(0);
+    const removed = await cli.run(['assets', 'rm', uid, '--yes'], { environment });
+    expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining(store())]);
+    const again = await upload(['--again']);
+    expect([again.code, again.stderr]).toEqual([
+      0,
+      expect.stringContaining('another run would send it again'),
+    ]);
+  });
+});
+
+describe('a store', () => {
+  beforeEach(async () => {
+    expect((await upload()).code).toBe(0);
+    // As after an hour: another process has read the log into the file.
+    for (const each of ['-wal', '-shm']) rmSync(`${store()}${each}`, { force: true });
+  });
+
+  const flip = (path: string, at: number, bytes: Buffer) => {
+    const all = readFileSync(path);
+    bytes.copy(all, at);
+    writeFileSync(path, all);
+  };
+  const kinds: [string, string, () => void][] = [
+    ['of no bytes', 'state_emptied', () => truncateSync(store(), 0)],
+    ['that is gone', 'state_emptied', () => rmSync(store())],
+    ['of words', 'state_damaged', () => writeFileSync(store(), 'words '.repeat(2000))],
+    ['cut in half', 'state_damaged', () => truncateSync(store(), statSync(store()).size / 2)],
+    ['with NUL pages', 'state_damaged', () => flip(store(), 4096, Buffer.alloc(8192))],
+    ['without a table', 'state_damaged', () => open((db) => db.exec('DROP TABLE replaced'))],
+    [
+      'without a column',
+      'state_damaged',
+      () => open((db) => db.exec('ALTER TABLE receipts RENAME COLUMN blake3 TO other')),
+    ],
+    [
+      'that another one took the place of',
+      'state_emptied',
+      () => {
+        rmSync(store());
+        open((db) => db.exec('CREATE TABLE x (a)'));
+      },
+    ],
+  ];
+
+  it.each(kinds)(
+    '%s ends the upload before a request (%s); doctor says it too; --again begins a new one',
+    async (_what, code, damage) => {
+      damage();
+      const refused = await upload();
+      expect([refused.code, refused.error.code, service.requests]).toEqual(numbered(code));
+      expect(refused.error.cause).toContain(store());
+      expect(refused.error.hint).toContain('--again');
+      const doctor = await cli.run(['doctor', '--json']);
+      const findings: { check: string; error: { code: string } | null }[] = JSON.parse(
+        doctor.stdout,
+      );
+      expect(findings.find(({ check }) => check === 'receipts')?.error?.code).toBe(code);
+      const again = await upload(['--again']);
+      expect([again.code, service.whole.length]).toEqual([0, 2 * count]);
+      const isLeft = existsSync(`${store()}.unusable-1`);
+      expect([isLeft, again.stderr.includes('receipts.db.unusable-1')]).toEqual(
+        code === 'state_emptied' && _what === 'that is gone' ? [false, false] : [true, true],
+      );
+      expect((await upload()).records.map(({ outcome }: never) => outcome)).toEqual(
+        Array(count).fill('there'),
+      );
+    },
+  );
+
+  it.each([
+    ['a pipe', () => execFileSync('mkfifo', [store()])],
+    ['a directory', () => mkdirSync(store())],
+    ['a device', () => symlinkSync('/dev/null', store())],
+  ])('that is %s ends each command that needs it, at once', async (_what, make) => {
+    rmSync(store());
+    make();
+    const refused = await upload();
+    expect([refused.code, refused.error.code, service.requests]).toEqual(
+      numbered('state_not_a_file'),
+    );
+    expect((await cli.run(['uploads', 'ls'])).code).toBe(0);
+    expect((await cli.run(['uploads', 'ls', '--done'])).code).toBe(14);
+    expect((await cli.run(['doctor'])).stdout).toContain('is not a file');
+  });
+
+  it('of a newer mediactl is left alone', async () => {
+    open((db) => db.exec('PRAGMA user_version = 99'));
+    const refused = await upload();
+    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_newer'));
+    const again = await upload(['--again']);
+    expect([again.code, service.whole.length]).toEqual([0, 2 * count]);
+    expect(existsSync(`${store()}.unusable-1`)).toBe(false);
+  });
+
+  it('of an older mediactl gets its mark, and is missed from then on', async () => {
+    rmSync(join(state, 'receipts.id'));
+    open((db) => db.exec('PRAGMA application_id = 0'));
+    expect((await upload()).records[0].outcome).toBe('there');
+    expect(statSync(join(state, 'receipts.id')).mode & 0o777).toBe(0o600);
+    rmSync(store());
+    expect((await upload()).error.code).toBe('state_emptied');
+  });
+
+  it('that is moved to another folder is the same', async () => {
+    renameSync(state, `${state} of before`);
+    state = `${state} of before`;
+    expect((await upload()).records[0].outcome).toBe('there');
+  });
+});
+
+/** Does it at the 20th creation. */
+const inTheMiddle = (work: () => void) => {
+  let creations = 0;
+  service.fault = ({ method, path }) => {
+    if (method === 'POST' && path.startsWith('/upload/') && ++creations === 20) work();
+    return undefined;
+  };
+};
+
+it.each([
+  [
+    'removed',
+    'state_emptied',
+    () => {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${store()}${suffix}`, { force: true });
+    },
+  ],
+  ['damaged', 'state_damaged', () => open((db) => db.exec('DROP TABLE claims'))],
+])('a store that is %s in the middle ends the run, and the next one', async (_what, code, work) => {
+  inTheMiddle(work);
+  const ended = await upload();
+  expect([ended.code, ended.error.code]).toEqual([14, code]);
+  expect(service.assets.size).toBeLessThan(count);
+  const next = await upload();
+  expect([next.code, next.error.code, service.requests]).toEqual(numbered(code));
+});
+
+/** Holds the store from another process, until the end of its stdin. */
+const held = async () => {
+  const hold = `const Database = require('libsql');
+    const database = new Database(process.argv[1]);
+    database.exec('BEGIN IMMEDIATE');
+    console.log('held');
+    process.stdin.on('end', () => database.exec('ROLLBACK')).resume();`;
+  const child = spawn(process.execPath, ['-e', hold, store()], {
+    env: { NODE_PATH: fileURLToPath(new URL('../../node_modules', import.meta.url)) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill());
+  await once(child.stdout, 'data');
+  return child;
+};
+
+describe('a store that another program holds', () => {
+  beforeEach(async () => {
+    expect((await upload()).code).toBe(0);
+    writeFileSync(join(folder, 'one more.bin'), 'more');
+  });
+
+  it('is waited for, and that is said', async () => {
+    const child = await held();
+    const ran = await upload([], {
+      onStderr: (text) => void (text.includes('waiting for it') && child.stdin.end()),
+    });
+    expect([ran.code, service.whole.length]).toEqual([0, count + 1]);
+    expect(ran.stderr.match(/another program holds .*receipts\.db; waiting for it/g)).toHaveLength(
+      1,
+    );
+  });
+
+  it('for a minute ends the run; --again goes on without it', async () => {
+    await held();
+    const refused = await upload([], { clock: fastClock() });
+    expect([refused.code, refused.error.code, service.requests]).toEqual(numbered('state_locked'));
+    expect(refused.error.hint).not.toContain('away');
+    const again = await upload(['--again'], { clock: fastClock() });
+    expect([again.code, service.whole.length]).toEqual([0, 2 * count + 1]);
+  });
+});

@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './temporary.ts';
+
+const mounted = (folder: string, options: string) =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0;
+
+/** Whether this user may mount a disk. */
+export const canMount = (() => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
+  return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+})();
+
+/** A disk of 4 MiB of its own; it goes when the test ends. */
+export class SmallDisk {
+  readonly path: string;
+
+  constructor() {
+    this.path = join(temporaryFolder(), 'disk');
+    mkdirSync(this.path);
+    if (!mounted(this.path, 'size=4m,mode=700')) throw new Error('cannot mount');
+    onTestFinished(() => void spawnSync('umount', ['-l', this.path]));
+  }
+
+  /** Leaves no byte of it. */
+  fill(): void {
+    for (const bytes of [64 * 1024, 4096, 1])
+      try {
+        for (;;) appendFileSync(this.#ballast, Buffer.alloc(bytes));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
+  }
+
+  free(): void {
+    rmSync(this.#ballast);
+  }
+
+  /** The same disk at another path, where it is read-only. */
+  readOnly(): string {
+    const path = join(temporaryFolder(), 'read-only');
+    mkdirSync(path);
+    for (const args of [
+      ['--bind', this.path, path],
+      ['-o', 'remount,bind,ro', path],
+    ])
+      if (spawnSync('mount', args).status !== 0) throw new Error('cannot mount');
+    onTestFinished(() => void spawnSync('umount', ['-l', path]));
+    return path;
+  }
+
+  get #ballast(): string {
+    return join(this.path, 'ballast');
+  }
+}

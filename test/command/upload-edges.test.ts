@@ -309,15 +309,21 @@ describe('the journal', () => {
   });
 });
 
-it('a page that could not be written again goes with its upload all the same', async () => {
+it('a page that could not be written again ends the run, and goes once the upload is whole', async () => {
   // A folder in the place of the page that is written next, from the creation on.
-  world.fault = ({ method }) => ({
-    ...(method === 'POST' && {
-      beforeAnswer: () => void mkdirSync(`${world.journalPath}.tmp`, { recursive: true }),
-    }),
-  });
-  const { code, record } = await world.upload();
-  expect([code, record.verified]).toEqual([0, true]);
+  let blocked = '';
+  const block = () => {
+    blocked = `${world.journalPath}.tmp`;
+    mkdirSync(blocked, { recursive: true });
+  };
+  world.fault = ({ method }) => (method === 'POST' ? { beforeAnswer: block } : undefined);
+  const stopped = await world.upload();
+  expect([stopped.code, stopped.record.error.code]).toEqual([14, 'state_unusable']);
+  rmSync(blocked, { recursive: true });
+  world.fault = () => undefined;
+  const { record } = await world.upload();
+  await world.expectWhole(record);
+  expect(await world.assets()).toHaveLength(1);
   expect(world.journalFiles()).toEqual([]);
   expect((await world.run(['uploads', 'resume', '--all', '--json'])).stdout.trim()).toBe('[]');
 });

@@ -18,7 +18,7 @@ import {
 import { dryRun, planned } from './dry-run.ts';
 import { assertQueueable, enqueue } from './enqueue.ts';
 import { foldersFor } from './folders.ts';
-import { movedFinder } from './moved.ts';
+import { movedFinder } from './renamed.ts';
 import { absolute, type RunRequest, runUploads } from './run-uploads.ts';
 import { openSources } from './sources.ts';
 import { assertMayPrune, assertSync, pruneGone, pruneLimit } from './sync.ts';

@@ -89,7 +89,7 @@ export async function attempt(
         const change = changeSince(task, source);
         if (!change) return held(source, lease);
         await source.close();
-        throw changed(task.path, change).with({
+        throw changed(task.path, change, 'it was queued').with({
           hint: 'once it no longer changes, queue it again',
         });
       },
@@ -153,17 +153,18 @@ function changeSince(
   { identity }: Source,
 ): string | undefined {
   if (sizeBytes !== identity.sizeBytes)
-    return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes since it was queued`;
+    return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
   const isSame = sameVersion(fileVersion, versionOf(identity));
-  return isSame ? undefined : 'it was written to since it was queued';
+  return isSame ? undefined : 'it was written to';
 }
 
-/** File servers keep times more coarsely than disks: a millisecond is the same time. */
-const sameVersion = (queued: string, now: string) =>
-  queued === now || (isTime(queued) && isTime(now) && inMs(queued) === inMs(now));
-
-const isTime = (version: string) => /^\d{10,}$/.test(version);
-const inMs = (ns: string) => ns.slice(0, -6);
+/** File servers keep times to the millisecond, and some to the second: their times have no fraction. */
+function sameVersion(queued: string, now: string): boolean {
+  const versions = [queued, now];
+  const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
+  const areTimes = versions.every((version) => /^\d{10,}$/.test(version));
+  return queued === now || (areTimes && queued.slice(0, end) === now.slice(0, end));
+}
 
 /** The same bytes, as long as the file is this worker's. */
 const held = (source: Source, lease: Lease): Source => ({

@@ -210,8 +210,8 @@ async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
   if (bytesRead > 0) throw notEmpty(path);
 }
 
-export const changed = (path: string, reason: string) =>
-  new MediactlError(`${path} changed since its upload began`, {
+export const changed = (path: string, reason: string, since = 'its upload began') =>
+  new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
     exitCode: exitCodes.integrity,
     reason,

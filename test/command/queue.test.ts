@@ -160,11 +160,37 @@ describe.skipIf(!redis.isHere)('a queue', () => {
       ...['file_changed', 'no_such_file'],
     ]);
     const table = await run(['uploads', 'ls', '--queue'], { tty: true, columns: 200 });
-    expect(table.stdout).toMatch(/failed: .*changed since its upload began/);
+    expect(table.stdout).toMatch(/failed: .*written\.md changed since it was queued/);
     // Put back, the same command sends it.
     writeFileSync(gone, '# gone.md');
     const { code, stdout } = await run(['upload', gone, '--queue', '--wait', '--json']);
     expect([code, JSON.parse(stdout)[0].status]).toEqual([0, 'ready']);
+  });
+
+  it('a file server that keeps times in whole seconds has the same file', async () => {
+    const files = ['1.md', '2.md', '3.md'].map((name) => file(name));
+    const setTimes = (fraction: number) => {
+      for (const path of files) utimesSync(path, 0, 1_700_000_000 + fraction);
+    };
+    setTimes(0.7654321);
+    const waiting = run(['upload', ...files, '--queue', '--wait', '--jsonl']);
+    await until(async () => (await listed()).length === 3);
+    setTimes(0);
+    work();
+    expect((await waiting).code).toBe(0);
+    // The other way around too, but not another second.
+    const [first, second] = files as [string, string];
+    const again = run(['upload', first, second, '--queue', '--wait', '--again', '--json']);
+    for (const { stop } of working) stop.abort();
+    await until(async () => (await listed()).length === 2);
+    utimesSync(first, 0, 1_700_000_000.9);
+    utimesSync(second, 0, 1_700_000_001.1);
+    work();
+    const { code, stdout } = await again;
+    const codes = JSON.parse(stdout).map(
+      ({ error }: { error: { code: string } | null }) => error?.code,
+    );
+    expect([code, codes]).toEqual([11, [undefined, 'file_changed']]);
   });
 
   it('a worker whose roots do not reach a file leaves it to another, and is named', async () => {

@@ -149,6 +149,7 @@ export function waitingStore(store: Store, wait: <T>(ask: () => Promise<T>) => P
     (...given: Given): Promise<T> =>
       wait(() => ask(...given));
   return {
+    now: patient(store.now),
     claim: patient(store.claim),
     write: patient(store.write),
     finish: patient(store.finish),

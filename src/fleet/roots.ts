@@ -3,7 +3,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
 import { FileSource, type Source } from '../upload/source.ts';
 import { isAddress, readAddress } from '../upload/source-address.ts';
-import type { TaskSource } from './task.ts';
+import type { TaskSource, UploadTask } from './task.ts';
 
 /** A directory that files are read below, by a name that every machine knows it by, if it has one. */
 type Directory = { name?: string; path: string };
@@ -11,6 +11,10 @@ type Directory = { name?: string; path: string };
 type Address = { origin: string; path: string };
 
 export type OpenAddress = (address: string, mayFollow: (target: URL) => boolean) => Promise<Source>;
+
+/** Fewer files say nothing about a root: they may just be gone. */
+const minSample = 3;
+const maxSample = 20;
 
 /** What a `--root` may be. */
 const forms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
@@ -99,6 +103,33 @@ export class Roots {
     return FileSource.open(real, place);
   }
 
+  /**
+   * Compares the directories with files that are queued below them, by existence and size.
+   *
+   * @throws MediactlError `root_gone` (2); `root_mismatch` (2) where less than half of them are there
+   */
+  async assertHolds(tasks: readonly UploadTask[]): Promise<void> {
+    for (const root of this.#directories) {
+      const sample = tasks.filter(({ source }) => this.#find(source)?.root === root);
+      const looks = sample.slice(0, maxSample).map(({ source, sizeBytes }) =>
+        stat(resolve(root.path, source.path)).then(
+          ({ size }) => size === sizeBytes,
+          () => false,
+        ),
+      );
+      const found = (await Promise.all(looks)).filter(Boolean).length;
+      if (looks.length > 0 && found === 0) await assertThere(root);
+      if (looks.length < minSample || found >= looks.length / 2) continue;
+      throw new MediactlError(`${root.path} has ${found} of ${looks.length} queued files`, {
+        code: 'root_mismatch',
+        exitCode: exitCodes.usage,
+        reason:
+          'by path and size: its disk may not be mounted, or it is another directory or a copy',
+        hint: 'mount the disk, or start the worker with another --root',
+      });
+    }
+  }
+
   #assertAllowed(address: string): void {
     const { url, path } = readAddress(address);
     if (!this.#isBelowOne(url)) throw this.#outside(path);
@@ -114,15 +145,20 @@ export class Roots {
     );
   }
 
-  #placeOf({ root: name, path }: TaskSource): { root: Directory; place: string } {
-    if (name === undefined && !isAbsolute(path)) throw this.#outside(path);
-    const found = [...this.#directories]
+  #placeOf(source: TaskSource): { root: Directory; place: string } {
+    const found = this.#find(source);
+    if (found) return found;
+    const { root: name, path } = source;
+    throw this.#outside(name === undefined ? path : `${name}:${path}`);
+  }
+
+  #find({ root: name, path }: TaskSource): { root: Directory; place: string } | undefined {
+    if (name === undefined && !isAbsolute(path)) return undefined;
+    return [...this.#directories]
       .sort((one, other) => other.path.length - one.path.length)
       .filter((each) => name === undefined || each.name === name)
       .map((root) => ({ root, place: resolve(root.path, path) }))
       .find(({ root, place }) => isBelow(root.path, place));
-    if (found) return found;
-    throw this.#outside(name === undefined ? path : `${name}:${path}`);
   }
 
   #outside(path: string): MediactlError {
@@ -150,6 +186,6 @@ async function assertThere({ path }: Directory): Promise<void> {
     code: 'root_gone',
     exitCode: exitCodes.usage,
     reason: 'files are queued from there: its disk may not be mounted here',
-    hint: 'mount it, then start the worker again',
+    hint: 'mount it',
   });
 }

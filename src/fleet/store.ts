@@ -18,6 +18,8 @@ export type Claim = {
  * later one writes nothing.
  */
 export type Store = {
+  /** Reads the store's clock, in milliseconds since the epoch. */
+  now(): Promise<number>;
   claim(id: string): Promise<Claim>;
   /** @returns false where another attempt has it by now */
   write(id: string, fence: string, page: string | undefined): Promise<boolean>;
@@ -58,6 +60,10 @@ export function redisStore(redis: Redis, queue: string): Store {
   const run = (script: keyof typeof scripts, ...given: string[]) =>
     redis.eval(scripts[script], keys.length, ...keys, ...given);
   return {
+    now: async () => {
+      const [seconds, micros] = (await redis.time()).map(Number) as [number, number];
+      return seconds * 1_000 + micros / 1_000;
+    },
     claim: async (id) => {
       const fence = randomUUID();
       const [page, receipt] = (await run('claim', id, fence)) as [string?, string?];
@@ -95,6 +101,10 @@ export function postgresStore(pool: Pool, queue: string): Store {
       )
     ).rowCount === 1;
   return {
+    now: async () => {
+      const { rows } = await pool.query('select extract(epoch from clock_timestamp()) as now');
+      return Number(rows[0].now) * 1_000;
+    },
     claim: async (id) => {
       const { rows } = await pool.query(
         `insert into mediactl.uploads (queue, id, fence) values ($1, $2, $3)

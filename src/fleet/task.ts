@@ -59,6 +59,8 @@ export type TaskProgress = {
   offset: number;
   /** An ErrorRecord, where the file goes to another worker or another time. */
   error?: unknown;
+  /** Names of the workers that did not find or reach the file as it was queued, in order. */
+  missedBy?: readonly string[];
 };
 
 /** The same file for the same place is the same job, whoever queues it and how often. */
@@ -77,7 +79,11 @@ const isText = (value: unknown) => typeof value === 'string';
 const isTextOrNone = (value: unknown) => value === undefined || isText(value);
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Whoever reaches the store may write anything there. @throws MediactlError `unknown_task` (2) */
+/**
+ * Validates a job's data: anyone who reaches the store can write it.
+ *
+ * @throws MediactlError `newer_task` (2) of a later version; `unknown_task` (2)
+ */
 export function taskIn(data: unknown): UploadTask {
   const task = (typeof data === 'object' && data !== null ? data : {}) as UploadTask;
   const isTask =
@@ -95,10 +101,18 @@ export function taskIn(data: unknown): UploadTask {
     typeof task.requireChecksum === 'boolean' &&
     (task.tags === undefined || (Array.isArray(task.tags) && task.tags.every(isText)));
   if (isTask) return task;
+  if (isCount(task.version) && task.version > 1)
+    throw new MediactlError('a newer mediactl queued files that this one cannot read', {
+      code: 'newer_task',
+      exitCode: exitCodes.usage,
+      reason: `they have version ${task.version} of the job format, and this mediactl knows 1`,
+      hint: 'install the same version on every machine, then start this worker again',
+      retryable: true,
+    });
   throw new MediactlError('the queue holds something else than an upload', {
     code: 'unknown_task',
     exitCode: exitCodes.usage,
-    reason: 'a newer mediactl put it there, or something else did',
-    hint: 'the same version on every machine; mediactl uploads forget ID --queue',
+    reason: 'another program put it there',
+    hint: 'mediactl uploads forget ID --queue',
   });
 }

@@ -6,7 +6,9 @@ import { isAddress, letsIn, readAddress } from '../upload/source-address.ts';
 import { attempt, type WorkTools } from './attempt.ts';
 import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
+import { Health, paused } from './health.ts';
 import { Lease } from './lease.ts';
+import { leftToOthers, missedBy } from './missed.ts';
 import { atMost, untilOver } from './patience.ts';
 import { failureIn, pathOf, receiptIn, resultOf } from './results.ts';
 import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
@@ -24,7 +26,10 @@ export type WorkOptions = {
   marks: boolean;
 };
 
-type Tools = WorkTools & { onPlanned(planned: RunEvent & { event: 'planned' }): void };
+type Tools = WorkTools & {
+  onPlanned(planned: RunEvent & { event: 'planned' }): void;
+  warn(text: string): void;
+};
 
 const progressEveryMs = 1_000;
 const retryAskMs = 1_000;
@@ -35,6 +40,8 @@ const recentMs = 10 * 60_000;
 const maxRecent = 10_000;
 /** Other workers write theirs again meanwhile. */
 const othersRestoreMs = 5_000;
+/** Tries that do not find a file before it fails. */
+const maxMisses = 3;
 
 /** Takes files off a queue until it is told to stop. What became of each comes as it happens. */
 export class WorkerRun {
@@ -55,7 +62,10 @@ export class WorkerRun {
   /** Resolves once results are back in such a server. */
   #restored: Promise<void> = Promise.resolve();
   readonly #planned = { files: 0, bytes: 0 };
-  /** What ended it before it was told to: its key, its disk. */
+  readonly #health: Health;
+  /** Aborts when this worker pauses or ends. */
+  #over = this.#ended.signal;
+  /** What ended it before it was told to: its key. */
   failure: MediactlError | undefined;
   /** Files that others continue. */
   handedBack = 0;
@@ -70,21 +80,42 @@ export class WorkerRun {
     this.#options = options;
     this.#tools = tools;
     this.#redact = redact;
+    const { roots, warn, api } = tools;
+    const { clock } = api.transport;
+    this.#health = new Health(fleet, { roots, warn, clock, leaseMs: options.leaseMs });
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
     return this.#outcomes.during(
       () => this.#work(),
-      () => this.#ended.abort(),
+      () => this.#ended.abort(paused),
     );
   }
 
   async #work(): Promise<void> {
-    const { name, concurrency, leaseMs, maxStalls } = this.#options;
     const over = AbortSignal.any([this.#tools.signal, this.#ended.signal]);
+    const { refused } = this.#fleet;
+    refused.addEventListener('abort', () => this.#endWith(refused.reason));
+    if (refused.aborted) this.#endWith(refused.reason);
+    this.#fleet.onReturn((isOther) => {
+      const before = this.#restored;
+      this.#restored = isOther
+        .then((is) => (is ? this.#restore(over) : undefined))
+        .catch(() => {}) // away again: it is heard of again
+        .then(() => before);
+    });
+    while (!over.aborted) {
+      this.#over = await this.#health.untilSound(over);
+      if (!over.aborted) await this.#takeFiles(this.#over);
+    }
+  }
+
+  async #takeFiles(over: AbortSignal): Promise<void> {
+    const { name, concurrency, leaseMs, maxStalls } = this.#options;
     const perform = (job: UploadJobOfQueue, token?: string) => this.#perform(job, token);
     const engine = this.#fleet.worker(perform, {
-      ...{ name, concurrency, lockDuration: leaseMs, maxStalledCount: maxStalls },
+      ...{ name, lockDuration: leaseMs, maxStalledCount: maxStalls },
+      concurrency: this.#health.isOnProbation ? 1 : concurrency,
       // A dead worker's file is seen to be so at the second look.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
       runRetryDelay: retryAskMs,
@@ -96,37 +127,32 @@ export class WorkerRun {
       throw thrown;
     });
     if (!worker) return;
-    const { refused } = this.#fleet;
-    refused.addEventListener('abort', () => this.#endWith(refused.reason));
-    if (refused.aborted) this.#endWith(refused.reason);
-    this.#fleet.onReturn((isOther) => {
-      const before = this.#restored;
-      this.#restored = isOther
-        .then((is) => (is ? this.#restore(over) : undefined))
-        .catch(() => {}) // away again: it is heard of again
-        .then(() => before);
-    });
     worker.on('locksRenewed', ({ jobIds }) => {
       for (const id of jobIds) this.#leases.get(id)?.renewed();
     });
     worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) this.#leases.get(id)?.lost();
     });
+    worker.on('completed', () => {
+      this.#health.succeeded();
+      worker.concurrency = concurrency;
+    });
     worker.on('failed', (job, error) => {
       if (job) this.#heardOf(job, error);
     });
     const { clock } = this.#tools.api.transport;
     void untilOver(() => worker.run(), retryAskMs, { clock, signal: over });
+    void this.#health.keepChecking(over);
     await this.#watchLeases(over);
     // What a store that is away does not hear, the end of the lease tells.
-    const paused = worker.pause().catch(() => {});
-    await atMost(this.#fleet.isAway ? 0 : longestCloseMs, clock, paused);
+    const idle = worker.pause().catch(() => {});
+    await atMost(this.#fleet.isAway ? 0 : longestCloseMs, clock, idle);
     void worker.close(true).catch(() => {}); // whatever it has under way yet: the fleet waits for that
   }
 
   #endWith(failure: MediactlError): void {
     this.failure ??= failure;
-    this.#ended.abort();
+    this.#ended.abort(paused);
   }
 
   /** Writes recent results again to a server that may be behind, and lets other workers do the same. */
@@ -157,8 +183,12 @@ export class WorkerRun {
     const { clock } = this.#tools.api.transport;
     const startedAt = clock.now();
     const id = job.id as string;
-    // It was on its way when this worker was told to end.
-    if (this.#isOver) throw await this.#handBack(job, token);
+    const signal = this.#over;
+    // It was on its way when this worker was told to end, or paused.
+    if (signal.aborted) throw await this.#handBack(job, token);
+    const { name, leaseMs } = this.#options;
+    if (await leftToOthers(this.#fleet, job, token, { name, leaseMs, clock, signal }))
+      throw this.#fleet.handedBack();
     const outcome: FileOutcome = {
       ...{ job: { path: id, workspace: '' }, path: id, queueId: id, requests: 0, durationMs: 0 },
     };
@@ -191,7 +221,7 @@ export class WorkerRun {
           isRepeated: job.attemptsStarted > 1,
           queuedAt: job.timestamp,
         },
-        { ...this.#tools, onEvent: this.#telling(job) },
+        { ...this.#tools, onEvent: this.#telling(job), signal },
       );
       const durationMs = clock.now() - startedAt;
       const { uploaded, requests, removed } = attempted;
@@ -227,7 +257,7 @@ export class WorkerRun {
   ): Promise<Error> {
     const record = this.#redact(error.toJSON());
     const said = JSON.stringify(record);
-    const fate = fateOf(error);
+    let fate = fateOf(error);
     if (fate === 'lost') {
       this.#notice(
         outcome,
@@ -237,9 +267,15 @@ export class WorkerRun {
     }
     const { name: worker } = this.#options;
     const { queue, patiently } = this.#fleet;
-    const progress: TaskProgress = { worker, offset: 0, error: record };
+    const missed = missedBy(job);
+    if (fate === 'elsewhere') missed.push(worker);
+    if (fate === 'elsewhere' || fate === 'again') this.#health.failed(error);
+    if (fate === 'elsewhere')
+      fate = missed.length < maxMisses || error.explanation.retryable ? 'again' : 'file';
+    const progress: TaskProgress = { worker, offset: 0, error: record, missedBy: missed };
     if (fate !== 'back') await patiently(() => job.updateProgress(progress));
     if (fate === 'worker') this.#endWith(error);
+    if (fate === 'pause') this.#health.pause(error);
     // Of a file that ends one worker after another, nobody waits for the end: each counts as a try.
     if (fate === 'again' || fate === 'file' || fate === 'worker') {
       this.#failed.set(job.id as string, { ...outcome, error });
@@ -255,10 +291,6 @@ export class WorkerRun {
     const back = await this.#handBack(job, token);
     this.handedBack++;
     return back;
-  }
-
-  get #isOver(): boolean {
-    return this.#tools.signal.aborted || this.#ended.signal.aborted;
   }
 
   async #handBack(job: UploadJobOfQueue, token: string | undefined): Promise<Error> {

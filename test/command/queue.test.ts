@@ -8,6 +8,7 @@ import { cliWorld } from '../support/cli-world.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
 import { pause, until } from '../support/fleet.ts';
+import { answering, Interposer } from '../support/interposer.ts';
 import { redis, type StoreServer, startRedis } from '../support/stores.ts';
 
 /* A queue as its users see it: what they type, what they are told, what the store holds. */
@@ -193,6 +194,24 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     expect([code, codes]).toEqual([11, [undefined, 'file_changed']]);
   });
 
+  it('a worker that fails ten files in a row in one way pauses, and continues by itself', async () => {
+    const paths = Array.from({ length: 14 }, (_, n) => file(`${n}.md`));
+    const elsewhere = join(world.cli.home, 'elsewhere');
+    mkdirSync(elsewhere);
+    await json(['upload', ...paths, '--queue']);
+    const { stop, ended } = work(['--lease', '1s'], {}, elsewhere);
+    await until(async () =>
+      (await listed()).every(({ attempts }: { attempts: number }) => attempts > 0),
+    );
+    stop.abort();
+    const { stderr } = await ended;
+    expect(stderr).toMatch(
+      /warning: this worker is paused: 10 files in a row failed with outside_roots(?:.|\n)*this worker continues/,
+    );
+    work();
+    expect((await run(['upload', ...paths, '--queue', '--wait'])).code).toBe(0);
+  });
+
   it('a worker whose roots do not reach a file leaves it to another, and is named', async () => {
     const path = file('outside.md');
     const elsewhere = join(world.cli.home, 'elsewhere');
@@ -216,9 +235,10 @@ describe.skipIf(!redis.isHere)('a queue', () => {
     const waiting = run(['upload', path, '--queue', '--wait', '--json']);
     await until(async () => (await listed()).length === 1);
     rmSync(path);
-    work();
+    for (const name of ['one', 'other']) work(['--name', name]);
     const { code, stderr } = await waiting;
     expect([code, stderr]).toEqual([2, expect.stringContaining('no such file')]);
+    for (const name of ['one', 'other']) expect(stderr).toContain(`${name}: no such file`);
     expect((await run(['uploads', 'retry', 'u000', '--queue'])).code).toBe(3);
     expect((await run(['uploads', 'forget', 'u000', '--queue', '--yes'])).code).toBe(3);
     const [{ id }] = await listed();
@@ -380,18 +400,20 @@ describe.skipIf(!redis.isHere)('a queue', () => {
 
   it('two that queue the same failed files at once both succeed', async () => {
     const names = Array.from({ length: 40 }, (_, n) => file(`twice-${n}.md`));
-    file('stays.md');
-    await json(['upload', ...names, '--queue']);
-    for (const name of names) rmSync(name);
-    const { stop, ended } = work(['--concurrency', '10']);
+    const refusal = { error: { code: 'invalid', message: 'refused' } };
+    const line = await Interposer.before(account().MEDIACTL_BASE_URL as string, ({ method }) =>
+      method === 'POST' ? answering(422, refusal) : undefined,
+    );
+    const environment = { MEDIACTL_BASE_URL: line.url };
+    await run(['upload', ...names, '--queue'], { environment });
+    const { stop, ended } = work(['--concurrency', '10'], { environment });
     await until(async () =>
       (await listed()).every(({ state }: { state: string }) => state === 'failed'),
     );
     stop.abort();
     await ended;
-    for (const name of names) writeFileSync(name, '# back');
     const two = [1, 2].map(() => {
-      const other = new Cli({ ...account(), MEDIACTL_QUEUE: queue });
+      const other = new Cli({ ...account(), ...environment, MEDIACTL_QUEUE: queue });
       return other.run(['upload', ...names, '--queue', '--jsonl']);
     });
     for (const { code, stderr } of await Promise.all(two)) expect(code, stderr).toBe(0);

@@ -1,7 +1,11 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openFleet } from '../../src/fleet/open.ts';
+import { readQueueAddress } from '../../src/settings/queue-address.ts';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
 import { linesOf, Machines, pause, until, untilSaid } from './fleet.ts';
@@ -14,6 +18,13 @@ import type { StoreOfTests, StoreServer } from './stores.ts';
 import { temporaryFolder } from './temporary.ts';
 
 const MiB = 1024 * 1024;
+
+/** Environments of programs whose clock is so many seconds ahead; none without faketime. */
+function clocksAhead(...seconds: number[]): Record<string, string>[] {
+  if (spawnSync('faketime', ['--version']).status !== 0) return [];
+  const LD_PRELOAD = execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD']).toString();
+  return seconds.map((each) => ({ LD_PRELOAD: LD_PRELOAD.trim(), FAKETIME: `+${each}` }));
+}
 
 /**
  * Uploads by several machines: workers that die, freeze, are stopped and are cut off, on a real store.
@@ -278,6 +289,118 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       isFull = false;
       await fleet.json(['uploads', 'retry', '--all', '--queue']);
       expect((await pushed.finished).code).toBe(0);
+    });
+
+    it('a worker with a wrong directory or clock says so before it takes a file, and does no harm', async () => {
+      const service = await BusyService.start({ latencyMs: 20 });
+      const base = temporaryFolder();
+      const folderOf = (name: string) => join(base, name);
+      const folder = folderOf('shots');
+      const digests = writeMany(folder, 30);
+      for (const name of digests.keys())
+        utimesSync(join(folder, name), 1_700_000_000, 1_700_000_000);
+      writeMany(folderOf('stale'), 30, 3_000);
+      mkdirSync(folderOf('unmounted'));
+      writeFileSync(join(folderOf('unmounted'), '.DS_Store'), '');
+      const fleet = new Machines(service.environment, queue(), folder);
+      const handOver = (args: string[] = []) =>
+        fleet.run(['upload', '-r', folder, '--queue', '--root', `media=${folder}`, ...args]);
+      expect((await handOver().finished).code).toBe(0);
+      const worker = (name: string, lease = '30s', clock = {}) => {
+        const root = `media=${folderOf(name)}`;
+        return fleet.run(['worker', '--jsonl', '--root', root, '--lease', lease], clock);
+      };
+      const isRefused = kind === 'postgres';
+      const misled = ['stale', 'unmounted'].map((name) => worker(name, '1s'));
+      const paused = 'warning: this worker is paused: ';
+      await Promise.all(misled.map((each) => untilSaid(each, 'has 0 of 20 queued files')));
+      // The disk is mounted: its worker continues by itself.
+      cpSync(folder, folderOf('unmounted'), { recursive: true, preserveTimestamps: true });
+      await until(() => service.whole.length > 0);
+      const mistimed = clocksAhead(60, 600).map((clock) => worker('shots', '30s', clock));
+      const clockWords = `${isRefused ? paused : 'warning: '}the clock here is `;
+      await Promise.all(mistimed.map((each) => untilSaid(each, clockWords)));
+      const right = [worker('shots'), worker('shots')];
+      const { code, stderr } = await handOver(['--wait']).finished;
+      expect(code, stderr).toBe(0);
+      const whole = service.whole.map(({ name, blake3 }) => [name, blake3]);
+      expect(whole.sort()).toEqual([...digests].sort());
+      const all = [...misled, ...mistimed, ...right];
+      for (const { child } of all) child.kill('SIGTERM');
+      const ended = await Promise.all(all.map(({ finished }) => finished));
+      expect(ended.map((each) => each.code)).toEqual(all.map(() => 0));
+      const ahead = ended.flatMap((each) => /is ([\d.]+) s ahead/.exec(each.stderr)?.[1] ?? []);
+      expect(ahead.map((seconds) => Math.round(Number(seconds) / 60))).toEqual(
+        mistimed.length > 0 ? [1, 10] : [],
+      );
+      expect(ended[1]?.stderr).toContain('this worker continues');
+      // Those that stayed wrong took nothing. Redis times leases by its own clock.
+      const wrong = [ended[0], ...(isRefused ? ended.slice(2, 2 + mistimed.length) : [])];
+      expect(wrong.map((each) => each?.stdout)).toEqual(wrong.map(() => ''));
+    });
+
+    it('a file that one worker does not find is left to another that is busy, however often it takes it', async () => {
+      let isHeld = true;
+      const held: (() => void)[] = [];
+      const { folder, machines: fleet } = await overLine(({ method }) =>
+        method === 'PATCH' && isHeld
+          ? { beforeAnswer: () => new Promise<void>((resolve) => held.push(resolve)) }
+          : undefined,
+      );
+      const wrong = temporaryFolder();
+      writeSome(join(wrong, 'other.bin'), 10);
+      const named = (name: string) => join(folder, `${kind} ${name}.bin`);
+      const handOver = (names: string[], args: string[] = []) =>
+        fleet.run([
+          ...['upload', ...names.map(named), '--jsonl', '--progress', 'none'],
+          ...['--queue', '--root', `media=${folder}`, ...args],
+        ]);
+      for (const name of ['first', 'second']) writeSome(named(name), 1_000, name);
+      const worker = (root: string) =>
+        fleet.run(['worker', '--root', `media=${root}`, '--concurrency', '1']);
+      const busy = handOver(['first'], ['--wait']);
+      worker(folder);
+      await until(() => held.length > 0);
+      const waited = handOver(['second'], ['--wait']);
+      worker(wrong);
+      const left = async () =>
+        (await fleet.json(['uploads', 'ls', '--queue'])).some(
+          ({ attempts, state }: { attempts: number; state: string }) =>
+            attempts > 3 || state === 'failed', // a third miss would be the last
+        );
+      await until(left);
+      isHeld = false;
+      for (const resume of held) resume();
+      for (const { finished } of [busy, waited]) {
+        const { code, stderr } = await finished;
+        expect(code, stderr).toBe(0);
+      }
+    });
+
+    it('an upload that a newer mediactl queued is left to newer workers', async () => {
+      const address = queue();
+      const folder = temporaryFolder();
+      const fleet = new Machines(environmentOf(sandbox), address, folder);
+      const opened = await openFleet(readQueueAddress('', address), {
+        ...{ clock: systemClock, signal: new AbortController().signal, onAway: () => {} },
+      });
+      onTestFinished(() => opened.close());
+      const worker = fleet.worker(['--lease', '1s']);
+      const said = ['a newer mediactl queued files', 'this worker continues'].map((words) =>
+        untilSaid(worker, words),
+      );
+      await opened.queue.add('x', { version: 2, path: 'x' } as never, {
+        jobId: 'ux',
+        attempts: 10,
+      });
+      await said[0];
+      expect(await opened.queue.getJobState('ux')).toBe('waiting');
+      const [{ attemptsMade } = { attemptsMade: -1 }] = await opened.queue.getJobs(['waiting']);
+      expect(attemptsMade).toBe(0);
+      await opened.queue.remove('ux');
+      await said[1];
+      writeSome(join(folder, `${kind} known.bin`), 1_000);
+      expect((await fleet.upload([folder], ['--wait']).finished).code).toBe(0);
     });
 
     it('a worker that is told to stop ends, though its store is away', async () => {

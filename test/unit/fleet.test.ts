@@ -67,8 +67,9 @@ describe('what a failure means', () => {
   it.each([
     [failing(exitCodes.unauthenticated), 'worker'],
     [failing(exitCodes.forbidden), 'worker'],
-    [failing(exitCodes.usage, 'root_gone'), 'worker'],
     [failing(exitCodes.usage, 'queue_unusable'), 'worker'],
+    [failing(exitCodes.usage, 'root_gone'), 'pause'],
+    [failing(exitCodes.usage, 'newer_task'), 'pause'],
     [failing(exitCodes.unreachable, 'tls'), 'worker'],
     [failing(exitCodes.integrity, 'foreign_origin'), 'worker'],
     [failing(exitCodes.quota), 'queue'],
@@ -77,13 +78,15 @@ describe('what a failure means', () => {
     [failing(exitCodes.rateLimited), 'again'],
     [failing(exitCodes.unclassified), 'again'],
     [failing(exitCodes.rejected, 'conflict', true), 'again'],
-    [failing(exitCodes.usage, 'no_such_file'), 'file'],
+    [failing(exitCodes.usage, 'no_such_file'), 'elsewhere'],
+    [failing(exitCodes.usage, 'foreign_service'), 'elsewhere'],
     [failing(exitCodes.usage, 'unreadable_file'), 'again'],
-    [failing(exitCodes.usage, 'outside_roots', true), 'again'],
-    [failing(exitCodes.unclassified, 'file_gone'), 'file'],
+    [failing(exitCodes.usage, 'outside_roots', true), 'elsewhere'],
+    [failing(exitCodes.unclassified, 'file_gone'), 'elsewhere'],
     [failing(exitCodes.rejected), 'file'],
-    [failing(exitCodes.integrity, 'file_changed'), 'file'],
+    [failing(exitCodes.integrity, 'file_changed'), 'elsewhere'],
     [failing(exitCodes.notFound), 'file'],
+    [failing(exitCodes.rejected, 'worker_paused'), 'back'],
     [failing(exitCodes.terminated, 'terminated'), 'back'],
     [failing(exitCodes.interrupted, 'interrupted'), 'back'],
     [failing(exitCodes.rejected, 'lease_lost'), 'lost'],
@@ -127,7 +130,7 @@ describe('a job of the queue', () => {
   });
 
   it.each([
-    ...[null, 'text', {}, { ...task(), version: 2 }, { ...task(), source: null }],
+    ...[null, 'text', {}, { ...task(), version: 0 }, { ...task(), source: null }],
     ...[
       { ...task(), source: { path: 1 } },
       { ...task(), sizeBytes: -1 },
@@ -139,6 +142,11 @@ describe('a job of the queue', () => {
     ],
   ])('is looked at before it is believed: %o', (data) => {
     expect(() => taskIn(data)).toThrow('something else than an upload');
+  });
+
+  it('of a later version is a newer mediactl’s, whatever else it holds', () => {
+    for (const data of [{ ...task(), version: 2 }, { version: 3 }])
+      expect(() => taskIn(data)).toThrow('a newer mediactl queued files');
   });
 });
 

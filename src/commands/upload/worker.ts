@@ -93,6 +93,7 @@ export const worker: Define = (command, run) => {
             throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
             onEvent: (event) => progress.show(event),
             onPlanned: (planned) => progress.begin(planned),
+            warn: (text) => terminal.warn(text),
             openAddress: (asked, mayFollow) =>
               RangeSource.open(asked, media, { signal, mayFollow }),
           },

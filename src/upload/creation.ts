@@ -4,7 +4,7 @@ import type { CreatedSession } from '../api/upload-sessions.ts';
 import { MediactlError } from '../errors.ts';
 import { sessionLifetimeMs } from '../wire/tus.ts';
 import type { Intended, Open } from './journal-entry.ts';
-import { sentAfter } from './send-file.ts';
+import { sentAhead } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';
 
 const maxTries = 10;
@@ -31,7 +31,7 @@ export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open
         expiresAt: created.expiresAt ?? dayFromNow(api),
       },
       offset: 0,
-      sentTo: sentAfter(0, run),
+      sentTo: sentAhead(0, run),
     };
     run.sessionsCreated++;
     run.resumedFrom = null;

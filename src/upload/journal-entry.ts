@@ -39,7 +39,7 @@ export type Open = WithSession & {
   state: 'open';
   /** Acknowledged by the service. */
   offset: number;
-  /** No byte from here on was ever sent: the end of the last chunk that was begun. */
+  /** No byte from here on was ever sent. Some chunks ahead, but past the last one only once that is begun. */
   sentTo: number;
   /** The newest acknowledged offset whose digest is known. */
   prefix?: Prefix;

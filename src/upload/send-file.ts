@@ -7,13 +7,18 @@ import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { lookAgain, type Verdict, verify } from './verification.ts';
 
+/** The journal records sent bytes this far ahead, so that a slow disk is not waited for at every chunk. */
+const sentAheadBytes = 100 * 1024 * 1024;
+
 /**
- * Returns how far bytes were sent once `offset` is acknowledged, since the next chunk follows at once. The last
- * of several is recorded when it is begun: only from then on may the service have the whole file.
+ * Returns how far an upload may go on from an acknowledged offset before the journal must know. The last of
+ * several chunks is recorded when it is begun: only from then on may the service have the whole file.
  */
-export function sentAfter(offset: number, { source, options }: UploadRun): number {
-  const end = Math.min(source.sizeBytes, offset + options.chunkBytes);
-  return end < source.sizeBytes || offset === 0 ? end : offset;
+export function sentAhead(offset: number, { source, options }: UploadRun): number {
+  const { sizeBytes } = source;
+  const chunksLeft = Math.ceil((sizeBytes - offset) / options.chunkBytes);
+  if (chunksLeft <= 1) return offset === 0 ? sizeBytes : offset;
+  return Math.min(offset + sentAheadBytes, offset + (chunksLeft - 1) * options.chunkBytes);
 }
 
 /**
@@ -34,11 +39,19 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
   let doubt: string | undefined;
-  /** Rejects where the page cannot be written: the next chunk is not sent then. */
+  /** As the page on the disk has it: in memory it runs ahead of that. */
+  let sentToOnDisk = entry.sentTo;
   let written = Promise.resolve();
+  /** The page cannot be written: the next chunk is not sent. */
+  let unwritten: unknown;
   const keep = () => {
-    written = page.write(entry);
-    written.catch(() => {}); // awaited before the next chunk
+    const { sentTo } = entry;
+    written = page.write(entry).then(() => {
+      sentToOnDisk = Math.max(sentToOnDisk, sentTo);
+    });
+    written.catch((error) => {
+      unwritten = error;
+    });
   };
   if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
   const progress = () =>
@@ -57,12 +70,14 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     idleTimeoutMs: options.idleTimeoutMs,
     throttle: tools.throttle,
     signal: tools.signal,
-    onSending: (end) => {
+    onSending: async (end) => {
+      if (unwritten) throw unwritten;
+      if (end <= sentToOnDisk) return;
       if (end > entry.sentTo) {
         entry.sentTo = end;
         keep();
       }
-      return written;
+      await written;
     },
     onSent: (count, at) => {
       run.bytesSent += count;
@@ -79,7 +94,7 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       isAnswered = true;
       if (offset < sizeBytes) lastChunkStart = offset;
       entry.offset = offset;
-      entry.sentTo = Math.max(entry.sentTo, sentAfter(offset, run));
+      entry.sentTo = Math.max(entry.sentTo, sentAhead(offset, run));
       position = offset;
       const prefix = digest.current();
       if (prefix.offset === offset && !doubt) entry.prefix = prefix;

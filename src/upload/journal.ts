@@ -16,8 +16,9 @@ import { isIdentifier } from '../api/identifier.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import { makeStateFolder } from '../folders.ts';
 import { isOutOfRoom, stateError } from '../state-error.ts';
+import { maxChunkBytes } from '../wire/tus.ts';
 import type { Claims } from './claims.ts';
-import { type CorruptEntry, isEntry, type JournalEntry } from './journal-entry.ts';
+import { type CorruptEntry, isEntry, type JournalEntry, type Open } from './journal-entry.ts';
 
 /** A page is a few hundred bytes. */
 const largestPage = 1024 * 1024;
@@ -71,11 +72,12 @@ export class Journal {
 
   /**
    * Whole or not at all: a temporary file, fsync, rename, and fsync of the folder. A session of a file
-   * that one request sends is not worth waiting for the disk: after a power cut its intent is there.
+   * that one request can send is not worth waiting for the disk: after a power cut its intent is there. The
+   * beginning of the last of several chunks is.
    */
   async write(entry: JournalEntry): Promise<void> {
     const isBrief =
-      entry.state === 'open' && entry.offset === 0 && entry.sentTo === entry.file.sizeBytes;
+      entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes && !isEnding(entry);
     const path = this.#path(entry.id);
     if (isBrief && overwritten(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;
@@ -149,6 +151,9 @@ export class Journal {
     return join(this.directory, `${id}${ending}`);
   }
 }
+
+/** Returns true once the last of several chunks is begun: the service may have the whole file from then on. */
+const isEnding = ({ offset, sentTo, file }: Open) => offset > 0 && sentTo === file.sizeBytes;
 
 const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
 

@@ -39,8 +39,9 @@ if (process.argv.includes('stop')) {
   mediactl(['play', '@last', '--url']);
   mediactl(['sandbox', 'watch', '@last']);
   process.stdout.write(`
-The m3u8 address plays in VLC, mpv, Safari or ffplay, the watch page in a browser,
-both for four hours. The demo keeps its account in a folder of its own. To type commands to it:
+The m3u8 address plays in VLC, mpv, Safari or ffplay, the watch page in a
+browser, both for four hours. The demo keeps its account in a folder of its own.
+To type commands to it:
 
   export MEDIACTL_CONFIG_DIR='${env.MEDIACTL_CONFIG_DIR}'
   export MEDIACTL_STATE_DIR='${env.MEDIACTL_STATE_DIR}'

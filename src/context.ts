@@ -179,8 +179,12 @@ export class Context {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
 
-  /** A queue that several machines work at; closed with everything else. @throws as `openFleet` */
-  async fleet(address: QueueAddress, open?: 'patiently'): Promise<Fleet> {
+  /**
+   * Opens a queue that several machines work at; closed with everything else. `work` waits for its store.
+   *
+   * @throws as `openFleet`
+   */
+  async fleet(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<Fleet> {
     const { openFleet, openPatiently } = await import('./fleet/open.ts');
     const { awayWords } = await import('./fleet/store-errors.ts');
     const { clock, signal, terminal } = this;
@@ -193,8 +197,8 @@ export class Context {
       else terminal.say(`the queue ${address.label} is there again`);
     };
     const onTrouble = (words: string) => terminal.warn(printable(words));
-    const tools = { clock, signal, onAway, onTrouble };
-    const fleet = await (open ? openPatiently : openFleet)(address, tools);
+    const tools = { clock, signal, onAway, onTrouble, writes: use !== 'read' };
+    const fleet = await (use === 'work' ? openPatiently : openFleet)(address, tools);
     this.#fleets.push(fleet);
     return fleet;
   }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
 import { exitCodes, MediactlError } from './errors.ts';
 
-const kept =
+const restore =
   'restore it from a backup; upload --again begins a new one, and sends everything again';
-const elsewhere =
-  'set MEDIACTL_STATE_DIR to another folder; upload --again goes on without a record';
+const allow =
+  'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
 
 /** The problem and the next step, by error code. */
 const kinds = {
@@ -13,9 +13,9 @@ const kinds = {
     'there is no room to record what is uploaded',
     'make room on that disk, then run the same command again',
   ],
-  state_read_only: ['what is uploaded cannot be recorded: no permission to write', elsewhere],
-  state_damaged: ['the record of what was uploaded is damaged', kept],
-  state_emptied: ['the record of what was uploaded is gone', kept],
+  state_read_only: ['what is uploaded cannot be recorded: no permission to write', allow],
+  state_damaged: ['the record of what was uploaded is damaged', restore],
+  state_emptied: ['the record of what was uploaded is gone', restore],
   state_locked: [
     'another program holds the record of what was uploaded',
     'end that program, then run the same command again',
@@ -28,7 +28,7 @@ const kinds = {
     'the record of what was uploaded is not a file',
     'move it away, then run the same command again',
   ],
-  state_unusable: ['the record of what was uploaded cannot be used', elsewhere],
+  state_unusable: ['the record of what was uploaded cannot be used', allow],
 } as const;
 
 type Kind = keyof typeof kinds;

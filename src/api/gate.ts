@@ -179,8 +179,8 @@ export class Gate {
 
   /** @throws MediactlError where the reserve that was asked for would stop all bulk work */
   #assertReserve(lane: Lane): void {
-    const { reserve = 0 } = this;
-    if (lane === 'person' || this.#limit === undefined || reserve < this.#limit) return;
+    const { reserve } = this;
+    if (lane === 'person' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
     throw new MediactlError(
       `--reserve ${reserve} leaves nothing of the ${this.#limit} requests of a window`,
       { code: 'reserve', exitCode: exitCodes.usage, hint: 'a smaller --reserve' },

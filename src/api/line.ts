@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Scope } from '../wire/scopes.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { Gate } from './gate.ts';
+import type { PublicAddresses } from './public-address.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { WaitBudget } from './wait-budget.ts';
 
@@ -19,6 +20,7 @@ export class Line {
   readonly waitBudget: WaitBudget;
   readonly gate: Gate;
   connections: Promise<Connections> | undefined;
+  publicAddresses: Promise<PublicAddresses> | undefined;
   /** Connections to public addresses alone. */
   publicConnections: Promise<Connections> | undefined;
 

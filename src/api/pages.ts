@@ -124,7 +124,7 @@ export async function* pages<T extends Fields>(
   const stride = first.items.length;
   let page: Fetched<T> | undefined = first;
   let last: Fetched<T> = first;
-  const underway: Promise<Fetched<T>>[] = [];
+  const underway: Promise<Fetched<T> | undefined>[] = [];
   let at = offset + stride;
   for (; page && page.items.length > 0; page = await underway.shift()) {
     last = page;
@@ -145,10 +145,16 @@ export async function* pages<T extends Fields>(
     if (underway.length > 0 || !mayHaveMore(last, { stride, total, usesNext, mayBeWhole }))
       continue;
     // Past what the total says, if it says anything: one page after another.
-    const more = fetched(Math.min(maxPageSize, end - at), at).then((one) => {
-      at += one.items.length;
-      return one;
-    });
+    const more = fetched(Math.min(maxPageSize, end - at), at).then(
+      (one) => {
+        at += one.items.length;
+        return one;
+      },
+      (error) => {
+        if (error.explanation?.status !== 404) throw error;
+        return undefined; // some services refuse an offset past the end
+      },
+    );
     more.catch(() => {});
     underway.push(more);
   }

@@ -1,37 +1,59 @@
 import { lookup } from 'node:dns';
+import { lookup as resolve } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** Networks that cannot be reached from the internet. An IPv4 address that is mapped into IPv6 counts, too. */
-const privateNetworks = new BlockList();
-for (const network of [
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
-  ...['172.16.0.0/12', '192.168.0.0/16', '224.0.0.0/3'],
-  ...['::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
-]) {
-  const [address = '', bits] = network.split('/');
-  privateNetworks.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+function networks(all: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of all) {
+    const [address = '', bits] = network.split('/');
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
 }
 
-const isPrivate = (address: string) =>
-  isIP(address) > 0 && privateNetworks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const lan = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
+const local = [
+  ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'],
+  ...['::/96', '2002::/16', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+];
 
-/** Throws if the host is written as a private address, unless it is the service's own. */
-export function assertPublic(url: URL, service: URL): void {
-  const own = service.hostname === 'localhost' ? '127.0.0.1' : service.hostname;
-  if (url.hostname !== own && isPrivate(url.hostname.replace(/^\[|\]$/g, '')))
-    throw notPublic(url.hostname);
+const plain = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
+
+/** Checks an address; an IPv4 address that is mapped into IPv6 counts, too. */
+const isIn = (list: BlockList, address: string) =>
+  isIP(address) > 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** Refuses addresses that cannot be reached from the internet. */
+export class PublicAddresses {
+  readonly #refused: BlockList;
+
+  private constructor(refused: BlockList) {
+    this.#refused = refused;
+  }
+
+  /** A service on a local network may keep its media on another host of that network. */
+  static async for({ hostname }: URL): Promise<PublicAddresses> {
+    const own = await resolve(plain(hostname), { all: true }).catch(() => []);
+    const isOnLan = own.some(({ address }) => isIn(networks(lan), address));
+    return new PublicAddresses(networks(isOnLan ? local : [...local, ...lan]));
+  }
+
+  /** Throws if the host is written as an address that is refused. */
+  assertAllowed({ hostname }: URL): void {
+    if (isIn(this.#refused, plain(hostname))) throw notPublic(hostname);
+  }
+
+  /** Resolves a name for a connection, which then goes to the address that was checked. */
+  readonly lookup: LookupFunction = (hostname, options, callback) =>
+    lookup(hostname, options, (error, found, family) => {
+      const addresses = error ? [] : [found].flat();
+      const isRefused = addresses.some((each) =>
+        isIn(this.#refused, typeof each === 'string' ? each : each.address),
+      );
+      callback(isRefused ? notPublic(hostname) : error, found, family);
+    });
 }
-
-/** Resolves a name for a connection, which then goes to the address that was checked. */
-export const lookupPublic: LookupFunction = (hostname, options, callback) =>
-  lookup(hostname, options, (error, found, family) => {
-    const addresses = error ? [] : [found].flat();
-    const isRefused = addresses.some((each) =>
-      isPrivate(typeof each === 'string' ? each : each.address),
-    );
-    callback(isRefused ? notPublic(hostname) : error, found, family);
-  });
 
 const notPublic = (hostname: string) =>
   new MediactlError(`${hostname} is a private address`, {

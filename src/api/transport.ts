@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { backoffMs, type Clock } from '../clock.ts';
 import { MediactlError } from '../errors.ts';
@@ -14,7 +15,6 @@ import { Line } from './line.ts';
 import type { ApiRequest, ApiResponse } from './messages.ts';
 import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
-import { assertPublic, lookupPublic } from './public-address.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
 
 /** Something a person who waits wants to know. */
@@ -262,9 +262,8 @@ export class Transport {
       this.#options.onRequest?.();
       this.#line.requestCount++;
       isSent = true;
-      const isPublic = call.isPublic && url.origin !== this.baseUrl.origin;
-      if (isPublic) assertPublic(url, this.baseUrl);
-      const { request } = await this.#open(isPublic);
+      const isOwn = isSameHost(url, this.baseUrl);
+      const { request } = await (call.isPublic && !isOwn ? this.#openPublic(url) : this.#open());
       const answer = await request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -326,12 +325,24 @@ export class Transport {
   }
 
   /** undici is loaded with the first request. */
-  #open(isPublic = false): Promise<Connections> {
-    const kind = isPublic ? 'publicConnections' : 'connections';
-    this.#line[kind] ??= import('./dispatcher.lazy.ts').then(({ openConnections }) =>
-      openConnections(this.#options.proxy, isPublic ? lookupPublic : undefined),
+  #open(): Promise<Connections> {
+    this.#line.connections ??= this.#connections();
+    return this.#line.connections;
+  }
+
+  async #openPublic(url: URL): Promise<Connections> {
+    this.#line.publicAddresses ??= import('./public-address.ts').then(({ PublicAddresses }) =>
+      PublicAddresses.for(this.baseUrl),
     );
-    return this.#line[kind];
+    const addresses = await this.#line.publicAddresses;
+    addresses.assertAllowed(url);
+    this.#line.publicConnections ??= this.#connections(addresses.lookup);
+    return this.#line.publicConnections;
+  }
+
+  async #connections(lookup?: LookupFunction): Promise<Connections> {
+    const { openConnections } = await import('./dispatcher.lazy.ts');
+    return openConnections(this.#options.proxy, lookup);
   }
 
   async close(): Promise<void> {
@@ -340,6 +351,10 @@ export class Transport {
     for (const each of [connections, publicConnections]) await (await each)?.close();
   }
 }
+
+const isSameHost = (url: URL, service: URL) =>
+  url.hostname === service.hostname ||
+  (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
 
 /** Hands on a body, and tells when all of it is with the socket. */
 async function* sentThen(body: AsyncIterable<Uint8Array>, then: () => void) {

@@ -48,6 +48,8 @@ export type Fleet = {
 export type FleetTools = {
   clock: Clock;
   signal: AbortSignal;
+  /** Opening tries a write; what only reads needs no such right. */
+  writes: boolean;
   /** Hears why the store cannot be used any more; without a cause, that it can again. */
   onAway(cause?: unknown): void;
   /** Hears of an error that the engine met in the background, once a kind. */

@@ -23,10 +23,9 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
   let isPathToSet = false;
   const pool = new engine.WaitingPool({
     // The older modes mean the same to pg, which would warn of that at length.
-    connectionString: href.replace(
-      /\bsslmode=(?:prefer|require|verify-ca)\b/,
-      'sslmode=verify-full',
-    ),
+    connectionString: href.includes('uselibpqcompat=')
+      ? href
+      : href.replace(/\bsslmode=(?:prefer|require|verify-ca)\b/, 'sslmode=verify-full'),
     connectionTimeoutMillis: connectMs,
     keepAlive: true,
     max: connections,
@@ -48,7 +47,7 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
   const wait = guard.classified((ask) => heeding(outages.waitOut(ask), { clock, signal }));
   setMaxListeners(0, signal); // of each question that is asked
   pool.setMaxListeners(0); // of each part of the engine that was begun
-  // Of a connection that nobody uses: whoever asks next is to wait.
+  // An idle connection broke: the next query is to wait.
   pool.on('error', () => void pool.query('select 1').catch(() => {}));
   try {
     const client = await pool.connect();
@@ -65,9 +64,10 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
         isPathToSet = true;
       }
       await makeTables(client, engine);
-      await tryWrite(client, name).catch((error) => {
-        if (!isOutage(error)) throw error; // what only reads works on a server that is full
-      });
+      if (tools.writes)
+        await tryWrite(client, name).catch((error) => {
+          if (!isOutage(error)) throw error; // waited out later
+        });
     } finally {
       client.release();
     }
@@ -170,7 +170,7 @@ const startOf = async (pool: Pool): Promise<string> =>
 async function assertSession(client: PoolClient, pool: Pool): Promise<void> {
   await client.query("set mediactl.trial to 'one'");
   const other = await pool.connect();
-  await other.query("set mediactl.trial to 'other'").finally(() => other.release());
+  await other.query("set mediactl.trial to 'other'").finally(() => other.release(true));
   const { rows } = await client.query("select current_setting('mediactl.trial', true) as trial");
   if (rows[0].trial === 'one') return;
   const message = 'each statement gets another connection, as with pool_mode=transaction';

@@ -49,7 +49,7 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
   });
   const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
   const trial = async () => void (await redis.eval(trialScript, keys.length, ...keys));
-  // ioredis waits by itself, for whomever.
+  // ioredis waits by itself until the server is back.
   const asked = <T>(ask: () => Promise<T>) => heeding(ask(), { clock, signal });
   const outages = new Outages(() => asked(trial), { ...tools, signal });
   const guard = new Guard(address, outages, tools);
@@ -62,9 +62,10 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
       return redis.info();
     });
     const health = healthIn(info, address);
-    await trial().catch((error) => {
-      if (!isOutage(error)) throw error; // what only reads works on a server that is full
-    });
+    if (tools.writes)
+      await trial().catch((error) => {
+        if (!isOutage(error)) throw error; // waited out later
+      });
     isOpen = true;
     redis.on('close', () => isOpen && onAway(failure ?? new Error('the connection broke')));
     redis.on('ready', () => {

@@ -125,7 +125,7 @@ export class Roots {
         exitCode: exitCodes.usage,
         reason:
           'by path and size: its disk may not be mounted, or it is another directory or a copy',
-        hint: 'mount the disk, or start the worker with another --root',
+        hint: 'mount the disk, or start the worker with another --root; files that were deleted: mediactl uploads forget ID --queue',
       });
     }
   }

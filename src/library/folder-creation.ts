@@ -4,6 +4,7 @@ import { asMediactlError, exitCodes, MediactlError, usageError } from '../errors
 import { comparableName } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
 import { keptFolders } from './kept-names.ts';
+import { workspaceUid } from './workspaces.ts';
 
 /** The names in a path, from the top. @throws MediactlError exit 2 where there is none */
 export function namesInPath(path: string): string[] {
@@ -127,9 +128,10 @@ export async function foldersByPath(
   madeSince: (workspace: string) => MadeFolders | undefined,
 ): Promise<FoldersByPath> {
   const { folders } = (await context.api()).observed({ lane: 'bulk' });
-  // Noted first: what is made from then on may be missing in the tree.
-  const { tree: before, workspace } = await readTree(context);
+  const workspace = await workspaceUid(context);
+  // Before the tree is read: a folder that another process makes from now on may be missing in it.
   const others = madeSince(workspace);
+  const before = await folders.tree(workspace);
   const made = new Map<string, string>();
   let shown = before;
   /** False after a creation whose answer was lost. */

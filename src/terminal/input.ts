@@ -22,8 +22,9 @@ export async function readInput(terminal: Terminal, path: string): Promise<Buffe
 }
 
 async function readWhole(path: string): Promise<Buffer> {
-  // The shell's <(…) is a link to a pipe that has a writer.
-  if ((await lstat(path)).isFIFO()) throw new Error('it is a named pipe; give - and redirect it');
+  // The shell's <(…) is a pipe that has a writer.
+  if (!path.startsWith('/dev/') && (await lstat(path)).isFIFO())
+    throw new Error('it is a named pipe; give - and redirect it');
   const parts: Buffer[] = [];
   let total = 0;
   for await (const part of (await open(path)).createReadStream()) {

@@ -19,7 +19,9 @@ export async function runJq(
   try {
     // jq runs in this thread, where no timer fires: V8 itself ends it.
     const run = () => jq.raw(json, filter, ['-c', '-r']) ?? '';
-    return { text: runInNewContext('run()', { run }, { timeout: limitMs }) as string };
+    return {
+      text: runInNewContext('run()', { run }, { timeout: limitMs, breakOnSigint: true }) as string,
+    };
   } catch (error) {
     if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
       return { problem: `it did not end within ${limitMs / 1000} s` };

@@ -91,7 +91,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
-  run.notice(`${run.label} was uploaded before: asset ${assetUid}; --again makes a new one`);
+  run.notice(`uploaded before as asset ${assetUid}`);
   return entry;
 }
 

@@ -195,6 +195,15 @@ describe('a list without a total, of a service that gives pages of a size of its
     expect([code, stdout.trim().split('\n').length, service.requests.length]).toEqual([0, 7, 2]);
   });
 
+  it('a service that refuses an offset past the end has no more', async () => {
+    const list = paged(assets(7), 100, nothing);
+    const service = await against((asked) =>
+      Number(asked.query.offset) < 7 ? list(asked) : { status: 404, body: {} },
+    );
+    const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);
+    expect([code, stdout.trim().split('\n').length]).toEqual([0, 7]);
+  });
+
   it('a short list that comes whole, whatever the offset, is listed once', async () => {
     const service = await against(() => ({ body: { items: assets(7) } }));
     const { code, stdout } = await service.cli.run(['assets', 'ls', '--all', '-q']);

@@ -180,3 +180,15 @@ it('--yes is enough for a few files, and for a directory of a few files that was
   expect((await prune()).code).toBe(0);
   expect(service.whole).toHaveLength(20);
 });
+
+it('what the run would refuse, -n and --plan do not announce', async () => {
+  writeAll('.', 12);
+  await prune();
+  rmSync(directory, { recursive: true });
+  write('NOT_MOUNTED');
+  for (const how of ['-n', '--plan']) {
+    const { code, stderr } = await prune(['--yes', how]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('--max-delete 12')]);
+    expect(stderr).not.toContain('to the trash');
+  }
+});

@@ -84,7 +84,10 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
     const queue = named(store.address.replace('//', '//weak:pass@'));
     const refused = await work(queue).ended;
     expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('ACL SETUSER')]);
-    expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(4);
+    expect((await run(queue, 'uploads', 'ls', '--queue')).code).toBe(4); // the engine reads by scripts
+    cli(store, 'ACL', 'SETUSER', 'reader', 'on', '>pass', '~*', '&*', '+@all', '-@write');
+    const read = named(store.address.replace('//', '//reader:pass@'));
+    expect((await run(read, 'uploads', 'ls', '--queue')).code).toBe(0);
     const { error } = await doctor(queue);
     expect(error).toMatchObject({ code: 'queue_refused', cause: expect.stringContaining('eval') });
     const rule = /ACL SETUSER NAME (.*)$/.exec(error.hint)?.[1] ?? '';

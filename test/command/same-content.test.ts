@@ -197,7 +197,7 @@ describe('--sync of a renamed directory', () => {
   });
 
   it('and --prune: the old assets go', async () => {
-    const { stderr } = await cli.run(sync('--prune', '--yes', '--max-delete', '2'));
+    const { stderr } = await cli.run(sync('--prune', '--yes'));
     expect(stderr).toContain('the old assets in /F/day1 go to the trash');
     expect(library()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });

@@ -89,7 +89,7 @@ describe.skipIf(!canMount)('a disk of its own', () => {
       expect([full.code, full.error.code]).toEqual([14, 'state_full']);
       expect(full.error.message).toMatch(/^there is no room .* \d+ of 60 files are uploaded$/);
       expect(full.error.cause).toContain(state);
-      expect(full.error.hint).toContain('the same command continues');
+      expect(full.error.hint).toMatch(/run the same command again; \d+ files are left$/);
       expect(service.assets.size).toBeLessThan(20 + Number(parallel));
       disk.free();
       const again = await upload();

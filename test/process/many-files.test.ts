@@ -121,13 +121,15 @@ describe('two runs over the same files', () => {
     expect(service.assets.size).toBe(many);
   });
 
-  it('24 at once: all end well, and each file is there once', async () => {
+  it('24 at once, into a folder that they make: all end well, and each file is there once', async () => {
     const service = await BusyService.start({ latencyMs: 20 });
     const studio = new Studio(service, 200);
-    const ended = await Promise.all(Array.from({ length: 24 }, () => studio.start().finished));
+    const start = () => studio.start('--folder', '/rushes', '--create-folders').finished;
+    const ended = await Promise.all(Array.from({ length: 24 }, start));
     expect(ended.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([]);
     studio.expectEachOnce();
     expect(service.assets.size).toBe(200);
+    expect(service.folders.map(({ name }) => name)).toEqual(['rushes']);
   }, 300_000);
 });
 

@@ -382,7 +382,12 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const folder = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), address, folder);
       const opened = await openFleet(readQueueAddress('', address), {
-        ...{ clock: systemClock, signal: new AbortController().signal, onAway: () => {} },
+        ...{
+          clock: systemClock,
+          signal: new AbortController().signal,
+          onAway: () => {},
+          writes: true,
+        },
       });
       onTestFinished(() => opened.close());
       const worker = fleet.worker(['--lease', '1s']);

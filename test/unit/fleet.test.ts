@@ -258,6 +258,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
       clock: systemClock,
       signal: new AbortController().signal,
       onAway: () => {},
+      writes: true,
     };
     beforeAll(async () => {
       server = await start();
@@ -340,6 +341,7 @@ describe.skipIf(!redis.isHere)('a Redis', () => {
     clock: systemClock,
     signal: new AbortController().signal,
     onAway: () => {},
+    writes: true,
   };
   const opened = async (options: string[], user = '') => {
     const server = await startRedis(options);

@@ -113,7 +113,8 @@ export function remove(command: Command, run: Run): void {
         const placed = await folderAt(context, tree, folder);
         const { uid } = placed.folder;
         if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
-        const holding = context.terminal.isInteractive ? await contentsOf(context, placed) : '';
+        const isAsked = context.terminal.isInteractive && !context.settings.yes;
+        const holding = isAsked ? await contentsOf(context, placed) : '';
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
           yes: context.settings.yes,
           instead: `mediactl folders rm ${folder} --yes`,

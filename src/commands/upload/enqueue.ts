@@ -85,7 +85,7 @@ async function carrier(
     );
   const named = await Roots.open(roots, context.host.cwd);
   context.warnOfProjectFile();
-  const fleet = await context.fleet(address);
+  const fleet = await context.fleet(address, 'write');
   await sayState(context, fleet, true);
   return (tools) => new QueueRun(fleet, named, options, tools);
 }

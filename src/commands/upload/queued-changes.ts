@@ -39,7 +39,7 @@ export function retry(command: Command, run: Run): void {
       run(async (context, typed, { queue, all }) => {
         const { address, given: ids } = queueOf(context, queue, typed);
         assertWhich(ids, all);
-        const fleet = await context.fleet(address);
+        const fleet = await context.fleet(address, 'write');
         const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
         if (context.isDryRun(`retry ${counted(chosen.length, 'upload')}`))
           return listBy(() => '', [], queuedColumns, '');
@@ -82,7 +82,7 @@ export async function forgetQueued(
   if (expired) throw usageError('--expired is of the uploads of this machine');
   assertWhich(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');
-  const fleet = await context.fleet(address);
+  const fleet = await context.fleet(address, 'write');
   const chosen = done
     ? await idsIn(fleet, ['completed'])
     : all

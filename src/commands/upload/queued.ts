@@ -37,13 +37,13 @@ export async function queuedUploads(
 }
 
 const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
-  context.fleet(queueOf(context, typed).address);
+  context.fleet(queueOf(context, typed).address, 'read');
 
 /** What somebody should know who waits for a queue. @param willBe something will be in it */
 export async function sayState({ terminal }: Context, fleet: Fleet, willBe = false): Promise<void> {
-  if (await fleet.queue.isPaused())
+  if (await fleet.patiently(() => fleet.queue.isPaused()))
     terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
-  const { unfinished, workers } = await queueCounts(fleet);
+  const { unfinished, workers } = await fleet.patiently(() => queueCounts(fleet));
   if (workers === 0 && (willBe || unfinished > 0))
     terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
 }

@@ -49,6 +49,7 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
       const here = same.find(({ folder }) => (folder || undefined) === to);
       if (here) there.set(file, here);
       else if (same[0]) {
+        for (const { assetUid } of same) sync.renamed.add(assetUid);
         let [was, is] = [join(top, same[0].from ?? ''), join(top, file.below)];
         while (was !== top && is !== top && basename(was) === basename(is))
           [was, is] = [dirname(was), dirname(is)];

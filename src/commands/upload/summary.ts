@@ -74,7 +74,7 @@ export class Summary {
       [there, 'there already'],
       [
         same,
-        'skipped: the same content is in that folder under another name (-v lists it, --same upload sends it)',
+        'skipped: that folder has the same content already (-v lists it, --same upload sends it)',
       ],
       [elsewhere, 'being uploaded by another run'],
       [queued, 'queued'],
@@ -108,7 +108,7 @@ export class Summary {
         hint: [
           stop.explanation.hint,
           all > 0 &&
-            `${grouped(all)} ${all === 1 ? 'file is' : 'files are'} left: the same command continues`,
+            `${grouped(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
         ]
           .filter(Boolean)
           .join('; '),

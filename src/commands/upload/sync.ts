@@ -50,7 +50,14 @@ export function assertSync(
 export const pruneLimit = (typed: string | undefined): WriteLimit =>
   writeLimit('--max-delete', typed);
 
-export type Pruning = { directory: string; top: string; workspace: string; limit: WriteLimit };
+export type Pruning = {
+  directory: string;
+  top: string;
+  workspace: string;
+  limit: WriteLimit;
+  /** Uids of assets whose files are below the directory under another path: they are not missing. */
+  renamed: Set<string>;
+};
 
 export type Gone = { assetUid: string; path: string; folder: string };
 
@@ -73,7 +80,7 @@ export type Prunable = {
  */
 export async function goneFiles(
   context: Context,
-  { directory, top, workspace }: Omit<Pruning, 'limit'>,
+  { directory, top, workspace, renamed }: Omit<Pruning, 'limit'>,
   receipts: Receipts,
   before: number,
   moved: ReadonlySet<string> = new Set(),
@@ -90,10 +97,11 @@ export async function goneFiles(
     if (!isInside(receipt.folder)) continue;
     const isGone = !moved.has(receipt.assetUid) && !(await isThere(receipt.path));
     if (isGone) gone.push(receipt);
+    const isMissing = isGone && !renamed.has(receipt.assetUid);
     if (!isGone && receipt.id > before) continue;
     for (let at = dirname(receipt.path); at.length >= real.length; at = dirname(at)) {
       const { known = 0, missing = 0 } = counts.get(at) ?? {};
-      counts.set(at, { known: known + 1, missing: missing + Number(isGone) });
+      counts.set(at, { known: known + 1, missing: missing + Number(isMissing) });
       if (at === real) break;
     }
   }

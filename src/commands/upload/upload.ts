@@ -184,7 +184,7 @@ export const upload: Define = (command, run) => {
           ...(name !== undefined && { isForOne: '--name' }),
         };
         const [directory = ''] = given;
-        const place = { directory, top, workspace };
+        const place = { directory, top, workspace, renamed: new Set<string>() };
         const synced = { ...place, folders, open: sources.open, prune, isPlan };
         if (sync && receipts) request.findMoved = movedFinder(context, synced, receipts);
         const pruning = prune ? { ...place, limit: pruneLimit(maxDelete) } : undefined;

@@ -72,7 +72,7 @@ export const worker: Define = (command, run) => {
         const api = await context.api();
         await assertKeyAccepted(api);
         api.transport.reserve(reserve);
-        const fleet = await context.fleet(address, 'patiently').catch((error) => {
+        const fleet = await context.fleet(address, 'work').catch((error) => {
           if (!signal.aborted) throw error;
           return undefined; // stopped before its store was there
         });

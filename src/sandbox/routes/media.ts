@@ -77,7 +77,7 @@ export function mediaRoutes(app: App, service: Service): void {
 }
 
 /** Video, sound, raster images and PDF: no browser runs a script of theirs on this origin. */
-const isOnlyShown = /^(?:video\/|audio\/|image\/(?!svg)|application\/pdf$)/;
+const isOnlyShown = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
 
 /** Anything else that is opened by itself, such as SVG or XHTML, may be a page: it must not do anything here. */
 const inert =

@@ -71,8 +71,10 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
   const { size } = found(path) ?? {};
   if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
   if (size !== undefined) return;
-  if (lstatSync(path, { throwIfNoEntry: false }) || found(mark) || found(`${path}-wal`)?.size)
+  if (lstatSync(path, { throwIfNoEntry: false }) || found(mark) || found(`${path}-wal`)?.size) {
+    if (found(path)?.size) return; // another process has made it meanwhile
     throw stateFailure('state_emptied', `${path} is missing`);
+  }
   const temporary = `${path}.${randomUUID()}`;
   try {
     await open(temporary, 'wx', 0o600).then((handle) => handle.close()); // SQLite would let others read it

@@ -1,5 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import { asMediactlError } from '../errors.ts';
+import { stateError } from '../state-error.ts';
 import { openChecksum } from './checksum.ts';
 import type { UploadTools } from './job.ts';
 import type { CorruptEntry, JournalEntry, Open } from './journal-entry.ts';
@@ -25,13 +27,17 @@ export function resumableFinder({ journal, receipts }: Tools): UploadTools['find
     const isSent = ({ session }: Open) => receipts?.hasAsset(session.assetUid);
     const entries = pages.filter(isOpen).filter((entry) => !isSent(entry));
     const [found, another] = await fitting(source, entries);
-    const release = found && !another && (await journal.lock(found.id).catch(() => undefined));
+    const release = found && !another && (await journal.lock(found.id).catch(unlessElsewhere));
     try {
       const entry = release && (await journal.read(found.id)); // another process may have taken it
       if (entry && isOpen(entry)) {
         const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
-        await journal.write(moved);
-        await journal.remove(entry.id);
+        try {
+          await journal.write(moved);
+          await journal.remove(entry.id);
+        } catch (error) {
+          throw stateError(error, journal.directory);
+        }
         notice(`continuing asset ${entry.session.assetUid}, begun as ${entry.realPath}`);
         return moved;
       }
@@ -39,7 +45,7 @@ export function resumableFinder({ journal, receipts }: Tools): UploadTools['find
       if (release) await release();
     }
     for (const { session, realPath } of entries)
-      notice(`not continued: asset ${session.assetUid} of ${realPath}; mediactl uploads ls`);
+      notice(`not continued: asset ${session.assetUid} of ${realPath}; see mediactl uploads ls`);
     return undefined;
   };
 }
@@ -49,13 +55,22 @@ async function fitting(source: Source, entries: readonly Open[]): Promise<Open[]
   const digest = new PrefixDigest(source, await openChecksum());
   const found: Open[] = [];
   const offsetOf = ({ prefix }: Open) => prefix?.offset ?? 0;
-  for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b))) {
+  // A run that was killed while it moved a page left two of one session: the one that got further counts.
+  const bySession = new Map<string, Open>();
+  for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b)))
+    bySession.set(entry.session.uid, entry);
+  for (const entry of bySession.values()) {
     const { code } = await lstat(entry.realPath).catch((error) => error);
     if (offsetOf(entry) === 0 || !['ENOENT', 'ENOTDIR'].includes(code)) continue;
     await digest.catchUp(offsetOf(entry));
     if (digest.current().blake3 === entry.prefix?.blake3) found.push(entry);
   }
   return found;
+}
+
+/** Another process that sends it has it. @throws any other error */
+function unlessElsewhere(error: unknown): undefined {
+  if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
 }
 
 const isFile = ({ realPath, identity }: JournalEntry) => isAbsolute(realPath) && !identity;

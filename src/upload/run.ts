@@ -146,7 +146,8 @@ export class UploadMany implements Run {
   async #send(files: Wanted[]): Promise<void> {
     const { parallel } = this.#options;
     const lanes = Math.max(1, Math.min(parallel, files.length));
-    const begun = new Set(files.length > 1 ? await this.#tools.journal.ids() : []);
+    const isListed = files.length > 1 && this.#tools.receipts; // without a record there is no journal
+    const begun = new Set(isListed ? await this.#tools.journal.ids() : []);
     const order = new Order(files, (file) => begun.size > 0 && this.#isBegun(file, begun), lanes);
     const lane = async (_: unknown, number: number) => {
       while (!this.#isOver) {
@@ -246,8 +247,9 @@ export class UploadMany implements Run {
     }
     if (source.identity !== undefined)
       settled = settled.then(async (unkept) => {
-        if (!unkept) await this.#tools.spool.remove(source.path);
-        return unkept;
+        return (
+          unkept ?? this.#tools.spool.remove(source.path).then(() => undefined, asMediactlError)
+        );
       });
     if (earlier && outcome.uploaded.how === 'uploaded') {
       const message = `uploaded before: asset ${earlier.assetUid}, which stays`;

@@ -110,13 +110,14 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
 }
 
 /**
- * Returns why bytes up to `offset` may be of another file: the file was touched or replaced, and the
- * digest in the journal ends before them. Only the service's checksum can rule that out.
+ * Returns why bytes up to `offset` may be of another file: the file was touched or replaced, or the journal
+ * is older than they are, and its digest ends before them. Only the service's checksum can rule that out.
  *
  * @throws MediactlError `file_changed` where a server names another version of the file
  */
 export function doubtOf({ source }: UploadRun, entry: Open, offset: number): string | undefined {
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
+  if (offset > entry.sentTo) return `the service has more bytes than this machine sent`;
   const difference = differenceBetween(entry.file, source.identity);
   const doubt = difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
   if (doubt && source.identity.validator !== undefined) throw changed(source.path, doubt);

@@ -54,7 +54,10 @@ async function sent(run: UploadRun): Promise<Sent> {
   while (entry.state === 'open') entry = await sentOrNext(run, entry);
   const uploaded = await concluded(run, entry);
   const settled = keepReceipt(run, uploaded, entry);
-  if (uploaded.verified === null && run.options.requireChecksum) await settled;
+  if (uploaded.verified === null && run.options.requireChecksum) {
+    const unkept = await settled;
+    if (unkept) throw unkept;
+  }
   return { uploaded: accepted(run, uploaded), settled };
 }
 

@@ -11,6 +11,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import { gate } from '../support/gate.ts';
+import { Interposer } from '../support/interposer.ts';
 
 /* What `--sync --prune` moves to the trash, and when --yes is not enough. */
 
@@ -191,4 +193,43 @@ it('what the run would refuse, -n and --plan do not announce', async () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('--max-delete 12')]);
     expect(stderr).not.toContain('to the trash');
   }
+});
+
+it('while another run still sends one of the files, nothing is trashed', async () => {
+  const { passed, open } = gate();
+  let isHeld = false;
+  const line = await Interposer.before(service.url, ({ method }) =>
+    isHeld && method === 'PATCH' ? { beforeAnswer: () => passed } : undefined,
+  );
+  cli = new Cli({ ...service.environment, MEDIACTL_BASE_URL: line.url });
+  directory = join(cli.home, 'rushes');
+  for (const name of ['a.bin', 'b.bin', 'c.bin']) write(name);
+  await prune();
+  unlinkSync(join(directory, 'b.bin'));
+  write('new.bin');
+  isHeld = true;
+  const other = cli.run(['upload', join(directory, 'new.bin'), '--folder', '/F']);
+  await expect.poll(() => service.assets.size).toBe(4);
+  const { stderr } = await prune();
+  expect(stderr).toContain('nothing was moved to the trash');
+  expect(names()).toContain('b.bin');
+  open();
+  expect((await other).code).toBe(0);
+  expect((await prune()).stderr).toContain('moved 1 asset to the trash');
+});
+
+it('the old assets of a renamed directory go once the new ones are ready', async () => {
+  const options = { showsParent: true, readyAfterMs: 0 };
+  service = await BusyService.start(options);
+  cli = new Cli(service.environment);
+  directory = join(cli.home, 'rushes');
+  for (const name of ['day1/a.bin', 'day1/b.bin', 'c.bin']) write(name);
+  await prune();
+  options.readyAfterMs = 3_600_000;
+  renameSync(join(directory, 'day1'), join(directory, 'day2'));
+  expect((await prune()).stderr).not.toContain('moved');
+  expect(service.whole).toHaveLength(5);
+  options.readyAfterMs = 0;
+  expect((await prune()).stderr).toContain('moved 2 assets to the trash');
+  expect(service.whole).toHaveLength(3);
 });

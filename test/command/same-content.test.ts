@@ -182,7 +182,7 @@ describe('--sync of a renamed directory', () => {
 
   it('says before anything is sent what happens, and what avoids it', async () => {
     const warning =
-      /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To keep them there, stop, run mediactl folders rename \/F\/day1 'day one', then/;
+      /2 files of \S+\/rushes\/day1 are now in \S+\/rushes\/day one: uploaded again, to \/F\/day one; the old assets in \/F\/day1 stay\. To send nothing again: stop, run mediactl folders rename \/F\/day1 'day one', then/;
     expect((await cli.run(sync('-n'))).stderr).toMatch(warning);
     let isSaidBefore = false;
     const ran = await cli.run(sync(), {

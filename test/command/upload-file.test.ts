@@ -116,6 +116,18 @@ describe('a file that changes under the upload', () => {
       expect(world.line.methods).not.toContain('POST');
     });
 
+    it('from a state folder that is older than what was sent: it goes on, and the checksum decides', async () => {
+      const [page] = world.journalFiles();
+      const path = join(world.journalFolder, page as string);
+      const older = { ...world.entry(), offset: chunkBytes, sentTo: chunkBytes };
+      delete older.prefix;
+      writeFileSync(path, JSON.stringify(older));
+      const { record } = await world.upload();
+      expect(record.resumed_from).toBe(2 * chunkBytes + 20_000);
+      await world.expectWhole(record);
+      expect(world.line.methods).not.toContain('POST');
+    });
+
     it.each([
       ['edited in what no answer acknowledged: the checksum tells', () => {}, 'checksum_mismatch'],
       ['the same, where the service gives none', withoutChecksum, 'file_changed'],

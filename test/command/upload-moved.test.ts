@@ -77,7 +77,7 @@ describe('a file that was moved while its upload was unfinished', () => {
     expect([code, record.verified, record.resumed_from]).toEqual([0, true, null]);
     expect(world.stored(record.asset_uid).equals(world.bytes)).toBe(true);
     expect(stderr).toContain(
-      `not continued: asset ${session.assetUid} of ${old}; mediactl uploads ls`,
+      `not continued: asset ${session.assetUid} of ${old}; see mediactl uploads ls`,
     );
     expect(world.entry()).toMatchObject({ session, realPath: old });
   });

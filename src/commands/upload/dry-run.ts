@@ -18,7 +18,14 @@ import {
   planRows,
 } from './plan-view.ts';
 import { assertSomething, idOf, type RunRequest } from './run-uploads.ts';
-import { goneFiles, type Prunable, type Pruning, pruneRefusal, stillInside } from './sync.ts';
+import {
+  type Gone,
+  goneFiles,
+  type Prunable,
+  type Pruning,
+  pruneRefusal,
+  stillInside,
+} from './sync.ts';
 
 type PlannedFile = {
   path: string;
@@ -39,7 +46,7 @@ type PlannedFile = {
 /** --plan: what would be sent in figures, and what it takes. */
 export async function planned(context: Context, request: RunRequest, pruning?: Pruning) {
   const { plan, same, outliving, prunable } = await look(context, request, pruning, () => {});
-  const gone = warnOfRefusal(context, pruning, prunable) ? [] : (prunable?.gone ?? []);
+  const gone = await goneAt(context, pruning, prunable);
   const { transport, assets } = await context.api();
   if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
   const { requests, hours, limit } = costOf(plan, transport.rateLimit, context.clock.now());
@@ -80,10 +87,7 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
       request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
     });
   });
-  const isRefused = warnOfRefusal(context, pruning, prunable);
-  const { receipts } = request;
-  const gone =
-    prunable && receipts && !isRefused ? await stillInside(context, prunable, receipts) : [];
+  const gone = await goneAt(context, pruning, prunable);
   for (const { path, assetUid, folder } of gone)
     rows.push({
       ...{ path, outcome: 'gone', asset_uid: assetUid, size_bytes: null, folder: folder || null },
@@ -102,11 +106,13 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
   return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
 
-/** Warns that the run would move nothing to the trash, and why. @returns whether that is so */
-function warnOfRefusal(context: Context, pruning?: Pruning, prunable?: Prunable): boolean {
-  const refusal = pruning && prunable && pruneRefusal(pruning, prunable);
-  if (refusal) context.terminal.warn(`${refusal.message}; ${refusal.explanation.hint}`);
-  return refusal !== undefined;
+/** Returns what the run would move to the trash. Warns if it would refuse to. */
+async function goneAt(context: Context, pruning?: Pruning, prunable?: Prunable): Promise<Gone[]> {
+  if (!pruning || !prunable) return [];
+  const refusal = pruneRefusal(pruning, prunable);
+  if (!refusal) return (await stillInside(context, prunable)).inside;
+  context.terminal.warn(`${refusal.message}; ${refusal.explanation.hint}`);
+  return [];
 }
 
 /** Every file against the receipts; where they cannot tell by size and time, it is read. */

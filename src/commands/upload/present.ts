@@ -30,8 +30,8 @@ export type RunView = {
   next?: (isOne: boolean) => string | undefined;
   /** Called once all outcomes have come, whoever is left to read them. */
   close(): Promise<void>;
-  /** @param isWhole every file was seen to @param hasFailures and some failed */
-  ended?(isWhole: boolean, hasFailures: boolean): Promise<void>;
+  /** @param isWhole every file was seen to @param isIncomplete some failed, or are being sent by others */
+  ended?(isWhole: boolean, isIncomplete: boolean): Promise<void>;
 };
 
 /** So few files are all shown to a person. */
@@ -88,7 +88,7 @@ export function present(context: Context, run: Run, view: RunView) {
     const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
     if (after && !view.isQuiet) terminal.say(after);
     const isWhole = !stop && left === 0 && !context.signal.aborted;
-    await view.ended?.(isWhole, summary.hasFailures).catch((error) => {
+    await view.ended?.(isWhole, summary.hasFailures || summary.hasOthers).catch((error) => {
       afterwards = asMediactlError(error);
     });
   };

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { Context } from '../../context.ts';
 import { shellWord } from '../../library/assets.ts';
 import { bytes, counted } from '../../terminal/figures.ts';
+import { printable } from '../../terminal/printable.ts';
 import { digestAt } from '../../upload/known.ts';
 import type { Receipt, Receipts } from '../../upload/receipts.ts';
 import type { FindMoved } from '../../upload/run.ts';
@@ -101,12 +102,12 @@ async function renamedWords(
   { directory, folders, prune }: Sync,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },
 ): Promise<string> {
-  const [from, to] = [was, is].map((path) => join(directory, relative(top, path))) as [
-    string,
-    string,
-  ];
-  const sent = `${counted(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}: uploaded again, to ${is}; the old assets in ${was} ${prune ? 'go to the trash' : 'stay'}`;
+  const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
+  const what = `${counted(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
+  const old = prune ? 'go to the trash once the new ones are ready' : 'stay';
+  const sent = printable(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
   const isFree = folders.find({ path: '', below: relative(top, is) }) === null;
   if (!isFree || dirname(was) !== dirname(is) || (await isThere(from))) return sent;
-  return `${sent}. To keep them there, stop, run mediactl folders rename ${shellWord(was)} ${shellWord(basename(is))}, then the same command again`;
+  const rename = `mediactl folders rename ${shellWord(was)} ${shellWord(basename(is))}`;
+  return `${sent}. To send nothing again: stop, run ${printable(rename)}, then the same command`;
 }

@@ -90,10 +90,10 @@ export async function runUploads(context: Context, request: RunRequest) {
       await request.sources.close();
       await tools.keepLast();
     },
-    ended: async (isWhole, hasFailures) => {
-      if (isWhole && !hasFailures) await request.afterwards?.(before);
+    ended: async (isWhole, isIncomplete) => {
+      if (isWhole && !isIncomplete) await request.afterwards?.(before);
       else if (request.afterwards)
-        terminal.warn('nothing was moved to the trash: not every file is there');
+        terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
       // A prune that was refused keeps its mark: what came tonight does not count as there tomorrow.
       if (isWhole) await request.receipts?.runEnds(runId);
     },

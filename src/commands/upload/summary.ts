@@ -56,6 +56,11 @@ export class Summary {
     return this.#failed.length > 0;
   }
 
+  /** True if other runs are still sending some of the files. */
+  get hasOthers(): boolean {
+    return this.#counts.elsewhere > 0;
+  }
+
   /** Of a single file that was not sent: why, and what would send it. */
   get skipped(): string | undefined {
     const { uploaded, job } = this.#last ?? {};

@@ -91,12 +91,15 @@ export async function goneFiles(
   const isInside = (folder: string | null) =>
     folders === undefined || (folder !== null && folders.has(uidKey(folder)));
   const real = await realpath(directory);
-  const gone: Gone[] = [];
+  const missingNow: Receipt[] = [];
+  /** Receipts of files that are there, by content. */
+  const copies = new Map<string, Receipt>();
   const counts = new Map<string, Known>();
   for (const receipt of receipts.below(service, workspace, real)) {
     if (!isInside(receipt.folder)) continue;
     const isGone = !moved.has(receipt.assetUid) && !(await isThere(receipt.path));
-    if (isGone) gone.push(receipt);
+    if (isGone) missingNow.push(receipt);
+    else copies.set(contentOf(receipt), receipt);
     const isMissing = isGone && !renamed.has(receipt.assetUid);
     if (!isGone && receipt.id > before) continue;
     for (let at = dirname(receipt.path); at.length >= real.length; at = dirname(at)) {
@@ -104,6 +107,12 @@ export async function goneFiles(
       counts.set(at, { known: known + 1, missing: missing + Number(isMissing) });
       if (at === real) break;
     }
+  }
+  const gone: Gone[] = [];
+  for (const receipt of missingNow) {
+    // A file that was renamed: the old asset goes once the new one plays.
+    const copy = copies.get(contentOf(receipt));
+    if (!copy || (await isReady(api, receipts, copy))) gone.push(receipt);
   }
   for (const replaced of receipts.replacedBelow(service, workspace, real)) {
     if (!isInside(replaced.folder)) continue;
@@ -113,6 +122,8 @@ export async function goneFiles(
   const shown = (path: string) => printable(join(directory, relative(real, path)));
   return { gone, doubt: await doubtOf(counts, gone.length, shown), isInside };
 }
+
+const contentOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
 
 /** Files that this machine has sent from below a directory. */
 type Known = { known: number; missing: number };
@@ -143,15 +154,15 @@ async function doubtOf(
   );
 }
 
-/** Asks the service where the assets are: those that were moved elsewhere stay, and are forgotten here. */
+/** Asks the service where the assets are: those that were moved elsewhere stay. */
 export async function stillInside(
   context: Context,
   { gone, isInside }: Prunable,
-  receipts: Receipts,
-): Promise<Gone[]> {
+): Promise<{ inside: Gone[]; elsewhere: Gone[] }> {
   const { assets } = (await context.api()).observed({ lane: 'bulk' });
   const places = new Places(context);
   const inside: Gone[] = [];
+  const elsewhere: Gone[] = [];
   const lines: string[] = [];
   for (const each of gone) {
     const asset = await assets.get(each.assetUid).catch(ifMissing);
@@ -159,17 +170,19 @@ export async function stillInside(
     const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
     const isStill = asset && (isUnknown || isInside(parent));
     if (isStill) inside.push(each);
-    else if (!context.settings.dryRun) await receipts.forgetAsset(each.assetUid);
+    else elsewhere.push(each);
     if (isStill || !asset) continue;
     await places.learn('folders', [parent ?? undefined]);
-    const place = places.of(parent ?? undefined) || '/';
+    const place = printable(places.of(parent ?? undefined) || '/');
     lines.push(`${printable(each.path)}: its asset was moved to ${place}: left alone`);
   }
   if (lines.length > 0) context.terminal.say(firstFew(lines, lines.length).join('\n'));
-  return inside;
+  return { inside, elsewhere };
 }
 
+/** Returns why --yes is not enough. With a doubt, no other number than that of the missing files is. */
 export const pruneRefusal = ({ limit }: Pruning, { gone, doubt }: Prunable) =>
+  (limit.isTyped && limit.count !== gone.length ? doubt : undefined) ??
   refusalOf({ count: gone.length, noun: 'assets', limit, doubt });
 
 /** The asset is gone already. */
@@ -205,7 +218,7 @@ export async function pruneGone(
   const refusal = pruneRefusal(pruning, prunable);
   // Before a request is spent on each.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
-  const gone = await stillInside(context, prunable, receipts);
+  const { inside: gone, elsewhere } = await stillInside(context, prunable);
   const count = gone.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit, doubt },
@@ -218,6 +231,7 @@ export async function pruneGone(
       ),
     ],
   });
+  for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
   const { assets } = await context.api();
   const failures: MediactlError[] = [];
   let moved = 0;
@@ -249,7 +263,7 @@ export function assertMayPrune({ settings, terminal }: Context): void {
   if (settings.yes || terminal.isInteractive) return;
   throw usageError(
     '--prune asks before it moves assets to the trash, and there is nobody to ask here',
-    'the same command with --yes, and --max-delete NUMBER where there may be many',
+    'the same command with --yes',
   );
 }
 

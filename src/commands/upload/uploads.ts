@@ -127,11 +127,11 @@ function forget(command: Command, run: Run): void {
         const failures: MediactlError[] = [];
         for (const { entry, shown } of leaving)
           await whileOurs(journal, entry.id, async () => {
+            if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
+              await (await context.receipts()).keepOrphan(shown.base_url, orphanOf(shown));
             await journal.remove(entry.id);
             await spool.forget(entry.id);
             forgotten.push(shown);
-            if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
-              await (await context.receipts()).keepOrphan(shown.base_url, orphanOf(shown));
             if (shown.asset_uid) terminal.say(`forgotten; asset ${shown.asset_uid} stays as it is`);
           }).catch((error) => failures.push(asMediactlError(error).of(shown.path)));
         const result = listBy(

@@ -65,7 +65,7 @@ export function wait(command: Command, run: Run): void {
         await Promise.all(noted);
         const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
         const problem = `${failures.length} of ${waited.length} assets are not ready`;
-        return { result, failure: failureAmong(waited.length, problem, failures) ?? unkept };
+        return { result, failure: unkept ?? failureAmong(waited.length, problem, failures) };
       }),
     );
 }

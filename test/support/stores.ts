@@ -43,8 +43,9 @@ const freePort = () =>
     });
   });
 
-/** Without what faketime preloads: a redis-server hangs with it. */
-const env = { PATH: process.env.PATH };
+/** The environment of stores and their tools, without what faketime preloads: redis-server and redis-cli hang with it. */
+export const storeEnvironment = { PATH: process.env.PATH };
+const env = storeEnvironment;
 
 const gone = (child: ChildProcess) =>
   child.exitCode !== null || child.signalCode !== null

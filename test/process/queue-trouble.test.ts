@@ -15,6 +15,7 @@ import {
   type StoreServer,
   startPgbouncer,
   startRedis,
+  storeEnvironment,
 } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -77,7 +78,9 @@ describe.skipIf(!redis.isHere)('on Redis', () => {
   });
   afterAll(() => store.end());
   const cli = ({ address }: StoreServer, ...words: string[]) =>
-    execFileSync('redis-cli', ['-p', new URL(address).port, ...words]).toString();
+    execFileSync('redis-cli', ['-p', new URL(address).port, ...words], {
+      env: storeEnvironment,
+    }).toString();
 
   it('a user without rights: exit 4, and the rule that gives them, which works', async () => {
     cli(store, 'ACL', 'SETUSER', 'weak', 'on', '>pass', '~*', '&*', '+@all', '-eval', '-evalsha');

@@ -115,7 +115,7 @@ export class Context {
     return new Opened(this.stateDir, async () => new Claims(await this.#openedLedger(), pid));
   }
 
-  /** What this machine has sent. @throws MediactlError `state_…` (14) */
+  /** The receipts of this machine. @throws MediactlError `state_…` (14) */
   async receipts(use?: LedgerUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('./upload/receipts.ts');
     return new Opened(await this.#openedLedger(use));

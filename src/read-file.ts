@@ -22,5 +22,14 @@ export function readTextFile(path: string): string {
   }
 }
 
+/** Reads a small text file that may be missing or unusable: then the text is empty. */
+export function readTextFileIfAny(path: string): string {
+  try {
+    return readTextFile(path);
+  } catch {
+    return '';
+  }
+}
+
 /** Drops the byte order mark that some editors write at the beginning of a text. */
 export const withoutByteOrderMark = (text: string) => text.replace(/^\uFEFF/, '');

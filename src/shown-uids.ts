@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { keepState, makeStateFolder } from './folders.ts';
-import { readTextFile } from './read-file.ts';
+import { readTextFileIfAny } from './read-file.ts';
 import type { ShortUids, UidKind } from './terminal/result.ts';
 
 /** What is shown has so many; what is typed may have six. */
@@ -49,12 +49,7 @@ export class ShownUids implements ShortUids {
   }
 
   #known() {
-    let text = '';
-    try {
-      text = readTextFile(this.#path);
-    } catch {
-      // none, or none that can be read: nothing was shown
-    }
+    const text = readTextFileIfAny(this.#path);
     const lines = text.split('\n').filter((line) => line !== '');
     const isTorn = text !== '' && !text.endsWith('\n');
     const get = (kind: UidKind) => {

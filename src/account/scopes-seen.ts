@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepState } from '../folders.ts';
-import { readTextFile } from '../read-file.ts';
+import { readTextFileIfAny } from '../read-file.ts';
 import { fieldsIn, jsonIn } from '../wire/reading.ts';
 import { type Scope, scopes } from '../wire/scopes.ts';
 
@@ -18,13 +18,7 @@ export class ScopesSeen {
   }
 
   read(): Partial<Record<Scope, ScopeSeen>> {
-    let text = '';
-    try {
-      text = readTextFile(this.#path);
-    } catch {
-      return {}; // none, or none that can be read: nothing is known
-    }
-    const kept = fieldsIn(jsonIn(text));
+    const kept = fieldsIn(jsonIn(readTextFileIfAny(this.#path)));
     return Object.fromEntries(
       scopes.flatMap((scope) => {
         const { allowed, at } = fieldsIn(kept[scope]);

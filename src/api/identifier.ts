@@ -1,7 +1,7 @@
 import { type Fields, isFields, textIn } from '../wire/reading.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
-/** Whether an identifier may stand in a path. */
+/** Returns true if an identifier may stand in a path. */
 export const isIdentifier = (uid: unknown): uid is string =>
   typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
 

@@ -8,8 +8,8 @@ import type { Receipts } from '../upload/receipts.ts';
 const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
- * What this machine has sent, which can be written. With `again`, where everything is sent anyway, what is
- * damaged or gone is begun again, and where nothing can be kept the upload runs without.
+ * Opens the receipts of this machine for writing. With `again`, a damaged or missing store is set aside and a
+ * new one begun; if nothing can be written, the upload runs without receipts.
  *
  * @throws MediactlError `state_…` (14)
  */

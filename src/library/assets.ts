@@ -4,7 +4,7 @@ import type { Api } from '../api/api.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
-import { readTextFile } from '../read-file.ts';
+import { readTextFileIfAny } from '../read-file.ts';
 import { fewestDigits } from '../shown-uids.ts';
 import { bytes } from '../terminal/figures.ts';
 import { readInputText } from '../terminal/input.ts';
@@ -225,16 +225,8 @@ export async function keepLastUpload(context: Context, uid: string): Promise<voi
   await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
 }
 
-function readLastUpload(stateDir: string): string {
-  try {
-    return readTextFile(lastUploadPath(stateDir));
-  } catch {
-    return '{}';
-  }
-}
-
 async function lastUpload({ stateDir }: Context, { api, profile }: Library): Promise<string> {
-  const last = recordIn(readLastUpload(stateDir));
+  const last = recordIn(readTextFileIfAny(lastUploadPath(stateDir)) || '{}');
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
   // A profile's service may move, as a sandbox does from port to port.

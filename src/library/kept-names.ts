@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 import { keepState } from '../folders.ts';
-import { readTextFile } from '../read-file.ts';
+import { readTextFileIfAny } from '../read-file.ts';
 import { fieldsIn, jsonIn, textIn } from '../wire/reading.ts';
 import { readTree } from './folders.ts';
 
@@ -56,13 +56,7 @@ export class KeptNames {
 
 /** None, or none that can be read: it is made anew. */
 function read(path: string): Kept | undefined {
-  let text = '';
-  try {
-    text = readTextFile(path);
-  } catch {
-    return undefined;
-  }
-  const { at, names } = fieldsIn(jsonIn(text));
+  const { at, names } = fieldsIn(jsonIn(readTextFileIfAny(path)));
   const isName = (each: unknown) =>
     Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'string');
   return typeof at === 'number' && Array.isArray(names) && names.every(isName)

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { fixture } from '../support/sandbox.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Files that came or went since 5fb2bef, each with the reason. None so far. */
+const changes: { inDist: Changes; inPackage: Changes } = {
+  inDist: { added: {}, removed: {} },
+  inPackage: { added: {}, removed: {} },
+};
+type Changes = { added: Record<string, string>; removed: Record<string, string> };
+
+const expected = (list: string, { added, removed }: Changes) =>
+  readFileSync(fixture(`5fb2bef/${list}`), 'utf8')
+    .trim()
+    .split('\n')
+    .filter((name) => !(name in removed))
+    .concat(Object.keys(added))
+    .sort();
+
+it('the build makes the files that it made at 5fb2bef', () => {
+  expect(readdirSync(`${root}dist`).sort()).toEqual(expected('dist.txt', changes.inDist));
+});
+
+it('the package holds the files that it held at 5fb2bef', () => {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const stdout = execFileSync('npm', args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [{ files }] = JSON.parse(stdout);
+  expect(files.map(({ path }: { path: string }) => path).sort()).toEqual(
+    expected('pack.txt', changes.inPackage),
+  );
+});

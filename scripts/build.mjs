@@ -21,7 +21,7 @@ const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring'];
 const sources = readdirSync('src', { recursive: true }).filter((path) => path.endsWith('.ts'));
 
 /** A part that is a file of its own already keeps what it imports: the sandbox, a lazy file. */
-const isPart = (path) => /^(sandbox|player)\b|\.(lazy|d)\.ts$/.test(path);
+const isPart = (path) => /^(sandbox|web)\b|\.(lazy|d)\.ts$/.test(path);
 
 /** Packages that the tool imports when it needs them. */
 const lazyPackages = new Set(
@@ -106,8 +106,8 @@ const node = {
     ...lazyFiles,
     mediactl: 'src/main.ts',
     sandbox: 'src/sandbox/main.ts',
-    'media-worker': 'src/sandbox/media/worker.ts',
-    generated: 'src/generated.ts',
+    'media-worker': 'src/sandbox/media/recognize/worker.ts',
+    generated: 'src/cli/generated.ts',
   },
   outExtension: { '.js': '.cjs' },
   platform: 'node',
@@ -123,7 +123,7 @@ const node = {
 
 const browser = {
   ...common,
-  entryPoints: { player: 'src/player/browser/main.ts', browse: 'src/browse/browser/main.tsx' },
+  entryPoints: { player: 'src/web/watch/browser/main.ts', browse: 'src/web/browse/browser/main.tsx' },
   jsx: 'automatic',
   jsxImportSource: 'preact',
   platform: 'browser',

@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
-import type { Scope } from '../wire/scopes.ts';
+import type { Scope } from '../contract/scopes.ts';
 import { ServiceError } from './service-error.ts';
 import type { ApiKey } from './store/keys.ts';
 

@@ -5,7 +5,7 @@ import { readArguments } from './arguments.ts';
 import { createSandbox } from './create.ts';
 import { keepCredentials } from './credentials.ts';
 import { LogFile } from './log-file.ts';
-import { findFfmpeg, findPdftoppm } from './media/find-tools.ts';
+import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
 import { storageFailure } from './storage-failure.ts';
 import { FolderTaken } from './store/folder-lock.ts';
 import { writeWhole } from './whole-file.ts';

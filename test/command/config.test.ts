@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { globalOptions } from '../../src/commands/command.ts';
-import { settingNames, table } from '../../src/settings/table.ts';
+import { globalOptions } from '../../src/cli/commands/command.ts';
+import { settingNames, table } from '../../src/cli/settings/table.ts';
 import { Cli } from '../support/cli.ts';
 import { record } from '../support/recording-server.ts';
 

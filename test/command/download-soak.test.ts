@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/errors.ts';
+import { exitCodes, MediactlError } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { someBytes } from '../support/files.ts';

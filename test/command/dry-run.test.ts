@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { wholeTree } from '../../src/program.ts';
-import { leaves } from '../../src/reference/node.ts';
-import { describe as describeTree } from '../../src/reference/tree.ts';
+import { wholeTree } from '../../src/cli/program.ts';
+import { leaves } from '../../src/cli/reference/node.ts';
+import { describe as describeTree } from '../../src/cli/reference/tree.ts';
 import { Cli } from '../support/cli.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';

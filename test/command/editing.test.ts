@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/errors.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import type { CliOptions } from '../support/cli.ts';
 import { cliWorld } from '../support/cli-world.ts';
 import { answer, listen } from '../support/http-server.ts';

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { wholeTree } from '../../src/program.ts';
-import { leaves } from '../../src/reference/node.ts';
-import { describe as describeTree } from '../../src/reference/tree.ts';
+import { wholeTree } from '../../src/cli/program.ts';
+import { leaves } from '../../src/cli/reference/node.ts';
+import { describe as describeTree } from '../../src/cli/reference/tree.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { asset, folder, key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { wholeTree } from '../../src/program.ts';
-import { every } from '../../src/reference/node.ts';
-import { topics } from '../../src/reference/topics.ts';
-import { describe as describeTree } from '../../src/reference/tree.ts';
-import { assumptions, nameKeys } from '../../src/wire/assumptions.ts';
+import { wholeTree } from '../../src/cli/program.ts';
+import { every } from '../../src/cli/reference/node.ts';
+import { topics } from '../../src/cli/reference/topics.ts';
+import { describe as describeTree } from '../../src/cli/reference/tree.ts';
+import { assumptions, nameKeys } from '../../src/contract/assumptions.ts';
 import { Cli } from '../support/cli.ts';
 import { faultUsagesIn } from '../support/faults.ts';
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MediactlError } from '../../src/errors.ts';
+import { MediactlError } from '../../src/client/errors.ts';
 import { BusyService } from '../support/busy-service.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exitCodes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/client/errors.ts';
 import { Cli } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { asset, folder, key, workspace } from '../support/library.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/errors.ts';
+import { exitCodes, MediactlError } from '../../src/client/errors.ts';
 import { Cli, type CliOptions, type Ran } from '../support/cli.ts';
 import { cliWorld } from '../support/cli-world.ts';
 import { FileServer } from '../support/file-server.ts';

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/errors.ts';
-import { Ledger } from '../../src/upload/ledger.ts';
+import { MediactlError } from '../../src/client/errors.ts';
+import { Ledger } from '../../src/client/upload/store/ledger.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService, type StoredAsset } from '../support/faulty-service.ts';
 import { writeSome } from '../support/files.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exitCodes, MediactlError } from '../../src/errors.ts';
+import { exitCodes, MediactlError } from '../../src/client/errors.ts';
 import { Cli, type Ran } from '../support/cli.ts';
 import { fastClock } from '../support/clock.ts';
 import { FaultyService } from '../support/faulty-service.ts';

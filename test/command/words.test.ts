@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { wholeTree } from '../../src/program.ts';
-import { every } from '../../src/reference/node.ts';
-import { describe as describeTree } from '../../src/reference/tree.ts';
-import { shortWords } from '../../src/short-words.ts';
+import { wholeTree } from '../../src/cli/program.ts';
+import { every } from '../../src/cli/reference/node.ts';
+import { describe as describeTree } from '../../src/cli/reference/tree.ts';
+import { shortWords } from '../../src/cli/short-words.ts';
 import { Cli } from '../support/cli.ts';
 import { asset, key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';

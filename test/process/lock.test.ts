@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, expect, it } from 'vitest';
-import { tryLock } from '../../src/lock.ts';
+import { tryLock } from '../../src/client/lock.ts';
 import { isNight } from '../support/soak.ts';
 import { bin, start } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary.ts';

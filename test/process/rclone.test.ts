@@ -11,11 +11,11 @@ import {
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Transport } from '../../src/api/transport.ts';
-import { systemClock } from '../../src/clock.ts';
-import { MediactlError } from '../../src/errors.ts';
-import { openRclone, type RcloneFiles } from '../../src/upload/rclone.ts';
-import type { Source } from '../../src/upload/source.ts';
+import { Transport } from '../../src/client/http/transport.ts';
+import { systemClock } from '../../src/client/clock.ts';
+import { MediactlError } from '../../src/client/errors.ts';
+import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
+import type { Source } from '../../src/client/upload/sources/source.ts';
 import { inherited } from '../support/environment.ts';
 import { someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -287,7 +287,7 @@ describe.skipIf(!rclone)('the server of a remote', () => {
   it.skipIf(process.platform === 'win32')('ends when we are killed', async () => {
     const outfile = join(home, 'rclone-child.mjs');
     buildSync({
-      ...{ entryPoints: ['src/upload/rclone-child.ts'], outfile },
+      ...{ entryPoints: ['src/client/upload/sources/rclone-child.ts'], outfile },
       ...{ bundle: true, platform: 'node', format: 'esm' },
     });
     const script = `const { serveRemote } = await import('${outfile}');

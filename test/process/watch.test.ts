@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { type WatchPageInput, watchPage } from '../../src/player/page.ts';
+import { type WatchPageInput, watchPage } from '../../src/web/watch/server/page.ts';
 import {
   browserWorld,
   chromiumPath,

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/client/clock.ts';
 
 /** A clock on which waits pass a hundred times faster, and chance is always at its worst. */
 export function fastClock(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { AnswerLimit } from '../../src/api/answer-limit.ts';
+import { AnswerLimit } from '../../src/client/http/answer-limit.ts';
 
 /** Milliseconds: a body has twice as long to bring something. */
 const silenceMs = 20;

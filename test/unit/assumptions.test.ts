@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { itemsOf, pages, totalOf } from '../../src/api/pages.ts';
-import { readRateLimit, retryAfterMs } from '../../src/api/rate-limit.ts';
-import { assumptions, namesFor, statusMeans } from '../../src/wire/assumptions.ts';
-import { encodeMetadata } from '../../src/wire/tus.ts';
+import { itemsOf, pages, totalOf } from '../../src/client/api/pages.ts';
+import { readRateLimit, retryAfterMs } from '../../src/client/http/rate-limit.ts';
+import { assumptions, namesFor, statusMeans } from '../../src/contract/assumptions.ts';
+import { encodeMetadata } from '../../src/contract/tus.ts';
 
 it('assumptions are numbered in order', () => {
   expect(assumptions.map(({ id }) => id)).toEqual(

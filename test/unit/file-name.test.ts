@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fileNames } from '../../src/commands/assets/file-name.ts';
+import { fileNames } from '../../src/cli/commands/assets/file-name.ts';
 
 const uid = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
 const named = (digit: string, name: unknown, more = {}) => ({ uid: uid(digit), name, ...more });

@@ -1,17 +1,17 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { exitCodes, MediactlError } from '../../src/errors.ts';
-import { fateOf } from '../../src/fleet/fates.ts';
-import type { Fleet } from '../../src/fleet/fleet.ts';
-import { Lease } from '../../src/fleet/lease.ts';
-import { openFleet } from '../../src/fleet/open.ts';
-import { failureIn } from '../../src/fleet/results.ts';
-import { Roots } from '../../src/fleet/roots.ts';
-import { taskId, taskIn, type UploadTask } from '../../src/fleet/task.ts';
-import { readQueueAddress } from '../../src/settings/queue-address.ts';
-import type { Source } from '../../src/upload/source.ts';
+import { systemClock } from '../../src/client/clock.ts';
+import { exitCodes, MediactlError } from '../../src/client/errors.ts';
+import { fateOf } from '../../src/client/queue/fates.ts';
+import type { Fleet } from '../../src/client/queue/fleet.ts';
+import { Lease } from '../../src/client/queue/lease.ts';
+import { openFleet } from '../../src/client/queue/open.ts';
+import { failureIn } from '../../src/client/queue/results.ts';
+import { Roots } from '../../src/client/queue/roots.ts';
+import { taskId, taskIn, type UploadTask } from '../../src/client/queue/task.ts';
+import { readQueueAddress } from '../../src/client/queue/queue-address.ts';
+import type { Source } from '../../src/client/upload/sources/source.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Gate, type Lane, type Wait } from '../../src/api/gate.ts';
+import { Gate, type Lane, type Wait } from '../../src/client/http/gate.ts';
 import { fastClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;

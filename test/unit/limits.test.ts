@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { limited, reservedForCodeMiB } from '../../src/sandbox/media/limits.ts';
+import { limited, reservedForCodeMiB } from '../../src/sandbox/media/recognize/limits.ts';
 
 describe.skipIf(process.platform !== 'linux')('a command with a limit of its memory', () => {
   const node = (...args: string[]) => limited(300 + reservedForCodeMiB(), process.execPath, args);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { tryLock, whileLocked } from '../../src/lock.ts';
+import { tryLock, whileLocked } from '../../src/client/lock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 it('one holds it; released, the next one gets it', async () => {

@@ -1,8 +1,8 @@
 import { PNG } from 'pngjs';
 import { decode as decodeSixel } from 'sixel';
 import { describe, expect, it } from 'vitest';
-import { drawn, type Room } from '../../src/terminal/picture.lazy.ts';
-import { knownProtocol } from '../../src/terminal/pictures/protocol.ts';
+import { drawn, type Room } from '../../src/cli/output/picture.lazy.ts';
+import { knownProtocol } from '../../src/cli/output/pictures/protocol.ts';
 import { blue, escapes, hollowPng, jpegOf, pngOf, red, svg } from '../support/pictures.ts';
 import { Random } from '../support/random.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it, onTestFinished } from 'vitest';
-import { openChecksum } from '../../src/upload/checksum.ts';
-import { PrefixDigest } from '../../src/upload/prefix-digest.ts';
-import { FileSource } from '../../src/upload/source.ts';
+import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
+import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
+import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeSome } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

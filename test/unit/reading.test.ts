@@ -7,8 +7,8 @@ import {
   textIn,
   timeIn,
   toJson,
-} from '../../src/wire/reading.ts';
-import { isSameUid, isUid } from '../../src/wire/uid.ts';
+} from '../../src/contract/reading.ts';
+import { isSameUid, isUid } from '../../src/contract/uid.ts';
 
 describe('what a service sent, as what was expected, or as nothing', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { LogReader } from '../../src/commands/sandbox/log.ts';
+import { LogReader } from '../../src/cli/commands/sandbox/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const newLog = (text: string) => {

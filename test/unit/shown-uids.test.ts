@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ShownUids } from '../../src/shown-uids.ts';
+import { ShownUids } from '../../src/cli/account/short-uids.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const uid = (first: string) => `${first.padEnd(8, '0')}-0000-4000-8000-000000000000`;

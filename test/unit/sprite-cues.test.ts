@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cuesOf } from '../../src/player/browser/sprites.ts';
+import { cuesOf } from '../../src/web/shared/sprites.ts';
 
 const at = 'http://127.0.0.1:4520/media/a/sprites.vtt?signature=s';
 const cue = (payload: string, times = '00:00:01.000 --> 00:00:02.500') =>

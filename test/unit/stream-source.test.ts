@@ -2,11 +2,11 @@ import { PassThrough } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { MediactlError } from '../../src/errors.ts';
-import { openChecksum } from '../../src/upload/checksum.ts';
-import { PrefixDigest } from '../../src/upload/prefix-digest.ts';
-import type { Reading } from '../../src/upload/source.ts';
-import { StreamSource } from '../../src/upload/stream-source.ts';
+import { MediactlError } from '../../src/client/errors.ts';
+import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
+import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
+import type { Reading } from '../../src/client/upload/sources/source.ts';
+import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { someBytes } from '../support/files.ts';
 
 const chunkBytes = 3 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { Chalk } from 'chalk';
 import { describe, expect, it } from 'vitest';
-import { Rate } from '../../src/terminal/rate.ts';
-import { transferLine } from '../../src/terminal/transfer-line.ts';
+import { Rate } from '../../src/cli/progress/rate.ts';
+import { transferLine } from '../../src/cli/progress/transfer-line.ts';
 
 const mebibyte = 1024 * 1024;
 const plain = new Chalk({ level: 0 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseBaseUrl } from '../../src/account/base-url.ts';
-import { parseCount, parseDay, parseDuration, parseSize } from '../../src/settings/units.ts';
+import { parseBaseUrl } from '../../src/cli/account/base-url.ts';
+import { parseCount, parseDay, parseDuration, parseSize } from '../../src/cli/settings/units.ts';
 
 describe('parseDuration, in milliseconds', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { louder, peaksOf } from '../../src/player/browser/peaks.ts';
+import { louder, peaksOf } from '../../src/web/watch/browser/peaks.ts';
 
 it.each<[string, unknown, number[]]>([
   ['peaks', { duration: 3, peaks: [0, 0.5, 1] }, [0, 0.5, 1]],

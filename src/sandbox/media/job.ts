@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Processed } from '../store/assets.ts';
 import { type Extras, noExtras } from '../store/extras.ts';
-import { type Attempt, attemptsIn } from './attempts.ts';
-import type { Found, Task } from './inspection.ts';
-import { type Inspector, inspect, type Report } from './inspector.ts';
-import type { Tool } from './tool.ts';
+import { type Attempt, attemptsIn } from './ffmpeg/attempts.ts';
+import type { Found, Task } from './recognize/inspection.ts';
+import { type Inspector, inspect, type Report } from './recognize/inspector.ts';
+import type { Tool } from './ffmpeg/tool.ts';
 
 /** Programs that help, where they are there. */
 export type Tools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };

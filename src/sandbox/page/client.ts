@@ -1,4 +1,4 @@
-import type { Budget } from '../../browse/protocol.ts';
+import type { Budget } from '../../web/browse/protocol.ts';
 import { apiPrefix } from '../http.ts';
 
 type Call = {

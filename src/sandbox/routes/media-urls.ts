@@ -1,4 +1,4 @@
-import { shownByBrowsers } from '../media/images.ts';
+import { shownByBrowsers } from '../media/recognize/images.ts';
 import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseExtras } from '../store/extras.ts';

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { mayCall } from '../embedding.ts';
 import { type App, jsonRequired, playbackPath } from '../http.ts';
-import { shownByBrowsers } from '../media/images.ts';
+import { shownByBrowsers } from '../media/recognize/images.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { noticePage, type Page, watchPage } from '../../player/page.ts';
+import { noticePage, type Page, watchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, jsonRequired } from '../http.ts';
 import { resumeFrom } from '../media/resume.ts';

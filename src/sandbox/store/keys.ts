@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Scope, scopes } from '../../wire/scopes.ts';
+import { type Scope, scopes } from '../../contract/scopes.ts';
 import type { Store } from './database.ts';
 
 export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };

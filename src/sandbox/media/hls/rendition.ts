@@ -1,4 +1,4 @@
-import type { Size } from '../dimensions.ts';
+import type { Size } from '../recognize/dimensions.ts';
 
 /** One media playlist and what it holds. */
 export type Rendition = {

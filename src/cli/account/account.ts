@@ -1,0 +1,72 @@
+import { exitCodes, MediactlError } from '../../client/errors.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { NameOverrides } from '../../contract/assumptions.ts';
+import { noBaseUrl, noProfile, noSuchProfile } from './account-errors.ts';
+import { parseBaseUrl } from './base-url.ts';
+import { keyOf } from './key-stores.ts';
+import type { Profile, ProfileConfig } from './profile-file.ts';
+
+/** Who calls, and where: what flags, variables and the profile come to. */
+export type Account = {
+  /** The profile's name; `environment` where MEDIACTL_API_KEY alone gives the account. */
+  profile: string;
+  baseUrl: URL;
+  apiKey: string;
+  workspace: string | undefined;
+  names: NameOverrides;
+};
+
+/** The profile that commands go by, if there is one. */
+export type ProfileInUse = {
+  name: string | undefined;
+  profile: Profile | undefined;
+  /** Those there are, to choose from. */
+  names: readonly string[];
+};
+
+/** @throws MediactlError `no_such_profile` where one is asked for that is not there */
+export function profileInUse(
+  { profile: asked, profileInUse: name }: Settings,
+  { profiles }: ProfileConfig,
+): ProfileInUse {
+  const profile = name === undefined ? undefined : profiles[name];
+  if (asked !== undefined && !profile) throw noSuchProfile(asked, profiles);
+  return { name, profile, names: Object.keys(profiles) };
+}
+
+/** The service to call, which needs no key. @throws MediactlError `no_base_url`, `no_profile` (4) */
+export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
+  if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
+  return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
+}
+
+/** @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … with exit code 4 */
+export async function accountOf(
+  settings: Settings,
+  inUse: ProfileInUse,
+  configDir: string,
+): Promise<Account> {
+  const baseUrl = baseUrlOf(settings, inUse);
+  const { name = 'environment', profile } = inUse;
+  return {
+    profile: settings.apiKey ? 'environment' : name,
+    baseUrl,
+    apiKey: settings.apiKey ?? (await profileKey(inUse, baseUrl, configDir)),
+    workspace: settings.workspace,
+    names: profile?.names ?? {},
+  };
+}
+
+/** A key goes only to the origin of its own profile. */
+async function profileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
+  if (name === undefined || !profile) throw noProfile(names);
+  const home = parseBaseUrl(profile.baseUrl);
+  if (home.origin !== baseUrl.origin)
+    throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {
+      code: 'foreign_base_url',
+      exitCode: exitCodes.unauthenticated,
+      reason: `it belongs to ${home.origin}`,
+      hint: `set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url ${baseUrl.origin}`,
+    });
+  return keyOf(profile, { configDir, profile: name });
+}

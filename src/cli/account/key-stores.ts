@@ -1,0 +1,81 @@
+import { exitCodes, MediactlError } from '../../client/errors.ts';
+import type { Profile } from './profile-file.ts';
+
+/** The account name under which the OS keychain keeps a key: one a profile and config folder. */
+export type KeychainEntry = { configDir: string; profile: string };
+
+const service = 'mediactl';
+const account = ({ configDir, profile }: KeychainEntry) => `${profile}@${configDir}`;
+/** Linux's other store, the kernel's keyring, forgets at the next restart. */
+const options = { linux: { store: 'secret-service' } } as const;
+/** A keychain that asks nobody's agent, or hangs on D-Bus, must not hold a command up. */
+const keychainTimeoutMs = 3_000;
+
+async function keychain<T>(
+  entry: KeychainEntry,
+  call: (entry: import('@napi-rs/keyring').AsyncEntry, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { AsyncEntry } = await import('@napi-rs/keyring');
+  const signal = AbortSignal.timeout(keychainTimeoutMs);
+  const late = new Promise<never>((_, reject) =>
+    signal.addEventListener('abort', () => reject(new Error('the keychain did not answer'))),
+  );
+  return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), late]);
+}
+
+/** @throws MediactlError for what can be no key: nothing, several words, control characters */
+export function assertKey(key: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
+    code: 'bad_key',
+    exitCode: exitCodes.usage,
+    reason: key === '' ? 'the input was empty' : 'a key is one word of printable ASCII',
+    hint: 'make one in the organization’s settings, under API keys',
+  });
+}
+
+/** Keeps a key in the OS keychain; false where this machine has none that answers. */
+export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<boolean> {
+  try {
+    await keychain(entry, (item, signal) => item.setPassword(key, signal));
+    return (await keychain(entry, (item, signal) => item.getPassword(signal))) === key;
+  } catch {
+    return false; // said by the caller: the key then goes to the config file
+  }
+}
+
+export async function forgetInKeychain(entry: KeychainEntry): Promise<void> {
+  await keychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
+    throw keychainError(entry.profile, error, 'remove');
+  });
+}
+
+/** The key of a profile, wherever it is kept. */
+export async function keyOf(profile: Profile, entry: KeychainEntry): Promise<string> {
+  if (profile.keyStore !== 'keychain' && profile.key) return profile.key;
+  if (profile.keyStore !== 'keychain')
+    throw new MediactlError(`profile ${entry.profile} has no API key`, {
+      code: 'no_key',
+      exitCode: exitCodes.unauthenticated,
+      hint: `mediactl auth login --profile ${entry.profile}`,
+    });
+  try {
+    const key = await keychain(entry, (item, signal) => item.getPassword(signal));
+    if (key) return key;
+  } catch (error) {
+    throw keychainError(entry.profile, error);
+  }
+  throw keychainError(entry.profile, new Error('it has no such entry'));
+}
+
+const keychainError = (profile: string, underlying: unknown, action: 'get' | 'remove' = 'get') =>
+  new MediactlError(`cannot ${action} the key of profile ${profile} from the keychain`, {
+    code: 'keychain',
+    exitCode: exitCodes.unauthenticated,
+    reason: (underlying as Error).message,
+    hint:
+      action === 'get'
+        ? `unlock the keychain, or mediactl auth login --profile ${profile} --store file`
+        : `unlock the keychain, then mediactl auth logout ${profile}`,
+    underlying,
+  });

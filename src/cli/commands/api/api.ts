@@ -1,0 +1,137 @@
+import type { ApiRequest } from '../../../client/http/messages.ts';
+import { pages } from '../../../client/api/pages.ts';
+import type { Context } from '../../context.ts';
+import { MediactlError, usageError } from '../../../client/errors.ts';
+import { parseCount } from '../../settings/units.ts';
+import { readInput } from '../../terminal/input.ts';
+import { apiPrefix } from '../../../contract/paths.ts';
+import { type Fields, textIn } from '../../../contract/reading.ts';
+import type { Page } from '../../../contract/types.ts';
+import { collect, type Define, example, jsonPair, pair } from '../command.ts';
+import { dryRunPlan } from '../dry-run.ts';
+
+export const api: Define = (command, run) => {
+  example(
+    command,
+    "mediactl api '/assets/?limit=1'",
+    'mediactl api /workspaces/ --paginate',
+    'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+  );
+  command
+    .description(
+      'Calls any path of the API with the account in use, and prints the answer unchanged. The method is GET, or POST where fields or an input are given.',
+    )
+    .argument('<path>', `below ${apiPrefix}, such as /assets/`)
+    .option('-X, --method <method>', 'HTTP method')
+    .option('-f, --raw-field <key=value>', 'add a string to the JSON body', collect, [] as string[])
+    .option('-F, --field <key=json>', 'add a JSON value to the JSON body', collect, [] as string[])
+    .option('-H, --header <name:value>', 'add a header', collect, [] as string[])
+    .option('--input <file>', 'send a file as the body; - for stdin')
+    .option('--paginate', 'get every page, and print their items as one JSON array')
+    .option('-i, --include', 'print the status and the headers of the answer too')
+    .action(
+      run(async (context, path, options) => {
+        const fields = await bodyFields(options.rawField, options.field);
+        if (fields && options.input !== undefined)
+          throw usageError('--input and fields cannot be used together');
+        const method =
+          options.method?.toUpperCase() ?? (fields || options.input !== undefined ? 'POST' : 'GET');
+        const call: ApiRequest = {
+          method,
+          url: apiPath(path, (await context.account()).baseUrl),
+          headers: headersOf(options.header),
+          purpose: { action: `${method} ${path}` },
+          ...(fields && { json: fields }),
+          ...(options.input !== undefined && { body: await inputBody(context, options.input) }),
+        };
+        if (options.include && (options.paginate || context.settings.shape.jq !== undefined))
+          throw usageError(
+            `--include and ${options.paginate ? '--paginate' : '--jq'} cannot be used together`,
+            'headers are not JSON',
+          );
+        if (context.settings.dryRun && method !== 'GET' && method !== 'HEAD')
+          return dryRunPlan(context, [call]);
+        if (options.paginate) return paginate(context, call);
+        const { transport } = await context.api();
+        const response = await transport.send(call).catch((error) => {
+          throw withSlash(error, path);
+        });
+        const head = options.include
+          ? `HTTP ${response.status}\n${Object.entries(response.headers)
+              .map(([name, value]) => `${name}: ${value}\n`)
+              .join('')}\n`
+          : '';
+        return { kind: 'raw', text: `${head}${response.text}` } as const;
+      }),
+    );
+};
+
+/** `/assets/`, `assets/`, or with the API's prefix; other origins are refused. */
+function apiPath(path: string, baseUrl: URL): string {
+  if (/^[a-z]+:\/\//i.test(path)) {
+    if (!URL.canParse(path)) throw usageError(`${path} is not a URL`, 'a path such as /assets/');
+    const url = new URL(path);
+    if (url.origin === baseUrl.origin) return url.pathname + url.search;
+    throw usageError(
+      `${url.origin} is not the service of this account`,
+      `give a path below ${apiPrefix}`,
+      'the API key goes to its own service only',
+    );
+  }
+  const rooted = path.startsWith('/') ? path : `/${path}`;
+  return rooted.startsWith(`${apiPrefix}/`) ? rooted : `${apiPrefix}${rooted}`;
+}
+
+/** "Keep trailing slashes": a path without one is another path. */
+function withSlash(error: unknown, path: string): unknown {
+  const missing = error instanceof MediactlError && error.explanation.status === 404;
+  return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
+    ? error.with({ hint: `paths of the API end with a slash: mediactl api ${path}/` })
+    : error;
+}
+
+async function bodyFields(raw: readonly string[], typed: readonly string[]) {
+  if (raw.length + typed.length === 0) return undefined;
+  const pairs = [
+    ...raw.map((each) => pair('-f', each)),
+    ...(await Promise.all(typed.map((each) => jsonPair('-F', '-f', each)))),
+  ];
+  return Object.fromEntries(pairs) as Record<string, unknown>;
+}
+
+const headersOf = (headers: readonly string[]) =>
+  Object.fromEntries(
+    headers.map((header) => {
+      const [name, value] = pair('-H', header, ':');
+      if (name.trim().toLowerCase() === 'authorization')
+        throw usageError('-H does not accept a key', 'mediactl auth login, or MEDIACTL_API_KEY');
+      return [name.trim().toLowerCase(), value.trim()];
+    }),
+  );
+
+async function inputBody(context: Context, input: string): Promise<ApiRequest['body']> {
+  const bytes = await readInput(context.terminal, input);
+  return { lengthBytes: bytes.length, open: () => bytes };
+}
+
+/** Every page from the path's own offset on, at most its own limit of items. */
+async function paginate(context: Context, call: ApiRequest) {
+  if (call.method !== 'GET') throw usageError('--paginate is for GET');
+  const { transport } = await context.api();
+  const { names } = await context.account();
+  const url = new URL(call.url, transport.baseUrl);
+  const number = (name: string) => {
+    const text = url.searchParams.get(name);
+    return text === null ? undefined : parseCount(name, text);
+  };
+  const items = pages<Fields>(
+    async (limit, offset) => {
+      const page = await transport.json({ ...call, url, query: { limit, offset } });
+      return page as Page<Fields>;
+    },
+    { limit: number('limit'), offset: number('offset') },
+    names,
+  );
+  const id = ({ uid }: Fields) => textIn(uid) ?? '';
+  return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true } as const;
+}

@@ -1,0 +1,102 @@
+import type { Command } from '@commander-js/extra-typings';
+import { exitCodes, MediactlError, someFailed } from '../../../client/errors.ts';
+import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
+import { cell } from '../../../contract/sanitize.ts';
+import { masked } from '../../terminal/redaction.ts';
+import { type Row, record } from '../../output/result.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { fieldsIn, listIn, textIn } from '../../../contract/reading.ts';
+import type { Asset, PlayerData } from '../../../contract/types.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { oneOrMany } from './columns.ts';
+import { download } from './download.ts';
+import { list } from './list.ts';
+import { pictureBeside } from './picture.ts';
+import { remove } from './remove.ts';
+import { thumb } from './thumb.ts';
+import { update } from './update.ts';
+import { wait } from './wait.ts';
+
+/** Assets and videos share their verbs truly (§4), so both nouns come from this one definition. */
+const collection =
+  (name: Collection): Define =>
+  (noun, run) => {
+    list(noun.command('ls'), run, name);
+    get(noun.command('get'), run, name);
+    update(noun.command('update'), run, name);
+    remove(noun.command('rm'), run, name);
+    player(noun.command('player'), run, name);
+    thumb(noun.command('thumb'), run, name);
+    download(noun.command('download'), run, name);
+    wait(noun.command('wait'), run, name);
+  };
+
+export const assets = collection('assets');
+export const videos = collection('videos');
+
+function get(command: Command, run: Run, collection: Collection): void {
+  example(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
+  command
+    .alias('show')
+    .summary('show one or more')
+    .description('Shows everything the service says of an asset.')
+    .argument('[id...]', `${idHelp}; - for stdin`)
+    .option(...newestOption)
+    .action(
+      run(async (context, ids, options) => {
+        const api = await context.api();
+        const uids = await assetUids(context, collection, ids, options);
+        const found: Asset[] = [];
+        const failures: MediactlError[] = [];
+        for (const uid of uids)
+          try {
+            found.push(await api[collection].get(uid));
+          } catch (error) {
+            if (uids.length === 1 || !isOfOne(error)) throw error;
+            failures.push(error.of(uid));
+          }
+        const [only] = found;
+        const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
+        return {
+          result: await oneOrMany(context, found, uids.length),
+          picture: only && uids.length === 1 ? await pictureBeside(context, only) : undefined,
+          failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
+        };
+      }),
+    );
+}
+
+/** An asset that is not there says nothing of the other ones; a key that is refused does. */
+const isOfOne = (error: unknown): error is MediactlError =>
+  error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+
+function player(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} player @last`,
+    `mediactl ${collection} player @last --reveal --json`,
+  );
+  command
+    .summary('show what a player page needs')
+    .description(
+      'Shows the player data of an asset. The playback token is valid for 4 hours and may be shown to a browser; it is masked unless --reveal.',
+    )
+    .argument('[id]', idHelp)
+    .option('--reveal', 'print the playback token')
+    .option(...newestOption)
+    .action(
+      run(async (context, id, { reveal, ...choice }) => {
+        const uid = await assetUid(context, collection, id, choice);
+        const found = await (await context.api())[collection].player(uid);
+        const shown = reveal ? found : { ...found, playback_token: masked(found.playback_token) };
+        return record(shown, found.uid, playerRows);
+      }),
+    );
+}
+
+const playerRows = ({ player_config, items, ...rest }: PlayerData): Row[] => [
+  ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
+  ['auto play', cell(fieldsIn(player_config).auto_play)],
+  ['theme', cell(fieldsIn(player_config).theme)],
+  ['items', cell(listIn(items).map((item) => textIn(fieldsIn(fieldsIn(item).asset).uid) ?? '?'))],
+];

@@ -1,0 +1,142 @@
+import type { Context } from '../../context.ts';
+import { Places, workspaceOf } from '../../library/places.ts';
+import { bytes, duration } from '../../../contract/figures.ts';
+import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
+import {
+  type Column,
+  type ListResult,
+  list,
+  nothing,
+  type RenderContext,
+  type Result,
+  type Row,
+  record,
+} from '../../output/result.ts';
+import { parentFields, parentOf } from '../../../contract/asset.ts';
+import { statusMeans } from '../../../contract/assumptions.ts';
+import { numberIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+
+const status = ({ status: value }: Asset, { colors }: RenderContext) => {
+  const color = { ready: colors.green, failed: colors.red, 'in progress': colors.yellow };
+  return color[statusMeans(value)](cell(value));
+};
+
+const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
+  isTerminal ? when(created_at, now) : cell(created_at);
+
+/** Piped, a duration is seconds; on a terminal, minutes and seconds. What is no number stays as it came. */
+function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
+  const seconds = numberIn(value);
+  return seconds === undefined || !isTerminal ? cell(value) : duration(seconds);
+}
+
+function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
+  const count = numberIn(size);
+  return count === undefined || !isTerminal ? cell(size) : bytes(count);
+}
+
+const assetColumns: Column<Asset>[] = [
+  { header: 'UID', field: 'uid', value: ({ uid }) => printable(uid), uid: 'asset' },
+  { header: 'NAME', field: 'name', value: ({ name }) => cell(name), least: 18, leads: true },
+  { header: 'TYPE', field: 'type', value: ({ type }) => cell(type), least: 8, spare: 2 },
+  { header: 'STATUS', field: 'status', value: status, least: 6 },
+  { header: 'LENGTH', field: 'duration', value: length, whole: true, spare: 3 },
+  { header: 'SIZE', field: 'size', value: sizeText, whole: true, spare: 4, wide: true },
+  { header: 'CREATED', field: 'created_at', value: created, whole: true, spare: 1 },
+  { header: 'TAGS', field: 'tags', value: ({ tags }) => cell(tags), spare: 5, wide: true },
+];
+
+/** From so many columns on the folder may be shown: then it is worth asking what it is called. */
+const wideColumns = 120;
+
+/** Assets as a table, with their folders by path where there is room for them. */
+export function assetList(
+  { terminal, isForPerson }: Context,
+  places: Places,
+  pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
+  empty: string,
+): ListResult {
+  if (!isForPerson || terminal.columns < wideColumns)
+    return list(pages, assetColumns, empty) as ListResult;
+  async function* located() {
+    for await (const page of pages) {
+      await places.learn(
+        'folders',
+        page.map((asset) => parentOf(asset) ?? undefined),
+      );
+      yield page;
+    }
+  }
+  const folder: Column<Asset> = {
+    header: 'FOLDER',
+    value: (asset) => folderText(asset, places),
+    spare: 6,
+    wide: true,
+  };
+  return list(located(), [...assetColumns, folder], empty) as ListResult;
+}
+
+function folderText(asset: Asset, places: Places): string {
+  const parent = parentOf(asset);
+  return parent === null ? '/' : places.of(parent);
+}
+
+const workspaceFields = ['workspace', 'workspace_uid'];
+
+/** The fields one looks for first; then whatever else the service sent. */
+const assetRows =
+  (places: Places) =>
+  (asset: Asset, render: RenderContext): Row[] => {
+    const {
+      uid,
+      name,
+      type,
+      status: _,
+      duration: __,
+      size: ___,
+      created_at: ____,
+      ...rest
+    } = asset;
+    const { isTerminal } = render;
+    const folder = folderText(asset, places);
+    const other = ([field, value]: [string, unknown]): Row => {
+      const label = field.replaceAll('_', ' ');
+      if (isTerminal && parentFields.includes(field)) return ['folder', folder];
+      if (isTerminal && workspaceFields.includes(field))
+        return ['workspace', places.of(workspaceOf(asset))];
+      if (isTerminal && field.endsWith('_at')) return [label, when(value, render.now)];
+      return [label, isTerminal ? shortUrl(cell(value)) : cell(value)];
+    };
+    return [
+      ['uid', printable(uid)],
+      ['name', cell(name)],
+      ['type', cell(type)],
+      ['status', status(asset, render)],
+      ['length', length(asset, render)],
+      ['size', sizeText(asset, render)],
+      ['created', created(asset, render)],
+      ...Object.entries(rest).map(other),
+    ];
+  };
+
+/** One asset, its folder and workspace by name where a person reads it. */
+export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
+  const places = new Places(context);
+  if (context.isForPerson) {
+    await places.learn('folders', [parentOf(asset) ?? undefined]);
+    await places.learn('workspaces', [workspaceOf(asset)]);
+  }
+  return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
+}
+
+/** Where one was asked for, its record; where several were, a list. */
+export async function oneOrMany(
+  context: Context,
+  assets: readonly Asset[],
+  asked: number,
+): Promise<Result> {
+  const [only] = assets;
+  if (asked !== 1) return assetList(context, new Places(context), [[...assets]], '');
+  return only ? assetRecord(context, only) : nothing;
+}

@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { type Command, Option } from '@commander-js/extra-typings';
+import { type Expected, isAnyType, isTextType } from '../../../client/api/download.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { makeFolder } from '../../../client/folders.ts';
+import { idHelp, newestOption } from '../../library/assets.ts';
+import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
+import {
+  assertNotBlocked,
+  nothingToPlay,
+  resolvePlayback,
+  whyUnplayable,
+} from '../../library/playback.ts';
+import { parseCount } from '../../settings/units.ts';
+import { progressModes } from '../../progress/progress-modes.ts';
+import { nothing } from '../../output/result.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { example, type Run } from '../command.ts';
+import { filtersOf, withFilters } from '../filters.ts';
+import { openDownloadProgress } from '../progress.ts';
+import { downloadMany } from './download-many.ts';
+import { nameOf } from './file-name.ts';
+import { type Media, save, savedRecord } from './save.ts';
+import { targetsOf } from './targets.ts';
+
+/** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */
+function expectedOf(
+  { size, content_type }: Asset,
+  { kind }: Playable,
+  playbackType: unknown,
+): Expected {
+  const recorded = textIn(content_type);
+  const type = recorded && isAnyType(recorded) ? undefined : recorded;
+  return {
+    sizeBytes: numberIn(size),
+    contentType: recorded,
+    mayBeRendition: kind !== 'file' || playbackType === 'audio',
+    mayBeText: kind === 'document' && (type === undefined || isTextType(type)),
+    mayBeHtml: kind === 'document' && /html/i.test(type ?? 'html'),
+  };
+}
+
+/** What is a file, whole: no playlist, no page of somebody else. */
+const files: readonly Playable['kind'][] = ['file', 'image', 'document'];
+
+export function download(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} download @last -o master.mp4`,
+    `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
+    `mediactl ${collection} ls --status ready -q | mediactl ${collection} download - -d ./all`,
+  );
+  const described = command
+    .summary('download the file of an asset, or of many')
+    .description(
+      `Downloads the source of a video or audio, the largest variant of an image, or a document. A broken download continues where it stopped; a file that is there is replaced with --yes only.`,
+    )
+    .argument('[id...]', `${idHelp}; - for stdin`)
+    .option('-o, --output <file>', 'where to; - for stdout (the asset’s name by default)')
+    .option('-d, --directory <dir>', 'directory for the files, made if missing (this one)')
+    .option('--parallel <number>', 'files at once', '4');
+  withFilters(described, collection)
+    .option(...newestOption)
+    .addOption(
+      new Option('--progress <form>', 'what to show')
+        .choices(progressModes)
+        .default('auto' as const),
+    )
+    .action(
+      run(async (context, ids, options) => {
+        const { output, directory = '', parallel, progress: asked } = options;
+        const lanes = parseCount('--parallel', parallel, 1);
+        const filters = await filtersOf(context, options);
+        const anyCount = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
+        if (output !== undefined && options.directory !== undefined)
+          throw usageError('--output and --directory cannot be used together');
+        const choice = { ...options, verb: 'download' } as const;
+        const { targets, byFilter } = await targetsOf(
+          ...[context, collection, ids, filters, anyCount, choice],
+        );
+        if (output !== undefined && (byFilter || targets.length > 1))
+          throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
+        if (directory !== '' && !context.settings.dryRun)
+          await makeFolder(directory, '-d DIRECTORY');
+        const [only] = targets;
+        if (only && targets.length === 1 && !byFilter) {
+          const asset = await (await context.api())[collection].get(only.uid);
+          const media = await mediaOf(context, asset);
+          const path = output ?? join(directory, nameOf(asset));
+          if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
+            return nothing;
+          const progress = await openDownloadProgress(context, asked);
+          try {
+            const saved = await save(context, media, path, progress);
+            return saved ? savedRecord(saved) : nothing;
+          } finally {
+            progress.close();
+          }
+        }
+        const many = { directory, lanes, progress: asked, mediaOf };
+        return downloadMany(context, collection, targets, many);
+      }),
+    );
+}
+
+/** What is to be fetched of an asset. @throws MediactlError where nothing can be */
+async function mediaOf(context: Context, asset: Asset): Promise<Media> {
+  const { uid } = asset;
+  const { transport } = await context.api();
+  const playback = await resolvePlayback(context, uid);
+  const { info } = playback;
+  await assertNotBlocked(context, uid, playback);
+  const { found, areOrdered, unusable } = playables(info, transport.baseUrl);
+  const [source] = found.filter(({ kind }) => files.includes(kind));
+  if (!source) {
+    const nothing = nothingToPlay(uid, info, unusable, 'file');
+    throw await whyUnplayable(context, uid, playback, nothing);
+  }
+  if (source.kind === 'image' && !areOrdered) throw sizesUnknown(uid);
+  const expected = expectedOf(asset, source, info.type);
+  return { assetUid: uid, url: source.url, expected, createdAt: timeIn(asset.created_at) };
+}

@@ -1,0 +1,155 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { AssetFilters } from '../../../client/api/assets.ts';
+import { itemsOf, totalOf } from '../../../client/api/pages.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { countOf } from '../../library/count.ts';
+import { Places } from '../../library/places.ts';
+import { parseCount } from '../../settings/units.ts';
+import { grouped } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { example, type Run } from '../command.ts';
+import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from '../filters.ts';
+import { assetList } from './columns.ts';
+import { disprovedFilter } from './filter-checks.ts';
+import { foldersOf, listBelow } from './recursive.ts';
+import type { Found } from './sheet.ts';
+
+export function list(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} ls harbour --status ready --created-after 7d`,
+    `mediactl ${collection} ls --sort name --limit 5`,
+    `mediactl ${collection} ls --all --jsonl`,
+    `mediactl ${collection} ls --status ready --html sheet.html`,
+  );
+  const described = command
+    .alias('list')
+    .summary(`list ${collection}`)
+    .description(`Lists ${collection}, the newest first. ${dateHelp}`)
+    .argument('[words...]', 'words in name and description, as --search');
+  const filtered = withFilters(described, collection, true)
+    .addOption(sortOption)
+    .option('--limit <number>', 'how many at most (20)')
+    .option('--all', 'every one, however many pages that takes')
+    .option('--offset <number>', 'how many to leave out at the beginning')
+    .option('--count', 'print how many there are')
+    .option('--html <file>', 'write a page with their thumbnails, to send to somebody');
+  const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
+  const whole =
+    collection === 'assets'
+      ? withRecursive()
+      : (filtered as unknown as ReturnType<typeof withRecursive>);
+  whole.action(
+    run(async (context, words, options) => {
+      refuseWorkspace(context, `${collection} ls`);
+      const { all, limit: typedLimit, count, html, search, recursive = false } = options;
+      if (words.length > 0 && search !== undefined)
+        throw usageError('words and --search cannot be used together', 'give one of them');
+      if (all && typedLimit !== undefined)
+        throw usageError('--all and --limit cannot be used together', 'give one of them');
+      if (count && html !== undefined)
+        throw usageError('--count and --html cannot be used together', 'give one of them');
+      const filters = await filtersOf(context, {
+        ...options,
+        ...(words.length > 0 && { search: words.join(' ') }),
+        ...(recursive && { folder: undefined }),
+      });
+      const { [collection]: assets } = await context.api();
+      const folders = recursive ? await foldersOf(context, options.folder) : undefined;
+      if (count) {
+        const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
+        let total = 0;
+        for (const scope of scopes) total += await countOf(context, collection, scope);
+        return { kind: 'raw', text: String(total) } as const;
+      }
+      const offset = parseCount('--offset', options.offset ?? '0');
+      const isUsual = typedLimit === undefined && !all;
+      const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
+      const empty = `no ${collection}${insteadOf(words, context.settings.shape.format)}`;
+      const listed = async (): Promise<Found> => {
+        if (folders) {
+          const most = limit === undefined ? undefined : limit + offset;
+          // One more than is shown tells that there are more.
+          const found = await listBelow(assets, filters, folders, most && most + 1);
+          const items = found.slice(offset, most);
+          const isMore = isUsual && offset + items.length < found.length;
+          const footer = isMore ? `${items.length} shown; --all for all` : undefined;
+          return { pages: [items], footer };
+        }
+        if (!isUsual) return { pages: assets.list(filters, { limit, offset }), footer: undefined };
+        const { items, footer } = await firstOf(context, collection, filters, offset);
+        return { pages: [items], footer, isEmpty: items.length === 0 };
+      };
+      const find = async (): Promise<Found> => {
+        const found = await listed();
+        return { ...found, pages: withIgnoredFilterWarning(context, filters, found.pages) };
+      };
+      if (html !== undefined) {
+        const { titleOf, writeSheet } = await import('./sheet.ts');
+        const title = titleOf(
+          filters,
+          options.folder,
+          collection === 'assets' ? 'Assets' : 'Videos',
+        );
+        return writeSheet(context, { path: html, title, find });
+      }
+      const { pages, footer, isEmpty } = await find();
+      if (isEmpty && words.length > 0 && !context.isForPerson) context.terminal.say(empty); // a person is told in place of the table
+      return {
+        ...assetList(context, new Places(context), pages, empty),
+        footer: () => footer,
+      };
+    }),
+  );
+}
+
+/** Passes pages on, and warns once where a record contradicts a filter: a script must not take them for matches. */
+async function* withIgnoredFilterWarning(
+  { terminal }: Context,
+  filters: AssetFilters,
+  pages: Found['pages'],
+): AsyncGenerator<Asset[]> {
+  let wrong: ReturnType<typeof disprovedFilter>;
+  for await (const page of pages) {
+    if (!wrong) {
+      wrong = disprovedFilter(filters, page);
+      if (wrong)
+        terminal.warn(
+          `the service ignored a filter (${wrong.filter}): it lists ${printable(wrong.uid)}, which does not match`,
+        );
+    }
+    yield page;
+  }
+}
+
+/** What somebody may have meant whose words are in no asset: the folder of `ls`, the fields of gh. */
+function insteadOf(words: readonly string[], format: string): string {
+  const [word = ''] = words;
+  if (words.length !== 1) return '';
+  if (word.includes('/'))
+    return ` with that in their name; in a folder: mediactl ls --folder ${word}`;
+  const areFields = format.startsWith('json') && /^[a-z_]+(,[a-z_]+)*$/.test(word);
+  return areFields ? ` with that in their name; for fields: --fields ${word}` : '';
+}
+
+const defaultLimit = 20;
+
+/** As many as one looks at; where there are more, that is said: a script must not take them for all. */
+async function firstOf(
+  context: Context,
+  collection: Collection,
+  filters: AssetFilters,
+  offset: number,
+): Promise<{ items: Asset[]; footer: string | undefined }> {
+  const page = await (await context.api())[collection].page(filters, defaultLimit, offset);
+  const items = itemsOf<Asset>(page).slice(0, defaultLimit);
+  const total = totalOf(page, (await context.account()).names);
+  const isMore = total !== undefined && total > offset + items.length;
+  const footer = isMore
+    ? `${items.length} of ${grouped(total)}; --all for all, --limit for more`
+    : undefined;
+  return { items, footer };
+}

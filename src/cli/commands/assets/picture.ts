@@ -1,0 +1,80 @@
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictures/protocol.ts';
+import { httpUrl } from '../../../contract/http-url.ts';
+import type { Asset } from '../../../contract/types.ts';
+
+const mostBytes = 5 * 1024 * 1024;
+const mostRows = 24;
+
+/** How long somebody waits who asked for the picture, and for one that stands above what they asked for. */
+const [askedMs, besideMs] = [30_000, 2_500];
+
+/** How a picture that was asked for is shown. @throws MediactlError where this is no terminal that shows any */
+export function protocolAsked(context: Context): Protocol {
+  const { settings, host } = context;
+  if (!isShown(context))
+    throw usageError(
+      'the picture can be shown on a terminal only',
+      '-o FILE, to save it',
+      'this is a pipe, a file, a form for programs, or TERM=dumb',
+    );
+  if (settings.pictures === 'never')
+    throw usageError(
+      'no pictures are wanted in this terminal',
+      '-o FILE, to save it',
+      `${settings.origins.of('pictures').origin} says never`,
+    );
+  return chosen(context) ?? (knownProtocol(host.environment) || 'blocks');
+}
+
+/** The picture that stands above an asset's fields, on a terminal that is known to show any; blocks where they were set. */
+export async function pictureBeside(context: Context, asset: Asset): Promise<string | undefined> {
+  const { settings, host, terminal } = context;
+  if (settings.pictures === 'never' || !isShown(context)) return undefined;
+  const protocol = chosen(context) ?? knownProtocol(host.environment);
+  const url = httpUrl(asset.thumbnail_url);
+  if (!protocol || !url) return undefined;
+  try {
+    const rows = Math.floor(terminal.rows / 2);
+    return await pictureOf(context, url, { protocol, rows, withinMs: besideMs });
+  } catch (error) {
+    // The fields are what was asked for; but Ctrl-C is for the whole.
+    if (context.signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+/** @throws MediactlError where it cannot be fetched, or `not_shown` where it is no picture that can be shown */
+export const askedPicture = (context: Context, url: URL, protocol: Protocol) =>
+  pictureOf(context, url, { protocol, rows: context.terminal.rows - 1, withinMs: askedMs });
+
+const isShown = ({ isForPerson, settings: { shape }, host }: Context) =>
+  isForPerson && !shape.fields && shape.jq === undefined && host.environment.TERM !== 'dumb';
+
+/** What the setting names, if it names one. */
+const chosen = ({ settings: { pictures } }: Context): Protocol | undefined =>
+  pictures === 'auto' || pictures === 'never' ? undefined : pictures;
+
+type Place = { protocol: Protocol; rows: number; withinMs: number };
+
+async function pictureOf(
+  context: Context,
+  url: URL,
+  { protocol, rows, withinMs }: Place,
+): Promise<string> {
+  const { playback } = await context.mediaApi();
+  const bounds = { mostBytes, withinMs, interruption: context.signal };
+  const bytes = await playback.small(url, bounds);
+  const { drawn } = await import('../../output/picture.lazy.ts');
+  const room = { columns: context.terminal.columns, rows: Math.max(1, Math.min(mostRows, rows)) };
+  const colours = hasAllColours(context.host.environment);
+  const picture = drawn(bytes, { ...room, protocol, hasAllColours: colours });
+  if ('text' in picture) return picture.text;
+  throw new MediactlError('the thumbnail cannot be shown', {
+    code: 'not_shown',
+    exitCode: exitCodes.unclassified,
+    reason: picture.problem,
+    hint: '-o FILE, to save it as it is',
+  });
+}

@@ -1,0 +1,48 @@
+import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { counted } from '../../../contract/figures.ts';
+import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+
+/** So many requests are worth a word before. */
+const manyFolders = 20;
+
+/** A folder and all below it, by uid; `root` for the top level. @throws MediactlError exit 2, 3 */
+export async function foldersOf(context: Context, folder: string | undefined): Promise<string[]> {
+  if (folder === undefined)
+    throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
+  const { tree } = await readTree(context);
+  const top = isRoot(folder) ? undefined : await folderAt(context, tree, folder);
+  const inside = top ? [top, ...below(top)] : tree.all;
+  const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
+  if (uids.length > manyFolders)
+    context.terminal.say(`${counted(uids.length, 'folder')}: a request for each, or more`);
+  return uids;
+}
+
+/** The lists of several folders as one, in the order that was asked for. @param most of each */
+export async function listBelow(
+  assets: AssetsApi,
+  filters: AssetFilters,
+  folders: readonly string[],
+  most: number | undefined,
+): Promise<Asset[]> {
+  const found: Asset[] = [];
+  for (const parent of folders)
+    for await (const page of assets.list({ ...filters, parent }, { limit: most }))
+      found.push(...page);
+  return found.sort(inOrder(filters.ordering ?? '-created_at'));
+}
+
+/** §4: "default -created_at; allowed created_at, name, duration", and each with - before it. */
+function inOrder(ordering: string): (one: Asset, other: Asset) => number {
+  const sign = ordering.startsWith('-') ? -1 : 1;
+  const field = ordering.replace(/^-/, '');
+  const numberOf = (asset: Asset) =>
+    (field === 'duration' ? numberIn(asset.duration) : timeIn(asset.created_at)) ?? 0;
+  if (field !== 'name') return (one, other) => sign * (numberOf(one) - numberOf(other));
+  return ({ name: one }, { name: other }) =>
+    sign * (textIn(one) ?? '').localeCompare(textIn(other) ?? '');
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import type { Downloaded, Expected, Sink } from '../../../client/api/download.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { bytes } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Progress } from '../../progress/progress.ts';
+import { type RenderContext, type Result, type Row, record } from '../../output/result.ts';
+import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { uidKey } from '../../../contract/uid.ts';
+import { fill } from './place.ts';
+
+export type Saved = {
+  asset_uid: string;
+  path: string;
+  size_bytes: number;
+  content_type: string | null;
+};
+
+/** What is saved: a signed URL, and what the asset's record says of it. */
+export type Media = {
+  assetUid: string;
+  url: URL;
+  expected: Expected;
+  /** Milliseconds since the epoch: the file's time is set to it. */
+  createdAt?: number | undefined;
+};
+
+/**
+ * The time of a saved file, in seconds: the second in which its asset was created, and in the place of
+ * microseconds what tells it from another asset of that second.
+ */
+function timeFor({ assetUid, createdAt }: Pick<Media, 'assetUid' | 'createdAt'>) {
+  if (createdAt === undefined) return undefined;
+  const mark = createHash('sha256').update(uidKey(assetUid)).digest().readUInt32BE() % 1_000_000;
+  return Math.floor(createdAt / 1000) + mark / 1_000_000;
+}
+
+/** A file that was saved of that asset, and not touched since. */
+export function isAsSaved(file: Stats, media: Pick<Media, 'assetUid' | 'createdAt'>): boolean {
+  const seconds = timeFor(media);
+  return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
+}
+
+/**
+ * Saves a signed URL as a file, whole or not at all. `-` is stdout. A file that is there is replaced
+ * with leave only.
+ *
+ * @returns undefined where it went to stdout
+ */
+export async function save(
+  context: Context,
+  media: Media,
+  path: string,
+  progress: Progress,
+): Promise<Saved | undefined> {
+  if (path === '-') return toStdout(context, media, progress);
+  const seconds = timeFor(media);
+  const saved = await fill(context, { path, option: '-o' }, async (file) => {
+    const whole = await downloaded({ context, media, path, progress }, file);
+    if (seconds !== undefined) await file.setTime(seconds);
+    return whole;
+  });
+  const type = saved.contentType ?? null;
+  return { asset_uid: media.assetUid, path, size_bytes: saved.bytes, content_type: type };
+}
+
+export const savedRecord = (saved: Saved): Result => record(saved, saved.asset_uid, savedRows);
+
+/** A download: what goes where, and how that is shown. */
+type Saving = { context: Context; media: Media; path: string; progress: Progress };
+
+const savedRows = (
+  { path, size_bytes, content_type }: Saved,
+  { isTerminal }: RenderContext,
+): Row[] => [
+  ['saved', printable(path)],
+  ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
+  ['type', printable(content_type ?? '')],
+];
+
+async function toStdout(context: Context, media: Media, progress: Progress): Promise<undefined> {
+  const { terminal } = context;
+  if (terminal.stdout.isTTY)
+    throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
+  const saving = { context, media, path: '-', progress };
+  await downloaded(saving, { write: (chunk) => terminal.write(chunk) });
+}
+
+async function downloaded(
+  { context, media: { url, expected }, path, progress }: Saving,
+  sink: Sink,
+): Promise<Downloaded> {
+  const { terminal } = context;
+  const api = (await context.mediaApi()).observed({
+    onNotice: (notice) => progress.show({ path, ...waitingEvent(notice) }),
+  });
+  const size_bytes = expected.sizeBytes ?? 0;
+  progress.show({ path, event: 'started', size_bytes });
+  const onProgress = (received: number, total: number | undefined) =>
+    progress.show({
+      ...{ path, event: 'progress', acknowledged_bytes: received, sent_bytes: received },
+      size_bytes: total ?? size_bytes,
+    });
+  const saved = await api.playback.download(url, { ...sink, onProgress }, expected);
+  if (!saved.isMeasured)
+    terminal.warn(
+      `the length of ${printable(path)} is not known: ${bytes(saved.bytes)} came, and may be all`,
+    );
+  if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
+  return saved;
+}
+
+function renditionNote(saved: Downloaded, recorded: Expected): string {
+  const words = (size: number | undefined, type: string | undefined) =>
+    [size !== undefined && bytes(size), type && printable(type)].filter(Boolean).join(', ');
+  return `this is a rendition, not the original file: ${words(saved.bytes, saved.contentType)}; the record says ${words(recorded.sizeBytes, recorded.contentType)}`;
+}

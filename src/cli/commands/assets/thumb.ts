@@ -1,0 +1,58 @@
+import type { Command } from '@commander-js/extra-typings';
+import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { assetUid, idHelp, newestOption } from '../../library/assets.ts';
+import { nothing } from '../../output/result.ts';
+import { httpUrl } from '../../../contract/http-url.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { example, type Run } from '../command.ts';
+import { openDownloadProgress } from '../progress.ts';
+import { fileNameFor } from './file-name.ts';
+import { askedPicture, protocolAsked } from './picture.ts';
+import { save, savedRecord } from './save.ts';
+
+export function thumb(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} thumb @last -o poster.jpg`,
+    `mediactl ${collection} thumb @last --show`,
+  );
+  command
+    .summary('save the thumbnail of an asset, or show it')
+    .description(
+      'Saves the thumbnail of an asset as a file, or shows it in the terminal. Exit code 3 where it has none.',
+    )
+    .argument('[id]', idHelp)
+    .option('-o, --output <file>', 'where to; - for stdout (NAME.jpg by default)')
+    .option('--show', 'show it in this terminal; with -o, save it too')
+    .option(...newestOption)
+    .action(
+      run(async (context, id, { output, show, ...choice }) => {
+        const protocol = show ? protocolAsked(context) : undefined;
+        const api = await context.api();
+        const uid = await assetUid(context, collection, id, choice);
+        const { name, thumbnail_url } = await api[collection].get(uid);
+        const url = httpUrl(thumbnail_url);
+        if (!url) throw noThumbnail(uid);
+        const isSaved = output !== undefined || !protocol;
+        const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
+        const path = output ?? fileNameFor(name, uid, extension);
+        const from = `${url.origin}${url.pathname}`;
+        const what = isSaved ? `save ${from} as ${path}` : `show ${from}`;
+        if (context.isDryRun(what)) return nothing;
+        const picture = protocol && (await askedPicture(context, url, protocol));
+        if (!isSaved) return { result: nothing, picture };
+        const progress = await openDownloadProgress(context);
+        const media = { assetUid: uid, url, expected: { isPublic: true } };
+        const saved = await save(context, media, path, progress).finally(() => progress.close());
+        return { result: saved ? savedRecord(saved) : nothing, picture };
+      }),
+    );
+}
+
+const noThumbnail = (uid: string) =>
+  new MediactlError(`asset ${uid} has no thumbnail`, {
+    code: 'no_thumbnail',
+    exitCode: exitCodes.notFound,
+    reason: 'its record has no thumbnail_url that can be fetched',
+    hint: `mediactl assets get ${uid}`,
+  });

@@ -1,0 +1,147 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import { parseExact } from '../../../client/http/json.ts';
+import type { Fields } from '../../../client/api/writes.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { idHelp, newestOption } from '../../library/assets.ts';
+import { readInputText } from '../../terminal/input.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { isFields } from '../../../contract/reading.ts';
+import { collect, example, jsonPair, pair, type Run } from '../command.ts';
+import { writeLimit } from '../confirm-many.ts';
+import { dryRunPlan } from '../dry-run.ts';
+import { filtersOf, withFilters } from '../filters.ts';
+import { bulkResult, inLanes } from './bulk.ts';
+import { assetRecord } from './columns.ts';
+import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
+import { confirmBulk, type Target, targetsOf } from './targets.ts';
+
+export function update(command: Command, run: Run, collection: Collection): void {
+  example(
+    command,
+    `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea --add-tag night`,
+    `mediactl ${collection} update --tag draft --created-before 30d --add-tag archive --remove-tag draft -n`,
+    `mediactl ${collection} update @last --set-json chapters_enabled=true --dry-run`,
+  );
+  const described = command
+    .summary('change name, description, tags')
+    .description(`Changes ${collection}: those given, or all that the filters match.`)
+    .argument('[id...]', `${idHelp}; - for stdin`)
+    .option('--name <name>', 'new name')
+    .option('--description <text>', 'new description')
+    .addOption(tagOption('--add-tag <slug>', 'tag to add; may be repeated'))
+    .addOption(tagOption('--remove-tag <slug>', 'tag to take off; may be repeated'))
+    .option('--set-tags <slugs>', 'tags to have in place of those there are: sea,night')
+    .option('--no-tags', 'have no tags')
+    .option('--set <key=value>', 'any other field, a string', collect, [] as string[])
+    .option('--set-json <key=json>', 'any other field, as JSON', collect, [] as string[])
+    .option('--body <file>', 'the whole body, a JSON object; - for stdin');
+  withFilters(described, collection)
+    .option('--max-update <number>', 'how many at most (100)')
+    .option(...newestOption)
+    .action(
+      run(async (context, ids, options) => {
+        const limit = writeLimit('--max-update', options.maxUpdate);
+        if (options.body === '-' && ids.includes('-'))
+          throw usageError('ids and body cannot both come from stdin');
+        if (options.tag !== undefined && ids.length > 0)
+          throw usageError(
+            '--tag is a filter, and ids are given too',
+            '--add-tag SLUG adds a tag, --set-tags SLUGS puts others in place of those there are',
+          );
+        const change = await changesOf(context, options);
+        const filters = await filtersOf(context, options);
+        const found = await targetsOf(context, collection, ids, filters, limit, {
+          ...options,
+          verb: 'update',
+        });
+        const { [collection]: assets } = await context.api();
+        const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
+        const bodyFor = (target: Target): Fields => ({
+          ...change.fields,
+          ...(change.tags && tagsAfter(assets, change.tags, target)),
+        });
+        if (context.settings.dryRun)
+          return dryRunPlan(
+            context,
+            targets.map((target) => assets.updating(target.uid, bodyFor(target))),
+          );
+        const lost = change.tags ? tagsLost(change.tags, targets) : [];
+        if (found.byFilter)
+          await confirmBulk(context, collection, targets, {
+            action: (what) => `update ${what}`,
+            limit,
+            notes: lost,
+          });
+        else for (const line of lost) context.terminal.say(line);
+        const [only] = targets;
+        if (only && targets.length === 1 && !found.byFilter) {
+          const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
+          warnOf(context, unseen);
+          return assetRecord(context, asset);
+        }
+        const unseen = new Set<string>();
+        const outcomes = await inLanes(context, targets, async (target) => {
+          const updated = await assets.update(target.uid, bodyFor(target));
+          for (const field of updated.unseen) unseen.add(field);
+          return updated.asset;
+        });
+        warnOf(context, [...unseen]);
+        return bulkResult(context, outcomes, 'updated', collection);
+      }),
+    );
+}
+
+const tagOption = <Flags extends string>(flags: Flags, description: string) =>
+  new Option(flags, description).argParser(collect).default([] as string[], '');
+
+const warnOf = ({ terminal }: Context, unseen: readonly string[]) => {
+  if (unseen.length > 0)
+    terminal.warn(
+      `the service shows no ${unseen.map(printable).join(', ')}: whether it was taken cannot be told`,
+    );
+};
+
+type FieldOptions = {
+  name?: string | undefined;
+  description?: string | undefined;
+  addTag: string[];
+  removeTag: string[];
+  setTags?: string | undefined;
+  tags: boolean;
+  set: string[];
+  setJson: string[];
+  body?: string | undefined;
+};
+
+/** What is to be changed: fields alike for all, and tags, which depend on those there are (A08). */
+type Changes = { fields: Fields; tags: TagChange | undefined };
+
+async function changesOf(context: Context, options: FieldOptions): Promise<Changes> {
+  const { name, description } = options;
+  const tags = changeOf(options);
+  const texts = options.set.map((each) => pair('--set', each));
+  const typed = await Promise.all(
+    options.setJson.map((each) => jsonPair('--set-json', '--set', each)),
+  );
+  const fields: Fields = {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...Object.fromEntries([...texts, ...typed]),
+  };
+  const isNamed = tags !== undefined || Object.keys(fields).length > 0;
+  if (isNamed === (options.body !== undefined))
+    throw usageError(
+      isNamed ? '--body and other fields cannot be used together' : 'no change was given',
+      'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
+    );
+  if (options.body === undefined) return { fields, tags };
+  return { fields: await bodyIn(context, options.body), tags: undefined };
+}
+
+async function bodyIn(context: Context, path: string): Promise<Fields> {
+  const body = await parseExact(await readInputText(context.terminal, path)).catch(() => undefined);
+  if (isFields(body)) return body;
+  throw usageError(`--body: ${path === '-' ? 'stdin' : path} is not a JSON object`);
+}

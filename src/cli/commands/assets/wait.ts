@@ -1,0 +1,64 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import { failureAmong, MediactlError } from '../../../client/errors.ts';
+import { assetUids, idHelp, newestOption } from '../../library/assets.ts';
+import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
+import { parseDuration } from '../../settings/units.ts';
+import { WaitDisplay } from '../../progress/wait-display.ts';
+import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { assetStatuses } from '../../../contract/asset-values.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { textIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { example, type Run, suggesting } from '../command.ts';
+import { oneOrMany } from './columns.ts';
+
+export function wait(command: Command, run: Run, collection: Collection): void {
+  example(command, `mediactl ${collection} wait @last --timeout 10m`);
+  command
+    .summary('wait until ready')
+    .description(
+      'Waits until an asset is ready. Exit code 12: its processing failed; 8: it took longer than --timeout.',
+    )
+    .argument('[id...]', `${idHelp}; - for stdin`)
+    .addOption(
+      suggesting(
+        new Option('--for <status>', 'status to wait for').default('ready'),
+        assetStatuses,
+      ),
+    )
+    .option('--timeout <duration>', 'how long at most', '30m')
+    .option(...newestOption)
+    .action(
+      run(async (context, ids, options) => {
+        const { clock, signal, terminal } = context;
+        const timeoutMs = parseDuration('--timeout', options.timeout);
+        const uids = await assetUids(context, collection, ids, options);
+        const api = await context.api();
+        const display = await WaitDisplay.open(terminal, clock, uids.length);
+        const observed = api.observed({
+          onNotice: (notice) => display.waits(waitingEvent(notice)),
+        });
+        try {
+          const settled = await waitForAssets(observed[collection], uids, {
+            ...{ clock, signal, timeoutMs, status: options.for },
+            onStatus: ({ uid, name }, status) => display.status(textIn(name) ?? uid, status),
+            onSettled: (_uid, outcome) => display.settled(!(outcome instanceof MediactlError)),
+          });
+          const { result, failure } = waitResult(settled, options.for);
+          return { result: await oneOrMany(context, result, settled.size), failure };
+        } finally {
+          display.close();
+        }
+      }),
+    );
+}
+
+function waitResult(settled: Map<string, Asset | MediactlError>, status: string) {
+  const outcomes = [...settled.values()];
+  const failures = outcomes.filter((outcome) => outcome instanceof MediactlError);
+  const result = outcomes.filter(
+    (outcome): outcome is Asset => !(outcome instanceof MediactlError),
+  );
+  const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
+  return { result, failure: failureAmong(outcomes.length, problem, failures) };
+}

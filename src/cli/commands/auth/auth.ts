@@ -1,0 +1,187 @@
+import { Argument, type Command } from '@commander-js/extra-typings';
+import { noSuchProfile } from '../../account/account-errors.ts';
+import { parseBaseUrl } from '../../account/base-url.ts';
+import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
+import { assertProfileName, type Profile, type ProfileConfig } from '../../account/profile-file.ts';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { choose, confirm } from '../../terminal/prompt.ts';
+import { masked } from '../../terminal/redaction.ts';
+import { listBy, nothing, text } from '../../output/result.ts';
+import { type Define, example, type Run, suggesting } from '../command.ts';
+import { profileColumns, profileRecords, profileResult } from './columns.ts';
+import { login } from './login.ts';
+import { status } from './status.ts';
+
+export const auth: Define = (noun, run) => {
+  login(noun.command('login'), run);
+  list(noun.command('ls'), run);
+  status(noun.command('status'), run);
+  switchProfile(noun.command('switch'), run);
+  rename(noun.command('rename'), run);
+  logout(noun.command('logout'), run);
+  token(noun.command('token'), run);
+};
+
+function list(command: Command, run: Run): void {
+  example(command, 'mediactl auth ls');
+  command
+    .alias('list')
+    .summary('list the profiles')
+    .description('Lists the profiles of this machine; the current one has a star.')
+    .action(
+      run(async ({ profiles }) =>
+        listBy(
+          ({ name }) => name,
+          profileRecords(await profiles.read()),
+          profileColumns,
+          'no profiles yet: mediactl auth login, or mediactl sandbox start',
+        ),
+      ),
+    );
+}
+
+function switchProfile(command: Command, run: Run): void {
+  example(command, 'mediactl auth switch production');
+  command
+    .summary('make another profile current')
+    .description('Makes another profile the current one.')
+    .addArgument(suggesting(new Argument('[name]', 'profile to act as from now on'), 'profiles'))
+    .action(
+      run(async (context, given) => {
+        const config = await context.profiles.read();
+        const { profiles } = config;
+        const name = given ?? (await chosenProfile(context, config));
+        if (!profiles[name]) throw noSuchProfile(name, profiles);
+        if (context.isDryRun(`make profile ${name} current`)) return nothing;
+        const updated = await context.profiles.update((current) => {
+          current.current = name;
+        });
+        return profileResult(updated, name);
+      }),
+    );
+}
+
+/** @throws MediactlError exit 2 where nobody can be asked */
+async function chosenProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
+  const names = Object.keys(config.profiles);
+  if (!terminal.isInteractive || names.length === 0)
+    throw usageError('which profile?', 'mediactl auth switch NAME; mediactl auth ls lists them');
+  const rows = profileRecords(config).map(({ name, current, base_url, workspace_name }) => [
+    ...[printable(name), printable(base_url), printable(workspace_name ?? '')],
+    current ? 'current' : '',
+  ]);
+  return choose(terminal, 'Which profile?', names, rows);
+}
+
+function rename(command: Command, run: Run): void {
+  example(command, 'mediactl auth rename default production');
+  command
+    .summary('rename a profile')
+    .description('Renames a profile; its key moves with it.')
+    .addArgument(suggesting(new Argument('<old>', 'profile'), 'profiles'))
+    .argument('<new>', 'its new name')
+    .action(
+      run(async (context, from, to) => {
+        const { profiles } = context;
+        assertProfileName(to);
+        const before = await profiles.read();
+        const profile = before.profiles[from];
+        if (!profile) throw noSuchProfile(from, before.profiles);
+        if (before.profiles[to])
+          throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
+        if (context.isDryRun(`rename profile ${from} to ${to}`)) return nothing;
+        const inKeychain = profile.keyStore === 'keychain';
+        const key = await keyOf(profile, { configDir: profiles.directory, profile: from });
+        const moved =
+          inKeychain &&
+          (await storeInKeychain({ configDir: profiles.directory, profile: to }, key));
+        const config = await profiles.update((current) => {
+          delete current.profiles[from];
+          current.profiles[to] =
+            moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
+          if (current.current === from) current.current = to;
+        });
+        if (inKeychain) await forgetInKeychain({ configDir: profiles.directory, profile: from });
+        for (const each of [from, to]) await forgetScopes(context, each, profile);
+        return profileResult(config, to);
+      }),
+    );
+}
+
+/** What a key was seen to allow goes with it. */
+const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
+  context.scopesOf(name, parseBaseUrl(baseUrl)).forget();
+
+function logout(command: Command, run: Run): void {
+  example(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
+  command
+    .summary('forget a profile and its key')
+    .description(
+      'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
+    )
+    .addArgument(
+      suggesting(new Argument('[name]', 'profile; the current one if left out'), 'profiles'),
+    )
+    .option('--all', 'forget every profile')
+    .action(
+      run(async (context, name, { all }) => {
+        const { profiles, settings, terminal } = context;
+        const before = await profiles.read();
+        const one = name ?? settings.profile ?? before.current;
+        const leaving = all ? Object.keys(before.profiles) : one ? [one] : [];
+        if (leaving.length === 0)
+          throw new MediactlError('no profile to log out from', {
+            code: 'no_profile',
+            exitCode: exitCodes.unauthenticated,
+            hint: 'mediactl auth ls',
+          });
+        for (const each of leaving)
+          if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
+        if (context.isDryRun(`forget ${leaving.join(', ')}`)) return nothing;
+        if (all)
+          await confirm(terminal, `Forget ${leaving.length} profiles and their keys?`, {
+            yes: settings.yes,
+            instead: 'mediactl auth logout --all --yes',
+          });
+        for (const each of leaving)
+          if (before.profiles[each]?.keyStore === 'keychain')
+            await forgetInKeychain({ configDir: profiles.directory, profile: each });
+        for (const each of leaving)
+          await forgetScopes(context, each, before.profiles[each] as Profile);
+        const config = await profiles.update((current) => {
+          for (const each of leaving) delete current.profiles[each];
+          if (current.current && !current.profiles[current.current]) delete current.current;
+        });
+        const isUnused = config.current === undefined && Object.keys(config.profiles).length > 0;
+        const next = isUnused ? '; none is in use now: mediactl auth switch NAME' : '';
+        terminal.say(`forgotten: ${leaving.join(', ')}${next}`);
+        return listBy(
+          ({ name: id }) => id,
+          profileRecords(config),
+          profileColumns,
+          'no profiles left',
+        );
+      }),
+    );
+}
+
+function token(command: Command, run: Run): void {
+  example(command, 'mediactl auth token --reveal');
+  command
+    .summary('print the API key in use')
+    .description('Prints the API key of the account in use; only --reveal prints all of it.')
+    .option('--reveal', 'print the whole key')
+    .action(
+      run(async (context, { reveal }) => {
+        const { apiKey } = await context.account();
+        if (!reveal)
+          throw usageError(
+            `the key is ${masked(apiKey)}; it is not printed by accident`,
+            'mediactl auth token --reveal',
+          );
+        return text(apiKey);
+      }),
+    );
+}

@@ -1,0 +1,56 @@
+import type { ProfileConfig } from '../../account/profile-file.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import {
+  type Column,
+  type RenderContext,
+  type Result,
+  type Row,
+  record,
+} from '../../output/result.ts';
+
+/** A profile as `auth ls` and `auth status` print it: everything but the key. */
+export type ProfileRecord = {
+  name: string;
+  current: boolean;
+  base_url: string;
+  workspace: string | null;
+  workspace_name: string | null;
+  key_store: string;
+};
+
+export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRecord[] =>
+  Object.entries(profiles).map(([name, { baseUrl, workspace, workspaceName, keyStore }]) => ({
+    name,
+    current: name === current,
+    base_url: baseUrl,
+    workspace: workspace ?? null,
+    workspace_name: workspaceName ?? null,
+    key_store: keyStore,
+  }));
+
+/** By its name where that is known, for people. */
+export const workspaceText = (
+  { workspace, workspace_name }: Pick<ProfileRecord, 'workspace' | 'workspace_name'>,
+  { isTerminal }: RenderContext,
+) => printable((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
+
+export const profileColumns: Column<ProfileRecord>[] = [
+  { header: '', value: ({ current }) => (current ? '*' : '') },
+  { header: 'PROFILE', value: ({ name }) => printable(name), whole: true },
+  { header: 'BASE URL', value: ({ base_url }) => printable(base_url) },
+  { header: 'WORKSPACE', value: workspaceText },
+  { header: 'KEY IN', value: ({ key_store }) => key_store },
+];
+
+const profileRows = (profile: ProfileRecord, render: RenderContext): Row[] => [
+  ['profile', printable(profile.name)],
+  ['base url', printable(profile.base_url)],
+  ['workspace', workspaceText(profile, render)],
+  ['key in', profile.key_store],
+];
+
+/** One profile of the config, as it is now. */
+export function profileResult(config: ProfileConfig, name: string): Result {
+  const profile = profileRecords(config).find((each) => each.name === name) as ProfileRecord;
+  return record(profile, name, profileRows);
+}

@@ -1,0 +1,224 @@
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
+import type { Account } from '../../account/account.ts';
+import { isPlaintextElsewhere, parseBaseUrl } from '../../account/base-url.ts';
+import { assertKey, storeInKeychain } from '../../account/key-stores.ts';
+import { assertProfileName, type Profile } from '../../account/profile-file.ts';
+import type { Api } from '../../../client/api/api.ts';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { chosenWorkspace, primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
+import { ranks } from '../../settings/origins.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
+import { nothing } from '../../output/result.ts';
+import type { Workspace } from '../../../contract/types.ts';
+import { isUid } from '../../../contract/uid.ts';
+import { example, type Run } from '../command.ts';
+import { profileResult } from './columns.ts';
+
+export function login(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl auth login --base-url https://media.example.com',
+    'mediactl auth login --profile ci --base-url https://media.example.com --with-key < key.txt',
+  );
+  command
+    .summary('keep an API key under a profile')
+    .description(
+      'Keeps an API key under a profile and makes it current. The key is asked for without being shown, or read from stdin; no option takes it. It goes to the OS keychain where there is one, else to the config file (mode 0600).',
+    )
+    .option('--with-key', 'read the key from stdin')
+    .option('--no-check', 'do not try the key with one read')
+    .addOption(
+      new Option('--store <where>', 'keychain or file').choices(['keychain', 'file'] as const),
+    )
+    .action(
+      run(async (context, options) => {
+        const { settings, terminal } = context;
+        const name = settings.profile ?? 'default';
+        assertProfileName(name);
+        const config = await context.profiles.read();
+        const known = config.profiles[name];
+        const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
+        if (isPlaintextElsewhere(baseUrl))
+          terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
+        if (known) await mayReplace(context, name, known, baseUrl);
+        // What was chosen, learned and set at another service means nothing at this one.
+        const home = known && isAt(known, baseUrl) ? known : undefined;
+        const names = home?.names ?? {};
+        const asked = workspaceAsked(settings);
+        if (terminal.isInteractive && !options.withKey)
+          terminal.say(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
+        const { key, api, workspaces } = await triedKey(context, options, { baseUrl, names });
+        try {
+          const isUnchecked = !options.check && asked !== undefined && isUid(asked);
+          const chosen = isUnchecked
+            ? { workspace: asked }
+            : asked
+              ? chosenWorkspace(await resolveWorkspace(context, api, asked))
+              : usualWorkspace(home, workspaces);
+          if (!chosen.workspace)
+            terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
+          if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;
+          await context.scopesOf(name, baseUrl).forget();
+          await context.noteScopes({ profile: name, baseUrl }, api);
+          const updated = await keep(context, name, options.store, key, {
+            baseUrl: baseUrl.origin,
+            ...chosen,
+            ...(home?.names && { names: home.names }),
+            ...(known?.settings && { settings: settingsAt(known, home) }),
+          });
+          const read = api.transport.scopes.get('Read Assets');
+          terminal.say(
+            `logged in to ${baseUrl.origin} as profile ${printable(name)}${read ? '; the key may read' : ''}`,
+          );
+          return profileResult(updated, name);
+        } finally {
+          await api.transport.close();
+        }
+      }),
+    );
+}
+
+/** Where nobody chose one: what the profile had, else the primary one. */
+function usualWorkspace(
+  home: Profile | undefined,
+  workspaces: readonly Workspace[],
+): Pick<Profile, 'workspace' | 'workspaceName'> {
+  if (home?.workspace) {
+    const { workspace, workspaceName } = home;
+    return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
+  }
+  const primary = primaryOf(workspaces);
+  return primary ? chosenWorkspace(primary) : {};
+}
+
+/** The profile gets another key; that of another service is not given up without a word. */
+async function mayReplace(
+  { terminal, settings }: Context,
+  name: string,
+  known: Profile,
+  baseUrl: URL,
+): Promise<void> {
+  if (isAt(known, baseUrl))
+    return terminal.say(`profile ${name} is there already: it gets another key`);
+  const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
+  if (terminal.isInteractive)
+    return confirm(terminal, question, { yes: settings.yes, instead: '' });
+  terminal.say(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
+}
+
+const mostTries = 3;
+
+/** A key that the service accepts. A person at a terminal may try again. */
+async function triedKey(
+  context: Context,
+  { withKey = false, check: isChecked }: { withKey?: boolean | undefined; check: boolean },
+  { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
+): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
+  const { terminal } = context;
+  for (let tries = 1; ; tries++) {
+    let api: Api | undefined;
+    try {
+      const key = await readKey(context, withKey);
+      terminal.redactor.add(key);
+      api = context.apiFor({ baseUrl, apiKey: key, names });
+      return { key, api, workspaces: isChecked ? await check(api) : [] };
+    } catch (error) {
+      await api?.transport.close();
+      const isKey = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
+      if (!isKey || withKey || !terminal.isInteractive || tries >= mostTries) throw error;
+      terminal.say(`${error.message}; try again, or leave with Ctrl-C`);
+    }
+  }
+}
+
+const isAt = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
+
+/** The workspace that was typed or is in the environment: the profile's own is another service's. */
+function workspaceAsked({ origins }: Settings): string | undefined {
+  const { value, rank } = origins.of('workspace');
+  return rank >= ranks.variable ? value : undefined;
+}
+
+/** A folder is of its service; how things are shown is not. */
+function settingsAt({ settings }: Profile, home: Profile | undefined): Profile['settings'] {
+  const { folder: _folder, ...others } = settings ?? {};
+  return home ? settings : others;
+}
+
+/** One read tells whether the key is accepted, and which workspaces there are. */
+async function check(api: Api): Promise<Workspace[]> {
+  try {
+    const found: Workspace[] = [];
+    for await (const page of api.workspaces.list()) found.push(...page);
+    return found;
+  } catch (error) {
+    const status = error instanceof MediactlError ? error.explanation.status : undefined;
+    if (!(error instanceof MediactlError) || (status !== 401 && status !== 403)) throw error;
+    throw error.with({
+      hint:
+        status === 401
+          ? 'check the key, then log in again'
+          : 'the key is accepted but may not read; --no-check keeps it anyway',
+    });
+  }
+}
+
+async function baseUrlOf({ terminal }: Context, text: string | undefined): Promise<URL> {
+  if (text) return parseBaseUrl(text);
+  if (terminal.isInteractive)
+    return parseBaseUrl(
+      await askLine(terminal, 'Base URL of the service, such as https://media.example.com'),
+    );
+  throw usageError(
+    'no base URL',
+    'mediactl auth login --base-url https://media.example.com',
+    'the service that the key belongs to is not known',
+  );
+}
+
+async function readKey({ terminal }: Context, fromStdin: boolean): Promise<string> {
+  if (!fromStdin && !terminal.isInteractive)
+    throw usageError(
+      'the API key cannot be asked for here',
+      'mediactl auth login --with-key < key.txt',
+      'stdin is not a terminal, or input is off',
+    );
+  const typed = fromStdin
+    ? (await readStdin(terminal)).toString('utf8')
+    : await askSecret(terminal, 'API key');
+  const key = typed.trim();
+  assertKey(key);
+  return key;
+}
+
+async function keep(
+  { profiles, host, terminal }: Context,
+  name: string,
+  store: 'keychain' | 'file' | undefined,
+  key: string,
+  profile: Omit<Profile, 'key' | 'keyStore'>,
+) {
+  const wanted = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
+  const inKeychain =
+    wanted !== 'file' &&
+    (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
+  if (store === 'keychain' && !inKeychain)
+    throw new MediactlError('this machine has no keychain that answers', {
+      code: 'keychain',
+      exitCode: exitCodes.unclassified,
+      hint: 'unlock it, or use --store file',
+    });
+  const config = await profiles.update((current) => {
+    current.profiles[name] = {
+      ...profile,
+      ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }),
+    };
+    current.current = name;
+  });
+  if (!inKeychain) terminal.say(`key kept in ${profiles.path} (mode 0600)`);
+  return config;
+}

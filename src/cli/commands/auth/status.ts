@@ -1,0 +1,170 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Account } from '../../account/account.ts';
+import { parseBaseUrl } from '../../account/base-url.ts';
+import { keyOf } from '../../account/key-stores.ts';
+import type { Profile } from '../../account/profile-file.ts';
+import type { ScopeSeen } from '../../account/scopes-seen.ts';
+import type { RateLimit } from '../../../client/http/rate-limit.ts';
+import type { Context } from '../../context.ts';
+import { asMediactlError, exitCodes, type MediactlError } from '../../../client/errors.ts';
+import { grouped } from '../../../contract/figures.ts';
+import { printable, when } from '../../../contract/sanitize.ts';
+import {
+  type Column,
+  listBy,
+  type RenderContext,
+  type Row,
+  record,
+} from '../../output/result.ts';
+import { textIn } from '../../../contract/reading.ts';
+import { scopes } from '../../../contract/scopes.ts';
+import type { Workspace } from '../../../contract/types.ts';
+import { isSameUid } from '../../../contract/uid.ts';
+import { example, type Run } from '../command.ts';
+import { workspaceText } from './columns.ts';
+
+type Status = {
+  profile: string;
+  base_url: string;
+  workspace: string | null;
+  workspace_name: string | null;
+  /** Null where nobody could tell: the service did not answer, or answered something else. */
+  key_accepted: boolean | null;
+  /** By what commands were answered; null where none needed the scope yet. */
+  scopes: Record<string, ScopeSeen | null>;
+  rate_limit: { limit: number; remaining: number; resets_at: string } | null;
+  problem: string | null;
+};
+
+export function status(command: Command, run: Run): void {
+  example(command, 'mediactl auth status', 'mediactl auth status --all --json');
+  command
+    .summary('check the account in use')
+    .description(
+      'Tells who mediactl acts as and where, whether the key is accepted, which scopes it was seen to have, and what is left of its requests.',
+    )
+    .option('--all', 'check every profile')
+    .action(
+      run(async (context, { all }) => {
+        if (all) {
+          const { profiles } = await context.profiles.read();
+          const statuses = await Promise.all(
+            Object.entries(profiles).map(([name, profile]) => ofProfile(context, name, profile)),
+          );
+          return listBy(({ profile }) => profile, statuses, columns, 'no profiles yet');
+        }
+        const { status: found, failure } = await check(context, await context.account());
+        return { result: record(found, found.profile, rows), failure };
+      }),
+    );
+}
+
+async function ofProfile(context: Context, name: string, profile: Profile): Promise<Status> {
+  const baseUrl = parseBaseUrl(profile.baseUrl);
+  const { workspace, names = {} } = profile;
+  try {
+    const apiKey = await keyOf(profile, { configDir: context.profiles.directory, profile: name });
+    context.terminal.redactor.add(apiKey);
+    return (await check(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
+  } catch (error) {
+    const failure = asMediactlError(error);
+    return toStatus(context, { profile: name, baseUrl, workspace }, { failure });
+  }
+}
+
+/** One read tells whether the key is accepted, what is left of the window, and what workspaces are called. */
+async function check(context: Context, account: Account) {
+  const api = context.apiFor(account);
+  const workspaces: Workspace[] = [];
+  let failure: MediactlError | undefined;
+  try {
+    for await (const page of api.workspaces.list()) workspaces.push(...page);
+  } catch (error) {
+    failure = asMediactlError(error);
+  }
+  await api.transport.close();
+  const { rateLimit, scopes: seen } = api.transport;
+  if (account.profile !== 'environment') await context.noteScopes(account, api);
+  return { status: toStatus(context, account, { rateLimit, workspaces, seen, failure }), failure };
+}
+
+type Checked = {
+  rateLimit?: RateLimit | undefined;
+  workspaces?: readonly Workspace[];
+  seen?: ReadonlyMap<string, boolean>;
+  failure: MediactlError | undefined;
+};
+
+function toStatus(
+  context: Context,
+  { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
+  { rateLimit, workspaces = [], seen = new Map(), failure }: Checked,
+): Status {
+  const known = context.scopesOf(profile, baseUrl).read();
+  const at = new Date(context.clock.now()).toISOString();
+  const justNow = (scope: string): ScopeSeen | null => {
+    const allowed = seen.get(scope);
+    return allowed === undefined ? null : { allowed, at };
+  };
+  const chosen = workspaces.find(({ uid }) => workspace && isSameUid(uid, workspace));
+  return {
+    profile,
+    base_url: baseUrl.origin,
+    workspace: workspace ?? null,
+    workspace_name: textIn(chosen?.name) ?? null,
+    key_accepted: accepted(failure),
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, known[scope] ?? justNow(scope)])),
+    rate_limit: rateLimit
+      ? {
+          limit: rateLimit.limit,
+          remaining: rateLimit.remaining,
+          resets_at: new Date(rateLimit.resetAt).toISOString(),
+        }
+      : null,
+    problem: failure?.message ?? null,
+  };
+}
+
+/** A key that lacks a scope (403) is accepted all the same. */
+function accepted(failure: MediactlError | undefined): boolean | null {
+  const { status } = failure?.explanation ?? {};
+  if (failure === undefined || status === 403) return true;
+  return status === 401 || failure.exitCode === exitCodes.unauthenticated ? false : null;
+}
+
+const budget = ({ rate_limit }: Status, now: number) =>
+  rate_limit
+    ? `${grouped(rate_limit.remaining)} of ${grouped(rate_limit.limit)} requests left, renewed ${when(rate_limit.resets_at, now)}`
+    : '';
+
+const keyText = ({ key_accepted, problem }: Status) => {
+  if (key_accepted === null) return `unknown: ${printable(problem ?? '')}`;
+  if (!key_accepted) return `not accepted: ${printable(problem ?? '')}`;
+  return problem ? `accepted, but ${printable(problem)}` : 'accepted';
+};
+
+/** §5.7; a scope that no command needed yet is not known. */
+function scopeText({ scopes: seen }: Pick<Status, 'scopes'>, now: number): string {
+  return Object.entries(seen)
+    .map(([scope, known]) => {
+      if (!known) return `${scope}: not tried yet`;
+      return `${scope}: ${known.allowed ? 'yes' : `no, refused ${when(known.at, now)}`}`;
+    })
+    .join('; ');
+}
+
+const rows = (status: Status, render: RenderContext): Row[] => [
+  ['profile', printable(status.profile)],
+  ['base url', status.base_url],
+  ['workspace', workspaceText(status, render)],
+  ['key', keyText(status)],
+  ['scopes', scopeText(status, render.now)],
+  ['window', budget(status, render.now)],
+];
+
+const columns: Column<Status>[] = [
+  { header: 'PROFILE', value: ({ profile }) => printable(profile), whole: true },
+  { header: 'BASE URL', value: ({ base_url }) => base_url },
+  { header: 'KEY', value: keyText },
+  { header: 'WINDOW', value: (status, { now }) => budget(status, now), spare: 1 },
+];

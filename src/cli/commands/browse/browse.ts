@@ -1,0 +1,143 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AssetFilters } from '../../../client/api/assets.ts';
+import { type Browse, browse as browsePages } from '../../../web/browse/server/browse.ts';
+import { entryPage } from '../../../web/browse/server/gallery-page.ts';
+import { queryFields } from '../../../web/browse/protocol.ts';
+import type { Context } from '../../context.ts';
+import type { MediactlError } from '../../../client/errors.ts';
+import { keepState } from '../../../client/folders.ts';
+import { parseCount } from '../../settings/units.ts';
+import { counted } from '../../../contract/figures.ts';
+import { nothing } from '../../output/result.ts';
+import { type Define, example } from '../command.ts';
+import { filtersOf, sortOption, withFilters } from '../filters.ts';
+import { openWithDefault } from '../open.ts';
+import { rateLimitOf } from '../../uploading/upload-options.ts';
+import { accountLibrary } from './library.ts';
+import { serve } from './serve.ts';
+
+export const browse: Define = (command, run) => {
+  example(
+    command,
+    'mediactl browse',
+    'mediactl browse --folder /Campaigns/2026 --status ready',
+    'mediactl browse --no-open --port 8123',
+  );
+  const described = command
+    .description(
+      'Shows the library in a browser, until it is interrupted: look, play, edit, move, drop files and folders to upload. The page is served on this machine alone; the API key never reaches it. The address it prints lets in one browser, once; Enter prints another one.',
+    )
+    .argument(
+      '[words...]',
+      'words in name and description, or an address of the page that was sent',
+    )
+    .option('--port <number>', 'port to listen on (any free one)')
+    .option('--no-open', 'print the address alone')
+    .option('--limit-rate <size>', 'bytes a second that uploads take in all, such as 5MiB');
+  withFilters(described, 'assets')
+    .addOption(sortOption)
+    .action(
+      run(async (context, words, { port, open, limitRate, ...filters }) => {
+        const search = words.length > 0 ? words.join(' ') : filters.search;
+        const view = viewIn(words) ?? queryOf(await filtersOf(context, { ...filters, search }));
+        const listenAt = port === undefined ? 0 : parseCount('--port', port);
+        const bytesPerSecond = rateLimitOf(limitRate);
+        if (context.isDryRun('serve the library on this machine')) return nothing;
+        const library = await accountLibrary(context, bytesPerSecond);
+        const { host } = context;
+        const [script, player] = await Promise.all([
+          readFile(host.browseScript, 'utf8'),
+          readFile(host.playerScript, 'utf8'),
+        ]);
+        const entry = join(context.stateDir, 'browse', `${host.processes.pid}.html`);
+        const pages = browsePages({
+          library,
+          origin: () => server.origin,
+          now: () => context.clock.now(),
+          scripts: { browse: script, player },
+          howIn:
+            'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
+          onEntered: () => void rm(entry, { force: true }),
+        });
+        library.tellTo(pages.hub);
+        const server = await serve(pages, listenAt);
+        let left = 0;
+        try {
+          await tellAddress(context, pages.address(view));
+          const isOpened = open && context.isForPerson && !context.terminal.isCi;
+          await Promise.all([
+            isOpened && openPage(context, pages, view, entry),
+            untilEnded(context, pages, view, open),
+          ]);
+        } finally {
+          await server.close();
+          left = await library.end();
+          await rm(entry, { force: true });
+        }
+        if (left === 0) return nothing;
+        context.terminal.say(
+          `${counted(left, 'upload')} not finished: mediactl uploads resume --all`,
+        );
+        throw context.signal.reason as MediactlError;
+      }),
+    );
+};
+
+/** The view of an address that the page had, on whichever machine. */
+function viewIn([word = '', ...others]: readonly string[]): string | undefined {
+  if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
+  const query = new URL(word).searchParams;
+  const known = [...queryFields, 'asset'].flatMap((name): [string, string][] => {
+    const value = query.get(name);
+    return value ? [[name, value]] : [];
+  });
+  return new URLSearchParams(known).toString();
+}
+
+/** As the page's own address has it. */
+const queryOf = (filters: AssetFilters): string =>
+  new URLSearchParams(
+    Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  ).toString();
+
+const tellAddress = ({ terminal, settings }: Context, url: string) =>
+  terminal.write(
+    settings.shape.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
+  );
+
+/** By a file that only this user reads: what stands in argv, others of this machine may read. */
+async function openPage(context: Context, pages: Browse, view: string, entry: string) {
+  await keepState(entry, entryPage(pages.address(view)).html);
+  const isOpened = await openWithDefault(context, pathToFileURL(entry)).catch((error) => {
+    if (!context.signal.aborted) throw error;
+    return true;
+  });
+  if (!isOpened) await tellAddress(context, pages.address(view));
+}
+
+/** Until somebody ends it; each Enter prints an address for another browser. */
+async function untilEnded(
+  context: Context,
+  pages: Browse,
+  view: string,
+  reads: boolean,
+): Promise<void> {
+  const { signal, terminal } = context;
+  const another = () => void tellAddress(context, pages.address(view));
+  // In the background of a shell, whoever reads the terminal is stopped.
+  const isAsked = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
+  if (isAsked) {
+    terminal.say('Enter prints an address for another browser, Ctrl-C ends it');
+    terminal.stdin.on('data', another);
+  }
+  if (!signal.aborted)
+    await new Promise<void>((resolve) =>
+      signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
+  if (isAsked) {
+    terminal.stdin.off('data', another);
+    terminal.stdin.pause();
+  }
+}

@@ -1,0 +1,163 @@
+import { setMaxListeners } from 'node:events';
+import { Readable } from 'node:stream';
+import type { Api } from '../../../client/api/api.ts';
+import type { Library, Sending, Sent } from '../../../web/browse/server/library.ts';
+import type { Dropped } from '../../../web/browse/protocol.ts';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { keepLastUpload } from '../../library/assets.ts';
+import { type FoldersByPath, foldersByPath } from '../../library/folder-creation.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
+import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
+import type { FileOutcome } from '../../../client/upload/session/outcome.ts';
+import type { RunOptions } from '../../../client/upload/batch/run.ts';
+import { UploadMany } from '../../../client/upload/batch/run.ts';
+import { FileSource } from '../../../client/upload/sources/source.ts';
+import { Spool } from '../../../client/upload/sources/spool.ts';
+import { Throttle } from '../../../client/upload/session/throttle.ts';
+import type { Folders } from '../../../client/upload/sources/wanted.ts';
+import { madeFolders, openReceipts } from '../../uploading/receipts.ts';
+import { uploadOptions } from '../../uploading/upload-options.ts';
+
+export type Drops = {
+  send: Library['send'];
+  /**
+   * Resolves once no file is under way, after the signal of the context.
+   *
+   * @returns how many are left to be resumed
+   */
+  end(): Promise<number>;
+};
+
+/** Folders that others made since are seen after so long. */
+const folderMs = 60_000;
+
+/**
+ * Files that were dropped onto the page go through the uploader, each a run of its own. A browser gives
+ * bytes once and no path, so they are kept on the disk until they are whole on the service, like stdin:
+ * what is begun can be resumed by anybody who has this machine.
+ */
+export async function openDrops(
+  context: Context,
+  api: Api,
+  bytesPerSecond: number | undefined,
+): Promise<Drops> {
+  const { clock, signal, stateDir } = context;
+  setMaxListeners(0, signal); // every file listens
+  const workspace = await workspaceUid(context, false);
+  const receipts = await openReceipts(context, false);
+  const { profile, baseUrl } = await context.account();
+  const { default: mime } = await import('mime/lite');
+  const options: RunOptions = {
+    ...uploadOptions(context, {}),
+    ...{ workspace, parallel: 1, lane: 'bulk', about: {} },
+  };
+  const throttle = bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond);
+  const journal = await context.journal();
+  const spool = new Spool(stateDir);
+  const foldersAt = placing(
+    context,
+    () => receipts && madeFolders(receipts, baseUrl.origin, workspace),
+  );
+  const runId = `browse ${crypto.randomUUID()}`;
+  const before = (await receipts?.runBegins(runId)) ?? 0;
+  let left = 0;
+
+  /** A file that is dropped twice is sent once: the second one finds what the first one sent. */
+  const turns = new Map<string, Promise<unknown>>();
+  const inTurn = <T>({ folder, below, name, sizeBytes }: Dropped, work: () => Promise<T>) => {
+    const key = JSON.stringify([folder, below, name, sizeBytes]);
+    const mine = (turns.get(key) ?? Promise.resolve()).then(work);
+    const over = mine
+      .catch(() => {}) // whoever sends it is told
+      .finally(() => turns.get(key) === over && turns.delete(key));
+    turns.set(key, over);
+    return mine;
+  };
+
+  const run = async (
+    file: Dropped,
+    bytes: AsyncIterable<Uint8Array>,
+    onProgress: (sending: Sending) => void,
+  ): Promise<Sent> => {
+    const { name, below } = file;
+    const folders = await foldersAt(file);
+    const many = new UploadMany(options, {
+      ...{ api, journal, receipts, throttle, spool, profile, signal, folders },
+      before,
+      stdin: () => Readable.from(buffers(bytes)),
+      openSource: (path) => FileSource.open(path),
+      onEvent: progressOf(onProgress),
+      contentType: () => undefined,
+      onPlan: async () => {},
+      onUploaded: (uid) => keepLastUpload(context, uid),
+      findLost: () => Promise.reject(new Error('the run looks them up')),
+      confirmNewAsset: (refusal) => Promise.reject(refusal),
+    });
+    const wanted = {
+      ...{ path: '-', filename: name, below, label: below ? `${below}/${name}` : name },
+      about: { contentType: mime.getType(name) ?? undefined },
+    };
+    const outcomes: FileOutcome[] = [];
+    for await (const some of many.outcomes([wanted])) outcomes.push(...some);
+    const [outcome] = outcomes;
+    if (outcome?.uploaded && !outcome.error)
+      return { assetUid: outcome.uploaded.assetUid, how: outcome.uploaded.how };
+    if (outcome?.id !== undefined) left++;
+    throw outcome?.error ?? many.end.stop ?? signal.reason;
+  };
+
+  return {
+    send: (file, bytes, onProgress) => inTurn(file, () => run(file, bytes, onProgress)),
+    end: async () => {
+      await Promise.all(turns.values());
+      await receipts?.runEnds(runId);
+      return left;
+    },
+  };
+}
+
+async function* buffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const part of bytes) yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+}
+
+/** What people are told of a file's way, from what happens to it. */
+function progressOf(onProgress: (sending: Sending) => void) {
+  let sentBytes = 0;
+  return (event: FileEvent | RunEvent) => {
+    if (event.event === 'progress') ({ sent_bytes: sentBytes } = event);
+    if (event.event === 'waiting') onProgress({ state: 'waiting', sentBytes });
+    else if (['started', 'progress', 'going_on'].includes(event.event))
+      onProgress({ state: 'sending', sentBytes });
+  };
+}
+
+/**
+ * Where a file goes: the folder that was looked at, and folders in it like those that were dropped. They
+ * are read for many files at once, not for each.
+ */
+function placing(context: Context, madeSince: () => ReturnType<typeof madeFolders> | undefined) {
+  let kept: { since: number; byPath: Promise<FoldersByPath> } | undefined;
+  const folders = (isRenewed = false) => {
+    const now = context.clock.now();
+    if (isRenewed || !kept || now - kept.since > folderMs)
+      kept = { since: now, byPath: foldersByPath(context, madeSince) };
+    const mine = kept;
+    mine.byPath.catch(() => {
+      if (kept === mine) kept = undefined; // the next one asks again
+    });
+    return mine.byPath;
+  };
+  return async ({ folder, below }: Dropped): Promise<Folders> => {
+    if (below === '')
+      return { find: () => folder ?? undefined, make: async () => folder ?? undefined };
+    const pathIn = (byPath: FoldersByPath) => (folder ? byPath.pathOf(folder) : '');
+    let byPath = await folders();
+    // One that others made since is not among them.
+    if (pathIn(byPath) === undefined) byPath = await folders(true);
+    const top = pathIn(byPath);
+    if (top === undefined) throw usageError('the folder is gone', 'choose another one');
+    const path = `${top}/${below}`;
+    return { find: () => byPath.find(path), make: () => byPath.make(path) };
+  };
+}

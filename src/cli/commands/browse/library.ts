@@ -1,0 +1,125 @@
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import { itemsOf, totalOf } from '../../../client/api/pages.ts';
+import type { TransportNotice } from '../../../client/http/transport.ts';
+import type { Hub } from '../../../web/browse/server/hub.ts';
+import type { Change, Library, Problem } from '../../../web/browse/server/library.ts';
+import type { FolderView } from '../../../web/browse/protocol.ts';
+import type { Context } from '../../context.ts';
+import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
+import { readTree } from '../../library/folders.ts';
+import { resolvePlayback } from '../../library/playback.ts';
+import { parentField } from '../../../contract/asset.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { type Drops, openDrops } from './drops.ts';
+
+export type AccountLibrary = Library & {
+  /** Where waiting for the service is told. */
+  tellTo(hub: Hub): void;
+  /** Waits for uploads to be left in good order. @returns how many may be resumed */
+  end(): Promise<number>;
+};
+
+/** A picture that takes longer is missed. */
+const mediaMs = 15_000;
+
+/** The library of the account in use, through the one transport. @throws MediactlError by `account` */
+export async function accountLibrary(
+  context: Context,
+  bytesPerSecond: number | undefined,
+): Promise<AccountLibrary> {
+  let hub: Hub | undefined;
+  const onNotice = (notice: TransportNotice) => hub?.publish(waitingOf(notice));
+  const plain = await context.api();
+  const api = plain.observed({ onNotice });
+  const { names } = await context.account();
+  const { playback } = await context.mediaApi();
+  const { transport } = api;
+  let drops: Promise<Drops> | undefined;
+  const openedDrops = () => {
+    drops ??= openDrops(context, plain, bytesPerSecond).catch((error) => {
+      drops = undefined; // the next one tries again
+      throw error;
+    });
+    return drops;
+  };
+  return {
+    baseUrl: transport.baseUrl,
+    page: async (query, limit, offset, { isLooking, signal: wanted }) => {
+      const signal = AbortSignal.any([context.signal, wanted]);
+      const lane = isLooking ? 'looking' : 'person';
+      const asking = plain.observed({ lane, signal, onNotice });
+      const page = await asking.assets.page(query, limit, offset);
+      return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
+    },
+    get: (uid) => api.assets.get(uid),
+    update: async (uid, change) => {
+      const fields = await fieldsFor(change, () => api.assets.get(uid));
+      const { tags } = change;
+      // Somebody else may have tagged it since the page read it.
+      const tagging = tags && api.assets.retagging(await api.assets.get(uid), tags);
+      const all = { ...fields, ...tagging };
+      const { asset, unseen } = await api.assets.update(uid, all);
+      if (unseen.length > 0) throw unseenChange(unseen);
+      return asset;
+    },
+    trash: (uid) => api.assets.delete(uid),
+    folders: async () => (await readTree(context, false)).tree.roots.map(viewOf),
+    playback: async (uid) => {
+      const { info, player } = await resolvePlayback(context, uid);
+      return { info, player: player ?? { uid, playback_token: '' } };
+    },
+    media: (url, mostBytes) =>
+      playback.small(url, { mostBytes, withinMs: mediaMs, interruption: context.signal }),
+    send: async (file, bytes, onProgress) => (await openedDrops()).send(file, bytes, onProgress),
+    budget: () => transport.budget,
+    explain: (error) => explained(context, error),
+    tellTo: (told) => {
+      hub = told;
+    },
+    end: async () => (await (await drops?.catch(() => undefined))?.end()) ?? 0,
+  };
+}
+
+const unseenChange = (fields: readonly string[]) =>
+  new MediactlError('whether the service took that cannot be told', {
+    code: 'write_unseen',
+    exitCode: exitCodes.rejected,
+    reason: `its record shows no ${fields.join(', ')}`,
+  });
+
+/** The folder goes by the name that the record itself shows (A09, A20). */
+async function fieldsFor({ name, description, folder }: Change, record: () => Promise<Asset>) {
+  return {
+    ...(name !== undefined && { name }),
+    ...(description !== undefined && { description }),
+    ...(folder !== undefined && { [parentField(await record()) ?? 'parent']: folder }),
+  };
+}
+
+const viewOf = ({ folder, name, path, children }: FolderNode): FolderView => ({
+  ...{ uid: folder.uid, name, path, children: children.map(viewOf) },
+});
+
+const waitingOf = (notice: TransportNotice) =>
+  notice.kind === 'resumed'
+    ? ({ kind: 'going on' } as const)
+    : ({
+        kind: 'waiting',
+        until: notice.untilMs,
+        why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
+      } as const);
+
+/** Explains an error in the page's words: a command is for a terminal, and the page retries by itself. */
+function explained({ terminal }: Context, thrown: unknown): Problem {
+  const { message, exitCode, explanation } = asMediactlError(thrown);
+  const { status, reason } = explanation;
+  const command = /^mediactl [^;]*/.exec(explanation.hint ?? '')?.[0];
+  const said = (text: string) => terminal.redactor.redact(text);
+  const usual = exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
+  return {
+    status: status !== undefined && status >= 400 ? status : usual,
+    problem: said(message),
+    ...(reason !== undefined && { reason: said(reason) }),
+    ...(command && { hint: `in a terminal: ${said(command)}` }),
+  };
+}

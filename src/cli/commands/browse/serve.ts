@@ -1,0 +1,43 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browse } from '../../../web/browse/server/browse.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+
+export type Server = { origin: string; close(): Promise<void> };
+
+const mostHeaderBytes = 16 * 1024;
+
+/** Serves the page on the loopback alone. @throws MediactlError where the port is not to be had */
+export async function serve(pages: Browse, port: number): Promise<Server> {
+  const { getRequestListener } = await import('@hono/node-server');
+  const nothingHere = () => new Response(null, { status: 404 });
+  const listener = getRequestListener(
+    async (request) => (await pages.answer(request)) ?? nothingHere(),
+    { overrideGlobalObjects: false },
+  );
+  // A file takes as long as it takes to come.
+  const server = createServer({ requestTimeout: 0, maxHeaderSize: mostHeaderBytes }, listener);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve); // a number that is no port is thrown, not told
+  }).catch((error) => {
+    throw cannotListen(port, error);
+  });
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const cannotListen = (port: number, { code, message }: NodeJS.ErrnoException) =>
+  code === 'EADDRINUSE' || code === 'EACCES' || code === 'ERR_SOCKET_BAD_PORT'
+    ? usageError(`port ${port} is not to be had`, 'another --port, or none for any that is free')
+    : new MediactlError('the page cannot be served', {
+        code: 'cannot_listen',
+        exitCode: exitCodes.unclassified,
+        reason: message,
+      });

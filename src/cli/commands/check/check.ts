@@ -1,0 +1,201 @@
+import { stat } from 'node:fs/promises';
+import type { AssetsApi } from '../../../client/api/assets.ts';
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import { asMediactlError, exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { type Column, listBy } from '../../output/result.ts';
+import { digestAt, isAsSent } from '../../../client/upload/session/known.ts';
+import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import { FileSource } from '../../../client/upload/sources/source.ts';
+import { Walk } from '../../../client/upload/sources/walk.ts';
+import type { Wanted } from '../../../client/upload/sources/wanted.ts';
+import { statusMeans } from '../../../contract/assumptions.ts';
+import { textIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { uidKey } from '../../../contract/uid.ts';
+import { collect, type Define, example } from '../command.ts';
+
+/** How a file and what is in the folder differ. */
+type Difference = {
+  path: string;
+  /**
+   * `missing`: the folder has no such asset. `moved`: it is in another one. `changed`: the file is not
+   * what was sent. `failed`: the service could not process it. `not_compared`: an asset of that name is
+   * there, and this machine has not sent it. `extra`: no file is there for it.
+   */
+  difference: 'missing' | 'moved' | 'changed' | 'failed' | 'not_compared' | 'extra';
+  asset_uid: string | null;
+};
+
+export const check: Define = (command, run) => {
+  example(
+    command,
+    'mediactl check ./rushes --folder /Campaigns/2026',
+    'mediactl check ./rushes --folder /Campaigns/2026 --json',
+  );
+  command
+    .description(
+      'Compares the files of a directory with the assets of a folder, subdirectories included. What this machine has sent is compared by content; of what others have sent only the name is known: it is listed as not_compared (see uploads import). Where the service has lost an asset, the file will be sent again. Exit code 11 where they differ.',
+    )
+    .argument('<directory>', 'directory to compare')
+    .option('--folder <folder>', 'folder to compare with, by uid or path')
+    .option('--include <glob>', 'only files like this; may be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'no files like this; may be repeated', collect, [] as string[])
+    .action(
+      run(async (context, directory, { folder, include, exclude }) => {
+        if (!(await isDirectoryAt(directory)))
+          throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
+        const walk = new Walk({ recursive: true, include, exclude });
+        await walk.look([directory]);
+        const { tree, workspace } = await readTree(context);
+        const top = folder ?? context.settings.folder ?? '/';
+        const places = isRoot(top)
+          ? { path: '', nodes: tree.roots, uid: '' }
+          : placeOf(await folderAt(context, tree, top));
+        const api = (await context.api()).observed({ lane: 'bulk' });
+        const library = await assetsBelow(api.assets, places);
+        const receipts = await context.receiptsIfAny();
+        const scope = { service: api.transport.baseUrl.origin, workspace };
+        const differences: Difference[] = [];
+        let files = 0;
+        for await (const file of walk.files()) {
+          files++;
+          const found = await compare(file, library, receipts, scope);
+          if (found?.difference === 'missing' && found.asset_uid !== null)
+            if (await isGone(api.assets, found.asset_uid))
+              await receipts?.forgetAsset(found.asset_uid);
+            else found.difference = 'moved';
+          if (found) differences.push(found);
+        }
+        for (const kind of walk.passedOver) context.terminal.warn(`left out: ${kind}`);
+        for (const { path, error } of walk.failures)
+          context.terminal.warn(`${printable(path)}: ${error.message}`);
+        for (const [path, assets] of library.byFolder)
+          for (const asset of assets.values()) {
+            const name = textIn(asset.name) ?? asset.uid;
+            const where = `${places.path}/${[path, name].filter(Boolean).join('/')}`;
+            differences.push({ path: where, difference: 'extra', asset_uid: asset.uid });
+          }
+        const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
+        context.terminal.say(
+          `${same} of ${files} files are there; ${counted(differences.length, 'difference')}`,
+        );
+        return {
+          result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
+          failure:
+            differences.length + walk.failures.length > 0 ? differ(differences.length) : undefined,
+        };
+      }),
+    );
+};
+
+type Place = { path: string; nodes: readonly FolderNode[]; uid: string };
+
+const placeOf = ({ folder, path, children }: FolderNode): Place => ({
+  path,
+  nodes: children,
+  uid: folder.uid,
+});
+
+/** What a folder and those below hold: each asset is taken out once a file is found for it. */
+type Library = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
+
+async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
+  const library: Library = { byFolder: new Map(), uids: new Map() };
+  const waiting = [{ ...top, path: '' }];
+  for (let place = waiting.pop(); place; place = waiting.pop()) {
+    const { path, nodes, uid } = place;
+    const held = new Map<string, Asset>();
+    for await (const page of assets.list({ parent: uid === '' ? 'root' : uid }, {}))
+      for (const asset of page) held.set(uidKey(asset.uid), asset);
+    library.byFolder.set(path, held);
+    library.uids.set(path, uid);
+    for (const node of nodes)
+      waiting.push({
+        path: [path, node.name].filter(Boolean).join('/'),
+        nodes: node.children,
+        uid: node.folder.uid,
+      });
+  }
+  return library;
+}
+
+async function compare(
+  file: Wanted,
+  { byFolder, uids }: Library,
+  receipts: Receipts | undefined,
+  scope: { service: string; workspace: string },
+): Promise<Difference | undefined> {
+  const { path, knownAs, below } = file;
+  const held = byFolder.get(below);
+  const folder = uids.get(below);
+  const receipt =
+    knownAs === undefined || folder === undefined
+      ? undefined
+      : receipts?.find({ ...scope, folder, path: knownAs });
+  const asset = receipt && held?.get(uidKey(receipt.assetUid));
+  if (receipt && asset) {
+    held?.delete(uidKey(receipt.assetUid));
+    const uid = receipt.assetUid;
+    if (!(await isSame(file, receipt))) return { path, difference: 'changed', asset_uid: uid };
+    const isFailed = statusMeans(asset.status) === 'failed';
+    return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
+  }
+  const name = path.split(/[\\/]/).at(-1) ?? path;
+  const named = firstNamed(held, name);
+  if (!named) return { path, difference: 'missing', asset_uid: receipt?.assetUid ?? null };
+  held?.delete(named[0]);
+  return { path, difference: 'not_compared', asset_uid: named[1].uid };
+}
+
+/** The first of a folder that is called as the file is. */
+function firstNamed(
+  held: ReadonlyMap<string, Asset> | undefined,
+  fileName: string,
+): [string, Asset] | undefined {
+  for (const entry of held ?? []) if (isNamed(entry[1], fileName)) return entry;
+  return undefined;
+}
+
+/** The service has it no more, or in the trash. */
+const isGone = (assets: AssetsApi, uid: string) =>
+  assets.get(uid).then(
+    () => false,
+    (error) => {
+      if (asMediactlError(error).exitCode === exitCodes.notFound) return true;
+      throw error;
+    },
+  );
+
+const isDirectoryAt = (path: string) =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+/** An asset has the file's name, with its ending or without. */
+const isNamed = ({ name }: Asset, fileName: string) =>
+  name === fileName || name === fileName.replace(/\.[^.]+$/, '');
+
+/** Untouched since it was sent; else it is read. */
+async function isSame(file: Wanted, receipt: Receipt): Promise<boolean> {
+  const { sizeBytes = 0, mtimeNs = '' } = file;
+  if (isAsSent(receipt, { sizeBytes, mtimeNs })) return true;
+  if (sizeBytes !== receipt.sizeBytes) return false;
+  return (await digestAt(FileSource.open(file.path))) === receipt.blake3;
+}
+
+const differ = (count: number) =>
+  new MediactlError(counted(count, 'difference'), {
+    code: 'differs',
+    exitCode: exitCodes.partial,
+    hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',
+  });
+
+const columns: Column<Difference>[] = [
+  { header: 'DIFFERENCE', value: ({ difference }) => difference, whole: true },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
+];

@@ -1,0 +1,57 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import {
+  type SettingName,
+  type Setting as SettingRow,
+  settingNames,
+  table,
+} from '../../settings/table.ts';
+import { masked } from '../../terminal/redaction.ts';
+import { nameKeys, namesFor } from '../../../contract/assumptions.ts';
+
+/** One line of `config ls`. */
+export type Setting = { key: string; value: string | null; origin: string };
+
+/** The origin of a field name that nobody set. */
+export const assumed = 'assumed';
+
+/** Every setting with where it came from; keys are masked. */
+export async function everySetting(context: Context): Promise<Setting[]> {
+  const { name, profile } = await context.profileInUse();
+  const kept = `profile ${name}`;
+  const settings = settingNames.map((key): Setting => {
+    const { value, origin } = context.settings.origins.of(key);
+    if (key === 'api_key') {
+      if (value !== undefined) return { key, value: masked(value), origin };
+      const where = profile?.keyStore === 'keychain' ? '(in the keychain)' : '(in the config file)';
+      return { key, value: profile ? where : null, origin: profile ? kept : '' };
+    }
+    if (value === undefined && key === 'base_url' && profile)
+      return { key, value: profile.baseUrl, origin: kept };
+    if (value === undefined && key === 'profile' && name !== undefined)
+      return { key, value: name, origin: 'current profile' };
+    return { key, value: value === undefined ? null : shownOf(key, value), origin };
+  });
+  const names = nameKeys.map((key): Setting => {
+    const value = profile?.names?.[key];
+    return {
+      key: `names.${key}`,
+      value: value ?? namesFor(key).join(', '),
+      origin: value === undefined ? assumed : kept,
+    };
+  });
+  return [...settings, ...names];
+}
+
+/** What of a value may be shown. */
+export function shownOf(key: SettingName, value: string): string {
+  const { kind }: SettingRow = table[key];
+  return kind.shown?.(value) ?? value;
+}
+
+/** @throws MediactlError exit 2 where no setting is called so */
+export async function settingOf(context: Context, key: string): Promise<Setting> {
+  const found = (await everySetting(context)).find((setting) => setting.key === key);
+  if (found) return found;
+  throw usageError(`no setting is called ${key}`, 'mediactl config ls');
+}

@@ -1,0 +1,166 @@
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Context } from '../../context.ts';
+import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
+import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
+import { jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
+import { failureIn } from '../../../client/queue/results.ts';
+import { makeStateFolder } from '../../../client/folders.ts';
+import { resolveWorkspace } from '../../library/workspaces.ts';
+import { counted } from '../../../contract/figures.ts';
+import { when } from '../../../contract/sanitize.ts';
+import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
+import { ledgerPath } from '../../../client/upload/store/ledger-file.ts';
+import { paths } from '../../../contract/paths.ts';
+import { fieldsIn, textIn } from '../../../contract/reading.ts';
+
+/** A check tells what it found, or throws what is wrong. */
+type Check = (context: Context) => Promise<string>;
+
+const widestSkewMs = 5 * 60_000;
+
+/** A page of the journal fits in there. */
+async function assertWritable({ stateDir, host }: Context): Promise<void> {
+  const path = join(stateDir, `doctor-${host.processes.pid}`);
+  await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() =>
+    rm(path, { force: true }),
+  );
+}
+
+const failure = (problem: string, code: string, hint: string, reason?: string) =>
+  new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
+
+/** The error that the first of the waiting files met: credits or storage are used up, mostly. */
+async function pauseReason(fleet: Fleet): Promise<string> {
+  const { value: jobs } = await jobsIn(fleet, 'waiting').next();
+  const errors = (jobs ?? []).map(({ progress }: UploadJobOfQueue) => fieldsIn(progress).error);
+  const first = errors.find(Boolean);
+  return first ? failureIn(JSON.stringify(first)).message : 'another program may have paused it';
+}
+
+/** In the order in which one depends on another. */
+export const checks: Record<string, Check> = {
+  version: async ({ host }) => `mediactl ${host.version}`,
+
+  'config file': async ({ profiles }) => {
+    const found = await stat(profiles.path).catch(() => undefined);
+    if (!found) return `none yet, would be ${profiles.path}`;
+    const { profiles: all } = await profiles.read();
+    if ((found.mode & 0o077) !== 0)
+      throw failure(
+        'others may read the config file',
+        'config_mode',
+        `chmod 600 '${profiles.path}'`,
+        `its mode is ${(found.mode & 0o777).toString(8)}, and it may hold keys`,
+      );
+    return `${profiles.path}, ${counted(Object.keys(all).length, 'profile')}`;
+  },
+
+  'state folder': async (context) => {
+    const { stateDir } = context;
+    await makeStateFolder(stateDir);
+    await assertWritable(context).catch(({ message }: Error) => {
+      throw failure(
+        'the state folder cannot be written',
+        'state_folder',
+        'set MEDIACTL_STATE_DIR',
+        message,
+      );
+    });
+    return stateDir;
+  },
+
+  receipts: async (context) => {
+    const receipts = await context.receiptsIfAny('check');
+    if (!receipts) return 'none yet: nothing was uploaded from this machine';
+    return `${counted(receipts.count(), 'receipt')} in ${ledgerPath(context.stateDir)}`;
+  },
+
+  account: async (context) => {
+    const { profile, baseUrl } = await context.account();
+    return `profile ${profile} at ${baseUrl.origin}`;
+  },
+
+  service: async (context) => {
+    const { transport } = await context.api();
+    const startedAt = context.clock.now();
+    const response = await transport.send({
+      method: 'GET',
+      url: paths.collection('assets'),
+      query: { limit: 1 },
+      purpose: { action: 'read assets', scope: 'Read Assets' },
+    });
+    const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;
+    if (Math.abs(skewMs) > widestSkewMs)
+      throw failure(
+        `the clocks differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
+        'clock_skew',
+        'set the clock of this machine: expiry times would be shown wrong',
+      );
+    return `accepts the key, answers within ${context.clock.now() - startedAt} ms`;
+  },
+
+  'rate limit': async (context) => {
+    const { rateLimit } = (await context.api()).transport;
+    if (!rateLimit) return 'the service does not tell';
+    const resets = when(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
+    return `${rateLimit.remaining} of ${rateLimit.limit} requests left, resets ${resets}`;
+  },
+
+  workspace: async (context) => {
+    const { workspace } = await context.account();
+    if (!workspace) return 'none chosen: mediactl workspaces use NAME';
+    const { name, uid } = await resolveWorkspace(context, await context.api(), workspace);
+    return `${textIn(name) ?? ''} ${uid}`.trim();
+  },
+
+  names: async (context) => {
+    const { names } = await context.account();
+    const set = Object.entries(names).map(([key, name]) => `${key}=${name}`);
+    return set.length > 0 ? set.join(', ') : 'as assumed: mediactl doctor --learn asks the service';
+  },
+
+  queue: async (context) => {
+    const { queue } = context.settings;
+    if (!queue) return 'none set: one machine uploads by itself';
+    const fleet = await context.fleet(queue, 'read');
+    const { health } = fleet;
+    await fleet.trial();
+    if (await fleet.queue.isPaused())
+      throw failure(
+        `the queue ${queue.label} is paused`,
+        'queue_paused',
+        'mediactl uploads retry --all --queue',
+        await pauseReason(fleet),
+      );
+    const { unfinished, failed, workers } = await queueCounts(fleet);
+    const connected = workers === undefined ? '' : `, ${counted(workers, 'worker')} connected`;
+    const found = `${queue.label} (${health.server}): ${counted(unfinished, 'upload')} to do, ${failed} failed${connected}`;
+    return health.doubt ? `${found}; but ${health.doubt}` : found;
+  },
+
+  uploads: async (context) => {
+    const entries = await (await context.journal()).list();
+    const corrupt = entries.filter(isCorrupt).length;
+    if (corrupt > 0)
+      throw failure(`${corrupt} uploads cannot be read`, 'journal_corrupt', 'mediactl uploads ls');
+    return entries.length === 0
+      ? 'none unfinished'
+      : `${entries.length} unfinished: mediactl uploads ls`;
+  },
+};
+
+/** What a check stands on: where that failed, it would only say the same again. */
+export const dependsOn: Record<string, string> = {
+  receipts: 'state folder',
+  service: 'account',
+  names: 'account',
+  'rate limit': 'service',
+  workspace: 'service',
+};
+
+export const run = (check: Check, context: Context) =>
+  check(context).then(
+    (found) => ({ found, error: undefined }),
+    (thrown) => ({ found: undefined, error: asMediactlError(thrown) }),
+  );

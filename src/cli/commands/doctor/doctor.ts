@@ -1,0 +1,131 @@
+import { namesIn } from '../../../client/api/learn.ts';
+import { nameHint } from '../../../client/api/writes.ts';
+import type { Context } from '../../context.ts';
+import {
+  type ErrorRecord,
+  exitCodes,
+  MediactlError,
+  someFailed,
+  usageError,
+} from '../../../client/errors.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
+import { type Column, listBy } from '../../output/result.ts';
+import { type NameKey, nameKeys, namesFor } from '../../../contract/assumptions.ts';
+import { paths } from '../../../contract/paths.ts';
+import { type Define, example } from '../command.ts';
+import { checks, dependsOn, run as runCheck } from './checks.ts';
+
+type Finding = {
+  check: string;
+  /** Null where an earlier failure left nothing to check. */
+  ok: boolean | null;
+  found: string | null;
+  error: ErrorRecord | null;
+};
+
+const columns: Column<Finding>[] = [
+  { header: 'CHECK', value: ({ check }) => check, whole: true },
+  {
+    header: '',
+    value: ({ ok }, { colors }) =>
+      ok === null ? colors.dim('skipped') : ok ? colors.green('ok') : colors.red('wrong'),
+    whole: true,
+  },
+  {
+    header: 'FOUND',
+    value: ({ found, error }) =>
+      error
+        ? [`${error.message}${error.cause ? ` (${error.cause})` : ''}`, error.hint]
+            .filter(Boolean)
+            .map((text) => printable(text as string))
+            .join('; next: ')
+        : cell(found),
+  },
+];
+
+export const doctor: Define = (command, run) => {
+  example(command, 'mediactl doctor', 'mediactl doctor --learn');
+  command
+    .description(
+      'Checks config, receipts, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
+    )
+    .option('--learn', 'learn the names that the specification does not show')
+    .action(run(async (context, options) => (options.learn ? learn(context) : examine(context))));
+};
+
+async function examine(context: Context) {
+  const findings: Finding[] = [];
+  const errors: MediactlError[] = [];
+  for (const [check, perform] of Object.entries(checks)) {
+    const isSound = (other: string) => findings.find((each) => each.check === other)?.ok === true;
+    if (check in dependsOn && !isSound(dependsOn[check] as string)) {
+      findings.push({ check, ok: null, found: null, error: null });
+      continue;
+    }
+    const { found = null, error } = await runCheck(perform, context);
+    if (error) errors.push(error);
+    findings.push({ check, ok: error === undefined, found, error: error?.toJSON() ?? null });
+  }
+  const [only, ...more] = errors;
+  return {
+    result: listBy(({ check }) => check, findings, columns, ''),
+    failure:
+      more.length > 0 ? someFailed(`${errors.length} checks found something wrong`, errors) : only,
+  };
+}
+
+type Learned = { key: string; name: string; was: string; changed: boolean };
+
+const learnedColumns: Column<Learned>[] = [
+  { header: 'KEY', value: ({ key }) => key, whole: true },
+  { header: 'NAME', value: ({ name }) => printable(name) },
+  {
+    header: '',
+    value: ({ changed, was }) => (changed ? `learned; was ${printable(was)}` : 'as assumed'),
+  },
+];
+
+/** Reads the service's own description, and keeps the names that it tells in the profile. */
+async function learn(context: Context) {
+  const account = await context.account();
+  const { transport } = await context.api();
+  const document = await transport
+    .json({ method: 'GET', url: paths.description(), purpose: { action: 'read its description' } })
+    .catch((error) => {
+      throw error instanceof MediactlError && error.exitCode === exitCodes.notFound
+        ? undescribed(error)
+        : error;
+    });
+  const { names: found, doubtful } = namesIn(document);
+  // A switch that is set as the other way round is what the person knows of it.
+  if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
+  else if (doubtful.length > 0)
+    context.terminal.warn(
+      `not learned: ${doubtful.map(printable).join(', ')} may be the opposite of a restriction, or something else; ${nameHint('embed_enabled', doubtful.length === 1 ? printable(doubtful[0] as string) : 'NAME')}`,
+    );
+  const learned = nameKeys.flatMap((key): (Learned & { key: NameKey })[] => {
+    const { [key]: name } = found;
+    const was = namesFor(key, account.names)[0] as string;
+    return name === undefined ? [] : [{ key, name, was, changed: name !== was }];
+  });
+  if (learned.length === 0)
+    throw undescribed(usageError('the description names none of the fields in question'));
+  const changes = learned.filter(({ changed }) => changed);
+  const { name: inUse = '' } = await context.profileInUse();
+  if (changes.length > 0 && !context.isDryRun(`keep ${changes.length} names in the profile`))
+    await context.profiles.update(({ profiles }) => {
+      const profile = profiles[inUse];
+      if (!profile)
+        throw usageError('there is no profile to keep the names in', 'mediactl auth login');
+      profile.names = {
+        ...profile.names,
+        ...Object.fromEntries(changes.map(({ key, name }) => [key, name])),
+      };
+    });
+  return listBy(({ key }) => key, learned, learnedColumns, '');
+}
+
+const undescribed = (error: MediactlError) =>
+  error.with({
+    hint: 'set the names by hand: mediactl config set names.KEY NAME; mediactl help assumptions lists the keys',
+  });

@@ -1,0 +1,55 @@
+import { domainToASCII } from 'node:url';
+import type { EmbedSettings } from '../../../client/api/embed-settings.ts';
+import { asMediactlError, usageError } from '../../../client/errors.ts';
+
+const hint = 'a host name alone, such as news.example.com';
+
+/**
+ * A domain as the allow-list takes it: lower case, in ASCII (IDNA). What is on the list already is
+ * known by its spelling there, whatever it is.
+ *
+ * @throws MediactlError exit 2 for a URL, a port or a path, with the right form in the hint
+ */
+export function parseDomain(text: string, known?: EmbedSettings): string {
+  const at = known?.spellings.indexOf(text.trim()) ?? -1;
+  if (known && at >= 0) return known.domains[at] as string;
+  const wrong = (reason: string, host?: string) =>
+    usageError(`'${text}' is not a domain`, host ? `give ${host}` : hint, reason);
+  const trimmed = text.trim().replace(/\.$/, '');
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
+    throw wrong('it is a URL', URL.canParse(trimmed) ? new URL(trimmed).hostname : undefined);
+  const [host = '', path] = trimmed.split(/[/?#]/, 2);
+  if (path !== undefined) throw wrong('it has a path', ascii(host.replace(/:\d*$/, '')));
+  if (/:\d*$/.test(host)) throw wrong('it has a port', ascii(host.replace(/:\d*$/, '')));
+  const domain = ascii(host);
+  if (!domain) throw wrong('it has a character that host names cannot have');
+  if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an address');
+  if (
+    !/^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(domain)
+  )
+    throw wrong('it is not a host name');
+  if (domain.length > 253) throw wrong('it is longer than 253 characters');
+  return domain;
+}
+
+/** Empty for what is none. A leading `*.` is the service's to take or to refuse. */
+function ascii(host: string): string {
+  const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
+  const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
+  return domain && (wildcard + domain).toLowerCase();
+}
+
+/** A list of domains: one a line, `#` begins a comment. @throws MediactlError naming the line */
+export function domainsIn(text: string, path: string, known: EmbedSettings): string[] {
+  const domains = text.split(/\r?\n/).flatMap((line, at) => {
+    const word = line.replace(/#.*$/, '').trim();
+    if (word === '') return [];
+    try {
+      return [parseDomain(word, known)];
+    } catch (error) {
+      const { message, explanation } = asMediactlError(error);
+      throw usageError(`${path}, line ${at + 1}: ${message}`, explanation.hint);
+    }
+  });
+  return [...new Set(domains)];
+}

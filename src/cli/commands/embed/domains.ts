@@ -1,0 +1,197 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { DomainMethod } from '../../../client/api/embeds.ts';
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  type ErrorRecord,
+  exitCodes,
+  MediactlError,
+  someFailed,
+  usageError,
+} from '../../../client/errors.ts';
+import { readInputText } from '../../terminal/input.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { type Column, listBy } from '../../output/result.ts';
+import { example, type Run } from '../command.ts';
+import { dryRunPlan } from '../dry-run.ts';
+import { domainsIn, parseDomain } from './domain.ts';
+import { readSettings } from './settings.ts';
+
+export function list(command: Command, run: Run): void {
+  example(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
+  command
+    .alias('list')
+    .summary('list the domains that may embed')
+    .description('Lists the allow-list of the workspace, one domain a line.')
+    .action(
+      run(async (context) => {
+        const { settings } = await readSettings(context);
+        return listBy(
+          ({ domain }) => domain,
+          settings.spellings.map((domain) => ({ domain })),
+          [{ header: 'DOMAIN', value: ({ domain }) => printable(domain), whole: true }],
+          'no domains',
+        );
+      }),
+    );
+}
+
+export function add(command: Command, run: Run): void {
+  example(command, 'mediactl embed domains add news.example.com www.example.com');
+  command
+    .summary('allow domains to embed')
+    .description(
+      'Adds domains to the allow-list of the workspace. One that is already there is not an error.',
+    )
+    .argument('<domain...>', 'host names')
+    .action(
+      run(async (context, domains) => {
+        const wanted = [...new Set(domains.map((domain) => parseDomain(domain)))];
+        return changeDomains(context, await readSettings(context), { add: wanted, remove: [] });
+      }),
+    );
+}
+
+export function remove(command: Command, run: Run): void {
+  example(command, 'mediactl embed domains rm old.example.com');
+  command
+    .alias('delete')
+    .summary('remove domains from the allow-list')
+    .description('Removes domains from the allow-list of the workspace.')
+    .argument('<domain...>', 'host names')
+    .action(
+      run(async (context, domains) => {
+        const read = await readSettings(context);
+        const unwanted = [...new Set(domains.map((text) => parseDomain(text, read.settings)))];
+        return changeDomains(context, read, { add: [], remove: unwanted });
+      }),
+    );
+}
+
+export function sync(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl embed domains sync -f domains.txt --dry-run',
+    'mediactl embed domains sync -f domains.txt --prune --yes',
+  );
+  command
+    .summary('make the allow-list match a file')
+    .description(
+      'Adds the domains of a file that the allow-list does not have, then, with --prune, removes those that are not in the file. One domain a line; # begins a comment.',
+    )
+    .requiredOption('-f, --file <file>', 'the domains, one a line; - for stdin')
+    .option('--prune', 'remove domains that are not in the file')
+    .action(
+      run(async (context, { file, prune }) => {
+        const text = await readInputText(context.terminal, file);
+        const read = await readSettings(context);
+        const wanted = domainsIn(text, file === '-' ? 'stdin' : file, read.settings);
+        if (prune && wanted.length === 0)
+          throw usageError(
+            `${file} has no domain in it`,
+            'mediactl embed disable lifts the restriction; domains rm takes off single ones',
+            'with --prune the whole allow-list would go',
+          );
+        const there = read.settings.domains;
+        const missing = wanted.filter((domain) => !there.includes(domain));
+        const extra = there.filter((domain) => !wanted.includes(domain));
+        context.terminal.say(
+          `${missing.length} to add, ${there.length - extra.length} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
+        );
+        if (prune && extra.length > 0 && !context.settings.dryRun)
+          await confirm(context.terminal, `Remove ${extra.join(', ')}?`, {
+            yes: context.settings.yes,
+            instead: 'the same command with --yes',
+          });
+        return changeDomains(context, read, { add: missing, remove: prune ? extra : [] });
+      }),
+    );
+}
+
+/** What is to be added and what removed, given what is there. */
+type Difference = { add: string[]; remove: string[] };
+
+/**
+ * Adds, then removes: at no moment is a domain missing that is to stay. Each is said; those that
+ * failed are named at the end; what came of it is read again.
+ */
+async function changeDomains(
+  context: Context,
+  { workspace, embeds, settings }: Awaited<ReturnType<typeof readSettings>>,
+  { add, remove }: Difference,
+) {
+  const steps: { method: DomainMethod; domain: string }[] = [
+    ...add.map((domain) => ({ method: 'POST' as const, domain })),
+    ...remove.map((domain) => ({ method: 'DELETE' as const, domain })),
+  ];
+  if (context.settings.dryRun)
+    return dryRunPlan(
+      context,
+      steps.map(({ method, domain }) => embeds.changingDomain(method, workspace, settings, domain)),
+    );
+  const records: DomainRecord[] = [];
+  const failures: MediactlError[] = [];
+  const failed = (domain: string, error: MediactlError) => {
+    failures.push(error.of(domain));
+    records.push({ domain, change: null, error: error.toJSON() });
+  };
+  for (const { method, domain } of steps) {
+    // Nothing is removed where something could not be added: that could shut somebody out.
+    if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
+      failed(domain, notTried());
+      continue;
+    }
+    await embeds.changeDomain(method, workspace, settings, domain).then(
+      () => records.push({ domain, change: method === 'POST' ? 'added' : 'removed', error: null }),
+      (thrown) => failed(domain, asMediactlError(thrown)),
+    );
+  }
+  const done = (change: DomainRecord['change']) =>
+    records.filter((each) => each.change === change).map(({ domain }) => domain);
+  const unseen = await embeds
+    .check(workspace, settings, done('added'), done('removed'))
+    .then((respelled) => {
+      for (const { domain, spelling } of respelled)
+        context.terminal.say(`${domain} is on the allow-list as ${printable(spelling)}`);
+      return undefined;
+    }, asMediactlError);
+  if (done('added').length > 0 && settings.isOff)
+    context.terminal.say('the restriction is off, and every site may embed: mediactl embed enable');
+  const result = domainResult(records, 'nothing to change');
+  if (steps.length <= 1) return { result, failure: failures[0] ?? unseen };
+  const all = unseen ? [...failures, unseen] : failures;
+  const problem =
+    failures.length > 0
+      ? `${failures.length} of ${steps.length} changes failed`
+      : 'the changes could not be confirmed';
+  return { result, failure: all.length > 0 ? someFailed(problem, all) : undefined };
+}
+
+const notTried = () =>
+  new MediactlError('not removed', {
+    code: 'not_tried',
+    exitCode: exitCodes.partial,
+    reason: 'what was to be added before it could not be',
+  });
+
+/** One domain of `add`, `rm` and `sync`; `change` is null where it failed. */
+type DomainRecord = {
+  domain: string;
+  change: 'added' | 'removed' | null;
+  error: ErrorRecord | null;
+};
+
+const sign = { added: '+', removed: '-' };
+
+const columns: Column<DomainRecord>[] = [
+  { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
+  { header: 'DOMAIN', value: ({ domain }) => printable(domain), whole: true },
+  {
+    header: 'RESULT',
+    value: ({ change, error }) => (error ? `failed: ${printable(error.message)}` : (change ?? '')),
+  },
+];
+
+const domainResult = (records: readonly DomainRecord[], empty: string) =>
+  listBy(({ domain }) => domain, records, columns, empty);

@@ -1,0 +1,29 @@
+import type { EmbedSettings } from '../../../client/api/embed-settings.ts';
+import type { Context } from '../../context.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
+import { type Result, type Row, record } from '../../output/result.ts';
+
+/** The workspace and its embed settings, as they are now. */
+export async function readSettings(context: Context) {
+  const workspace = await workspaceUid(context);
+  const { embeds } = await context.api();
+  return { workspace, embeds, settings: await embeds.settings(workspace) };
+}
+
+/** The record as the service sent it; for people, in words. */
+export const settingsRecord = (workspace: string, settings: EmbedSettings): Result =>
+  record(settings.record, workspace, (): Row[] => {
+    const unknown = 'unknown: mediactl embed domains ls says why';
+    const domains = settings.hasList ? settings.spellings : [unknown];
+    return [
+      ['workspace', printable(workspace)],
+      [
+        'restriction',
+        settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
+      ],
+      ...(domains.length === 0 ? ['none'] : domains).map(
+        (domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)],
+      ),
+    ];
+  });

@@ -1,0 +1,100 @@
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import type { AssetFilters } from '../../client/api/assets.ts';
+import type { Context } from '../context.ts';
+import { usageError } from '../../client/errors.ts';
+import { folderParent } from '../library/folders.ts';
+import { ranks } from '../settings/origins.ts';
+import { parseDay } from '../settings/units.ts';
+import { assetStatuses, assetTypes } from '../../contract/asset-values.ts';
+import type { Collection } from '../../contract/paths.ts';
+import { filtersHeading, suggesting } from './command.ts';
+
+/** §4 Filters and ordering, as options. */
+export type FilterOptions = {
+  search?: string | undefined;
+  status?: string | undefined;
+  tag?: string | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+  type?: string | undefined;
+  folder?: string | undefined;
+  sort?: string | undefined;
+};
+
+export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
+
+/** The filters of a list. @param isList its help tells of each; that of other commands names them */
+export function withFilters<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+  collection: Collection,
+  isList = false,
+) {
+  const filter = <Flags extends string>(flags: Flags, help: string) => {
+    const option = new Option(flags, help);
+    return isList ? option : option.helpGroup(filtersHeading);
+  };
+  const filtered = command
+    .addOption(filter('--search <text>', 'words in name and description'))
+    .addOption(suggesting(filter('--status <status>', assetStatuses.join(', ')), assetStatuses))
+    .addOption(filter('--tag <slug>', 'tag'))
+    .addOption(filter('--created-after <date>', 'created on or after'))
+    .addOption(filter('--created-before <date>', 'created on or before'));
+  // "Assets list only: `type` … and `parent`" (§4)
+  const withAssetFilters = () =>
+    filtered
+      .addOption(suggesting(filter('--type <type>', assetTypes.join(', ')), assetTypes))
+      .addOption(filter('--folder <folder>', 'folder, by uid or path; / for the top level'));
+  return collection === 'assets'
+    ? withAssetFilters()
+    : (filtered as unknown as ReturnType<typeof withAssetFilters>);
+}
+
+const sortFields = ['created_at', 'name', 'duration'];
+export const sortOption = suggesting(
+  new Option('--sort <field>', `${sortFields.join(', ')}; -FIELD for the other direction`),
+  sortFields.flatMap((field) => [field, `-${field}`]),
+);
+
+const filterFlags = (options: FilterOptions): Record<string, string | undefined> => ({
+  '--search': options.search,
+  '--status': options.status,
+  '--tag': options.tag,
+  '--created-after': options.createdAfter,
+  '--created-before': options.createdBefore,
+  '--type': options.type,
+  '--folder': options.folder,
+});
+
+/** The API lists what the key can see, in whatever workspace: -w would promise what it cannot keep. */
+export function refuseWorkspace({ settings }: Context, command: string): void {
+  if (settings.origins.of('workspace').rank === ranks.flag)
+    throw usageError(
+      `${command} does not accept --workspace`,
+      'leave it out, or name a folder: mediactl assets ls --folder /PATH',
+      'the API lists what the key can see, and cannot filter by workspace',
+    );
+}
+
+/** The query for what was typed: dates in days, a folder by its uid. */
+export async function filtersOf(context: Context, options: FilterOptions): Promise<AssetFilters> {
+  const now = context.clock.now();
+  const { createdAfter, createdBefore, folder, sort } = options;
+  // An unset variable of a script must not mean everything there is.
+  for (const [name, value] of Object.entries(filterFlags(options)))
+    if (value?.trim() === '') throw usageError(`${name} is empty`, 'leave it out, or say which');
+  if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))
+    throw usageError(
+      `--sort does not accept '${sort}'`,
+      `${sortFields.join(', ')}, or one with - before it`,
+    );
+  return {
+    search: options.search,
+    status: options.status,
+    tag: options.tag,
+    created_after: createdAfter && parseDay('--created-after', createdAfter, now),
+    created_before: createdBefore && parseDay('--created-before', createdBefore, now),
+    ordering: sort,
+    type: options.type,
+    parent: folder && (await folderParent(context, folder)),
+  };
+}

@@ -1,0 +1,33 @@
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import { cell, printable, when } from '../../../contract/sanitize.ts';
+import type { Column, RenderContext, Row } from '../../output/result.ts';
+import type { Folder } from '../../../contract/types.ts';
+
+/** What the machine formats print: the service's record, and the path to it. */
+export type FolderRecord = Folder & { path: string };
+
+/** A folder without those below it: they have rows of their own. */
+export function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
+  const below = children.map((child) => child.folder);
+  const own = Object.entries(folder).filter(
+    ([, value]) => !(Array.isArray(value) && value.every((each) => below.includes(each))),
+  );
+  return { ...(Object.fromEntries(own) as Folder), path };
+}
+
+export const folderColumns: Column<FolderRecord>[] = [
+  { header: 'UID', value: ({ uid }) => printable(uid), uid: 'folder', field: 'uid' },
+  { header: 'PATH', value: ({ path }) => printable(path), leads: true },
+];
+
+export const folderRows = (
+  { path, ...folder }: FolderRecord,
+  { isTerminal, now }: RenderContext,
+): Row[] => [
+  ['path', printable(path)],
+  ...Object.entries(folder).flatMap(([field, value]): Row[] => {
+    if (isTerminal && field.startsWith('parent')) return []; // the path tells it
+    const shown = isTerminal && field.endsWith('_at') ? when(value, now) : cell(value);
+    return [[field.replaceAll('_', ' '), shown]];
+  }),
+];

@@ -1,0 +1,87 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { FolderNode } from '../../../client/api/folder-tree.ts';
+import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { list as listPages, type RenderContext, record } from '../../output/result.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { create, move, remove, rename } from './change.ts';
+import { folderColumns, folderRecord } from './columns.ts';
+
+export const folders: Define = (noun, run) => {
+  tree(noun.command('tree'), run);
+  list(noun.command('ls'), run);
+  create(noun.command('create'), run);
+  rename(noun.command('rename'), run);
+  move(noun.command('mv'), run);
+  remove(noun.command('rm'), run);
+};
+
+function tree(command: Command, run: Run): void {
+  example(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'");
+  command
+    .summary('draw the folders of the workspace')
+    .description(
+      'Draws the folders of the workspace as a tree. With --json, the tree as the service sent it.',
+    )
+    .action(
+      run(async (context) => {
+        const { tree: folders, workspace } = await readTree(context);
+        if (folders.all.length === 0 && context.terminal.stdout.isTTY)
+          context.terminal.say('no folders');
+        const uids = folders.all.map(({ folder }) => folder.uid);
+        const book = context.isForPerson ? await context.shownUids() : undefined;
+        const short = (await book?.shorten('folder', uids)) ?? ((uid: string) => uid);
+        return record(
+          folders.roots.map(({ folder }) => folder),
+          workspace,
+          (_record, render) => drawn(folders.roots, '', render, short),
+        );
+      }),
+    );
+}
+
+/** Lines as `tree` draws them. */
+function drawn(
+  level: readonly FolderNode[],
+  indent: string,
+  render: RenderContext,
+  short: (uid: string) => string,
+): string {
+  return level
+    .map((placed, at) => {
+      const isLast = at === level.length - 1;
+      const name = `${printable(placed.name)}  ${render.colors.dim(printable(short(placed.folder.uid)))}`;
+      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), render, short);
+      return `${render.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
+    })
+    .join('');
+}
+
+function list(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl folders ls',
+    'mediactl folders ls /Campaigns',
+    'mediactl folders ls -r',
+  );
+  command
+    .alias('list')
+    .summary('list the folders in a folder')
+    .description(
+      'Lists the folders in a folder, or at the top level; with -r those below them too.',
+    )
+    .argument('[folder]', folderHelp)
+    .option('-r, --recursive', 'all below it')
+    .action(
+      run(async (context, folder, { recursive }) => {
+        const { tree } = await readTree(context);
+        const top =
+          folder === undefined || isRoot(folder)
+            ? undefined
+            : await folderAt(context, tree, folder);
+        const level = top ? top.children : tree.roots;
+        const inside = recursive ? level.flatMap((each) => [each, ...below(each)]) : level;
+        return listPages([inside.map(folderRecord)], folderColumns, 'no folders');
+      }),
+    );
+}

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { withoutKey } from '../../client/processes.ts';
+
+/** How each player begins at a second of the media. Others are given the URL alone. */
+const startAt: Record<string, (seconds: number) => string[]> = {
+  mpv: (seconds) => [`--start=${seconds}`],
+  vlc: (seconds) => [`--start-time=${seconds}`],
+  iina: (seconds) => [`--mpv-start=${seconds}`],
+  ffplay: (seconds) => ['-ss', String(seconds)],
+};
+
+/** Runs a player until it ends. The URL is an argument of its own: no shell reads it. */
+export async function openWithPlayer(
+  { host, terminal, signal }: Context,
+  command: string,
+  url: URL,
+  resumeSeconds: number,
+): Promise<void> {
+  const [program = '', ...given] = command.split(/\s+/).filter(Boolean);
+  if (program === '') throw usageError('--player does not accept an empty command', '--player mpv');
+  const name = program.replace(/^.*[/\\]/, '');
+  const begin = resumeSeconds > 0 ? (startAt[name]?.(resumeSeconds) ?? []) : [];
+  const child = spawn(program, [...given, ...begin, url.href], {
+    env: withoutKey(host.environment),
+    // What it prints is no result of ours.
+    stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
+  });
+  const stop = () => child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const [code] = await once(child, 'exit');
+    if (code !== 0 && !signal.aborted) throw playerFailed(program, `exit code ${code}`);
+    signal.throwIfAborted();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['ENOENT', 'EACCES'].includes(code)) throw error;
+    throw usageError(`no player ${program}`, 'install it, or play with another: --open, --web');
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Openers leave at once, or stay as long as what they opened; one that cannot, says so at once. */
+const openerPatienceMs = 1_000;
+
+/** Hands it to the desktop; what opens it goes on after this process. False where nothing here does. */
+export async function openWithDefault(
+  { clock, signal, terminal }: Context,
+  target: URL,
+): Promise<boolean> {
+  const { default: open } = await import('open');
+  const child = await open(target.href);
+  const patience = new AbortController();
+  const failure = await Promise.race([
+    once(child, 'exit').then(
+      ([code]) => (code ? `exit code ${code}` : undefined),
+      (error: Error) => error.message,
+    ),
+    clock
+      .sleep(openerPatienceMs, AbortSignal.any([signal, patience.signal]))
+      .catch(() => undefined),
+  ]);
+  patience.abort();
+  signal.throwIfAborted();
+  if (failure) terminal.warn(`no program here opens it (${failure}); its address:`);
+  return failure === undefined;
+}
+
+const playerFailed = (player: string, reason: string) =>
+  new MediactlError(`${player} did not play it`, {
+    code: 'player_failed',
+    exitCode: exitCodes.unclassified,
+    reason,
+    hint: 'mediactl play ID --check tells whether it can be played',
+  });

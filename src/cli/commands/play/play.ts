@@ -1,0 +1,149 @@
+import { Option } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { assetUid, type IdChoice, idHelp, newestOption } from '../../library/assets.ts';
+import { shownUid } from '../../library/names.ts';
+import {
+  nearest,
+  type Playable,
+  parseDimensions,
+  playables,
+  sizesUnknown,
+} from '../../library/playables.ts';
+import {
+  assertNotBlocked,
+  nothingToPlay,
+  type Playback,
+  playWithToken,
+  resolvePlayback,
+  whyUnplayable,
+} from '../../library/playback.ts';
+import { printableJson } from '../../../contract/sanitize.ts';
+import { nothing, record, text } from '../../output/result.ts';
+import { numberIn, toJson } from '../../../contract/reading.ts';
+import { type Define, example } from '../command.ts';
+import { openWithDefault, openWithPlayer } from '../open.ts';
+import { checkPlayback } from './check.ts';
+import { checkRows, playbackRows } from './views.ts';
+import { openAsPage } from './web.ts';
+
+const ways = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
+
+export const play: Define = (command, run) => {
+  example(
+    command,
+    'mediactl play @last',
+    'mediactl play @last --url',
+    'mediactl play @last --check',
+    'mediactl play @last --player mpv',
+    'mediactl play --asset UID --token-file token.txt --url',
+  );
+  command
+    .description(
+      'Resolves the signed URLs of an asset: HLS first for a video, its source file as fallback. Exit code 12 where playback is blocked.',
+    )
+    .argument('[id]', idHelp)
+    .option('--url', 'print the URL alone')
+    .option('--info', 'print the playback info as the service sent it')
+    .option('--check', 'fetch the first bytes of media; say what is broken')
+    .option('--open', 'open the URL with the program for it')
+    .option('--player <command>', 'play it with mpv, vlc, iina, ffplay or another')
+    .option('--web', 'open a page that plays it, in the browser')
+    .addOption(
+      new Option('--source <kind>', 'which rendition of a video').choices(['hls', 'file'] as const),
+    )
+    .option('--size <pixels>', 'the image nearest to this size, such as 640x360')
+    .option(...newestOption)
+    .option('--asset <uid>', 'play with a playback token, without an API key')
+    .option('--token-file <file>', 'where that token is; - for stdin')
+    .action(
+      run(async (context, id, options) => {
+        const [way, other] = ways.filter((each) => options[each] !== undefined);
+        if (other) throw usageError(`--${way} and --${other} cannot be used together`);
+        const size = options.size === undefined ? undefined : parseDimensions(options.size);
+        const { uid, ...playback } = await playbackOf(context, id, options);
+        const { info } = playback;
+        if (way === 'info')
+          return record(info, uid, (shown, { isTerminal }) => {
+            const json = `${toJson(shown, 2)}\n`;
+            return isTerminal ? printableJson(json) : json;
+          });
+        await assertNotBlocked(context, uid, playback);
+        const { baseUrl } = (await context.mediaApi()).transport;
+        const offered = playables(info, baseUrl);
+        const found = offered.found.filter(
+          ({ kind }) => options.source === undefined || kind === options.source,
+        );
+        if (size && !offered.areOrdered) throw sizesUnknown(uid);
+        const chosen = size
+          ? nearest(
+              found.filter(({ kind }) => kind === 'image'),
+              size,
+            )
+          : found;
+        const [best] = chosen;
+        if (!best) {
+          const wanted = size ? 'image' : options.source;
+          const error = nothingToPlay(uid, info, offered.unusable, wanted);
+          throw await whyUnplayable(context, uid, playback, error);
+        }
+        if (way !== undefined && best.kind === 'image' && !offered.areOrdered)
+          context.terminal.warn(
+            'it is not known which image is the largest: this is the first one',
+          );
+        if (way === 'url') return text(best.url.href);
+        if (way === 'check') return checked(context, uid, best);
+        if (way === undefined)
+          return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
+        if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
+        const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
+        if (way === 'web') return text(await openAsPage(context, uid, playback));
+        if (options.player === undefined)
+          return (await openWithDefault(context, best.url)) ? nothing : text(best.url.href);
+        await openWithPlayer(context, options.player, best.url, resumeSeconds);
+        return nothing;
+      }),
+    );
+};
+
+type From = IdChoice & { asset?: string | undefined; tokenFile?: string | undefined };
+
+/** By id with the account's key, or by a token that somebody got from a player endpoint. */
+async function playbackOf(
+  context: Context,
+  id: string | undefined,
+  { asset, tokenFile, ...choice }: From,
+): Promise<Playback & { uid: string }> {
+  if ((asset === undefined) !== (tokenFile === undefined))
+    throw usageError('--asset and --token-file go together');
+  if (asset !== undefined && id !== undefined)
+    throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
+  if (asset !== undefined && tokenFile !== undefined)
+    return tokenPlayback(context, asset, tokenFile);
+  const uid = await assetUid(context, 'assets', id, choice);
+  return { uid, ...(await resolvePlayback(context, uid)) };
+}
+
+async function tokenPlayback(context: Context, typed: string, tokenFile: string) {
+  const { baseUrl } = (await context.mediaApi()).transport;
+  const uid = shownUid(context, baseUrl, 'asset', typed) ?? typed;
+  return { uid, info: await playWithToken(context, uid, tokenFile) };
+}
+
+async function checked(context: Context, uid: string, playable: Playable) {
+  const { playback } = await context.mediaApi();
+  const report = { asset_uid: uid, ...(await checkPlayback(playback, playable)) };
+  const broken = report.links.find(({ ok }) => !ok);
+  return {
+    result: record(report, uid, checkRows),
+    failure:
+      broken &&
+      new MediactlError(`asset ${uid} does not play: the ${broken.link} is broken`, {
+        code: 'playback_broken',
+        exitCode: exitCodes.unplayable,
+        reason: broken.problem ?? undefined,
+        hint: `mediactl assets get ${uid}, to see its status`,
+        details: broken,
+      }),
+  };
+}

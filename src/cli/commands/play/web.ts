@@ -1,0 +1,56 @@
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Context } from '../../context.ts';
+import { makeStateFolder } from '../../../client/folders.ts';
+import type { Playback } from '../../library/playback.ts';
+import { failureReason } from '../../../client/api/wait-for-assets.ts';
+import { watchPage } from '../../../web/watch/server/page.ts';
+import { textIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { openWithDefault } from '../open.ts';
+
+const keptMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Writes a page that plays the asset, and opens it in the browser. It is a file of this user alone
+ * (0600), since it holds the signed URLs; it works until they expire.
+ */
+export async function openAsPage(
+  context: Context,
+  uid: string,
+  { info, player }: Playback,
+): Promise<string> {
+  // A token alone tells nothing of the asset but how it plays.
+  const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
+  const { html } = watchPage({
+    title: textIn(asset.name) ?? uid,
+    info,
+    config: player?.player_config,
+    poster: asset.thumbnail_url,
+    contentType: textIn(asset.content_type),
+    description: asset.description,
+    tags: asset.tags,
+    status: asset.status,
+    reason: failureReason(asset),
+    baseUrl: (await context.mediaApi()).transport.baseUrl,
+    script: await readFile(context.host.playerScript, 'utf8'),
+  });
+  const folder = join(context.stateDir, 'watch');
+  await makeStateFolder(folder);
+  await sweep(folder, context.clock.now());
+  const path = join(folder, `${encodeURIComponent(uid)}.html`);
+  await writeFile(`${path}.part`, html, { mode: 0o600 });
+  await rename(`${path}.part`, path);
+  // The page is there all the same: a machine without a desktop may show it elsewhere.
+  await openWithDefault(context, pathToFileURL(path));
+  return path;
+}
+
+/** Pages whose links have long expired. */
+async function sweep(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (now - (await stat(path)).mtimeMs > keptMs) await rm(path, { force: true });
+  }
+}

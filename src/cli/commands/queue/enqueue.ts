@@ -1,0 +1,106 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { QueueRun } from '../../../client/queue/queue-run.ts';
+import { Roots } from '../../../client/queue/roots.ts';
+import type { QueueAddress } from '../../../client/queue/queue-address.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { isAddress, letsIn, readAddress } from '../../../client/upload/sources/source-address.ts';
+import { sayState } from './queued.ts';
+import { isRclone } from '../../uploading/remote-sources.ts';
+import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+
+/** What is the workers' own to say, and what needs this machine to the end. */
+type Flags = {
+  parallel?: string | undefined;
+  limitRate?: string | undefined;
+  reserve?: string | undefined;
+  until?: string | undefined;
+  wait?: boolean | undefined;
+  prune?: boolean | undefined;
+  root: readonly string[];
+};
+
+/** @throws MediactlError exit 2 */
+export function assertQueueable(named: readonly string[], flags: Flags): void {
+  for (const [option, value] of [
+    ['--parallel', flags.parallel],
+    ['--limit-rate', flags.limitRate],
+    ['--reserve', flags.reserve],
+  ] as const)
+    if (value !== undefined)
+      throw usageError(
+        `with --queue, ${option} is each worker’s own`,
+        option === '--parallel'
+          ? 'mediactl worker --concurrency N'
+          : `mediactl worker ${option} ${value}`,
+      );
+  if (flags.prune || (flags.until !== undefined && !flags.wait))
+    throw usageError(
+      `--queue does not accept ${flags.prune ? '--prune' : '--until without --wait'}`,
+      'leave out one of them',
+      'the workers continue whatever this command does',
+    );
+  const unreachable = named.find((path) => path === '-' || isRclone(path));
+  if (unreachable !== undefined)
+    throw usageError(
+      `${unreachable === '-' ? 'stdin' : unreachable} cannot be queued`,
+      'upload it from here, without --queue',
+      'workers read files that they reach by path, and addresses',
+    );
+}
+
+/** `--queue`: hands the files to the workers; with `--wait`, tells what became of each as ever. */
+export async function enqueue(
+  context: Context,
+  address: QueueAddress,
+  roots: readonly string[],
+  request: RunRequest,
+) {
+  const { sources } = request;
+  const carry = await carrier(context, address, roots, request).catch(async (error) => {
+    await sources.close();
+    throw error;
+  });
+  return runUploads(context, {
+    ...request,
+    carry,
+    next: () => 'workers upload them: mediactl uploads watch',
+  });
+}
+
+/** What hands the files over. */
+async function carrier(
+  context: Context,
+  address: QueueAddress,
+  roots: readonly string[],
+  { sources, options }: RunRequest,
+): Promise<NonNullable<RunRequest['carry']>> {
+  await confirmSecrets(context, sources.named ?? []);
+  const nameless = roots.find((root) => !/^[A-Za-z][\w-]*=/.test(root));
+  if (nameless !== undefined)
+    throw usageError(
+      `--root does not accept '${nameless}'`,
+      '--root NAME=PATH, as workers name it',
+    );
+  const named = await Roots.open(roots, context.host.cwd);
+  context.warnOfProjectFile();
+  const fleet = await context.fleet(address, 'write');
+  await sayState(context, fleet, true);
+  return (tools) => new QueueRun(fleet, named, options, tools);
+}
+
+/** An address with a query, a user or a password lets in whoever has it. @throws MediactlError exit 2 */
+async function confirmSecrets(
+  { terminal, settings }: Context,
+  named: readonly string[],
+): Promise<void> {
+  const secret = named.filter((path) => isAddress(path) && letsIn(path));
+  const [first] = secret;
+  if (first === undefined) return;
+  await confirm(
+    terminal,
+    `${printable(readAddress(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
+    { yes: settings.yes, instead: 'the same command with --yes' },
+  );
+}

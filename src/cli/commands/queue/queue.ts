@@ -1,0 +1,44 @@
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { type QueueAddress, readQueueAddress } from '../../../client/queue/queue-address.ts';
+
+export const queueFlag = '--queue [address]';
+/** Of those that are kept on this machine and in a queue alike. */
+export const ofAQueue = 'of a queue, not of this machine';
+
+/** What stands in argv, others of this machine may read. @throws MediactlError exit 2 */
+export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
+  if (!hasPassword) return;
+  throw usageError(
+    `${where} would show the password to everybody on this machine`,
+    'export MEDIACTL_QUEUE, or keep it: mediactl config set queue - < FILE',
+    'arguments of processes can be read by others',
+  );
+}
+
+/**
+ * The queue that is meant, and the arguments without it: `--queue clip.mp4` takes what follows, though it
+ * is no address.
+ *
+ * @param typed true for `--queue` alone
+ * @param given undefined for a command that has no arguments
+ * @throws MediactlError exit 2 where there is none
+ */
+export function queueOf(
+  { settings }: Context,
+  typed: string | boolean | undefined,
+  given?: readonly string[],
+): { address: QueueAddress; given: readonly string[] } {
+  const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));
+  const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
+  if (isAddress) {
+    const address = readQueueAddress('--queue', typed);
+    assertNoPassword('--queue', address);
+    return { address, given: all };
+  }
+  if (settings.queue) return { address: settings.queue, given: all };
+  throw usageError(
+    'which queue?',
+    'export MEDIACTL_QUEUE=redis://HOST, or mediactl config set queue redis://HOST',
+  );
+}

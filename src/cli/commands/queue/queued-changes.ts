@@ -1,0 +1,194 @@
+import { Argument, type Command } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  exitCodes,
+  failureAmong,
+  MediactlError,
+  usageError,
+} from '../../../client/errors.ts';
+import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
+import { type EngineState, jobsIn, retryFailed } from '../../../client/queue/jobs.ts';
+import { pathOf } from '../../../client/queue/results.ts';
+import { counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { confirm } from '../../terminal/prompt.ts';
+import { listBy } from '../../output/result.ts';
+import { example, type Run, suggesting } from '../command.ts';
+import { queueFlag, queueOf } from './queue.ts';
+import { unfinishedStates } from './queued.ts';
+import { type QueuedUpload, queuedColumns, queuedUpload, stateWords } from './queued-upload.ts';
+
+export function retry(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl uploads retry --all',
+    'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan',
+  );
+  command
+    .summary('try failed uploads of a queue again')
+    .description(
+      'Puts failed uploads back into the queue, and ends the pause of one whose credits or storage were used up.',
+    )
+    .addArgument(
+      suggesting(new Argument('[id...]', 'its id, the beginning of it, or its path'), []),
+    )
+    .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
+    .option('--all', 'every failed upload')
+    .action(
+      run(async (context, typed, { queue, all }) => {
+        const { address, given: ids } = queueOf(context, queue, typed);
+        assertWhich(ids, all);
+        const fleet = await context.fleet(address, 'write');
+        const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
+        if (context.isDryRun(`retry ${counted(chosen.length, 'upload')}`))
+          return listBy(() => '', [], queuedColumns, '');
+        return changed(
+          context,
+          chosen,
+          'retried',
+          async (id) => {
+            const job = await jobOf(fleet, id);
+            if (!(await retryFailed(job)))
+              throw new MediactlError('it has not failed', {
+                code: 'not_failed',
+                exitCode: exitCodes.rejected,
+              });
+            return queuedUpload(job, 'waiting');
+          },
+          async () => {
+            if (await fleet.queue.isPaused()) {
+              await fleet.queue.resume();
+              context.terminal.say('the queue continues');
+            }
+          },
+        );
+      }),
+    );
+}
+
+/** `uploads forget --queue`: takes files out of the queue. Their assets stay as they are. */
+export async function forgetQueued(
+  context: Context,
+  typed: string | boolean,
+  given: readonly string[],
+  {
+    all,
+    expired,
+    done,
+  }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
+) {
+  const { address, given: ids } = queueOf(context, typed, given);
+  if (expired) throw usageError('--expired is of the uploads of this machine');
+  assertWhich(ids, all || done);
+  if (all && done) throw usageError('which uploads?', '--all, or --done');
+  const fleet = await context.fleet(address, 'write');
+  const chosen = done
+    ? await idsIn(fleet, ['completed'])
+    : all
+      ? await idsIn(fleet, unfinishedStates)
+      : await meant(fleet, ids, [...unfinishedStates, 'completed']);
+  if (context.isDryRun(`forget ${counted(chosen.length, 'upload')}`))
+    return listBy(() => '', [], queuedColumns, '');
+  if (chosen.length > 0)
+    await confirm(
+      context.terminal,
+      `${counted(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      { yes: context.settings.yes, instead: 'the same command with --yes' },
+    );
+  return changed(context, chosen, 'forgotten', async (id) => {
+    const [receipt] = await fleet.store.receipts([id]);
+    const job = await jobOf(fleet, id).catch((error) => {
+      if (receipt === undefined) throw error;
+      return undefined; // taken out by other means; what it came to is kept still
+    });
+    if (!job) {
+      await fleet.store.forget([id]);
+      return undefined;
+    }
+    const row = queuedUpload(job, 'waiting');
+    const state = await job.getState();
+    if (state === 'active')
+      throw new MediactlError('a worker has it in hand', {
+        code: 'already_uploading',
+        exitCode: exitCodes.rejected,
+        hint: 'stop that worker, then forget it',
+        retryable: true,
+      });
+    await job.remove();
+    await fleet.store.forget([id]);
+    return { ...row, state: stateWords[state as EngineState] ?? 'waiting' };
+  });
+}
+
+function assertWhich(ids: readonly string[], all: boolean | undefined): void {
+  if (ids.length > 0 === Boolean(all))
+    throw usageError('which upload?', 'an id from mediactl uploads ls --queue, or --all');
+}
+
+async function idsIn(fleet: Fleet, states: readonly EngineState[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const state of states)
+    for await (const jobs of jobsIn(fleet, state)) ids.push(...jobs.map(({ id }) => id as string));
+  return ids;
+}
+
+/** The ids of what was typed: an id, the beginning of one, or a path. */
+async function meant(
+  fleet: Fleet,
+  typed: readonly string[],
+  states: readonly EngineState[],
+): Promise<string[]> {
+  const unknown = new Set<string>();
+  for (const word of typed) if (!(await fleet.queue.getJob(word))) unknown.add(word);
+  if (unknown.size === 0) return [...typed];
+  const found = new Map<string, string[]>();
+  for (const state of states)
+    for await (const jobs of jobsIn(fleet, state))
+      for (const job of jobs)
+        for (const word of unknown)
+          if (pathOf(job) === word || (word.length >= 6 && job.id?.startsWith(word)))
+            found.set(word, [...(found.get(word) ?? []), job.id as string]);
+  return typed.map((word) => {
+    const [id = word, other] = found.get(word) ?? [];
+    if (other === undefined) return id;
+    throw usageError(`several uploads are meant by ${printable(word)}`, 'type more of the id');
+  });
+}
+
+async function jobOf({ queue }: Fleet, id: string): Promise<UploadJobOfQueue> {
+  const job = await queue.getJob(id);
+  if (job) return job as UploadJobOfQueue;
+  throw new MediactlError(`no upload ${id} is in the queue`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    hint: 'mediactl uploads ls --queue',
+  });
+}
+
+/** Changes each; the others are not kept from it by one that fails. */
+async function changed(
+  { terminal }: Context,
+  ids: readonly string[],
+  done: string,
+  change: (id: string) => Promise<QueuedUpload | undefined>,
+  afterwards: () => Promise<void> = async () => {},
+) {
+  const rows: QueuedUpload[] = [];
+  const failures: MediactlError[] = [];
+  for (const id of ids)
+    await change(id).then(
+      (row) => row && rows.push(row),
+      (error) => failures.push(asMediactlError(error).of(id)),
+    );
+  await afterwards();
+  if (rows.length > 0) terminal.say(`${counted(rows.length, 'upload')} ${done}`);
+  return {
+    result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${done}`),
+    failure: failureAmong(
+      ids.length,
+      `${failures.length} of ${ids.length} uploads were not ${done}`,
+      failures,
+    ),
+  };
+}

@@ -1,0 +1,113 @@
+import type { UploadJobOfQueue } from '../../../client/queue/fleet.ts';
+import type { EngineState } from '../../../client/queue/jobs.ts';
+import { failureIn, pathOf, resultIn } from '../../../client/queue/results.ts';
+import { shortTaskId } from '../../../client/queue/task.ts';
+import { counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Column } from '../../output/result.ts';
+import { fieldsIn, textIn } from '../../../contract/reading.ts';
+import { howFar } from '../../uploading/pending.ts';
+import type { UploadRecord } from '../../uploading/record.ts';
+
+/** What `upload --json` tells of a file, and a queue too. */
+type Told = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
+
+/** One file of a queue, as `uploads ls --queue` prints it. The error tells why it failed; or why it waits. */
+export type QueuedUpload = Told & {
+  id: string;
+  state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
+  /** Bytes on their way or there, as far as its worker has told. */
+  offset_bytes: number | null;
+  worker: string | null;
+  /** How often a worker has begun it, and how often one died at it or lost the queue. */
+  attempts: number;
+  stalls: number;
+  /** Assets of lost creations, deleted by their mark. */
+  removed: string[];
+  base_url: string | null;
+  queued_at: string;
+  begun_at: string | null;
+  done_at: string | null;
+};
+
+/** What people call the engine's states. */
+export const stateWords: Record<EngineState, QueuedUpload['state']> = {
+  ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
+  ...{ failed: 'failed', completed: 'uploaded' },
+};
+
+const isoOrNull = (time: unknown) =>
+  Number.isSafeInteger(time) && (time as number) > 0 && (time as number) < 8.64e15
+    ? new Date(time as number).toISOString()
+    : null;
+const text = (value: unknown) => textIn(value) ?? null;
+const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
+
+/** Whoever reaches the store may have written any of it. */
+export function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
+  const data = fieldsIn(job.data);
+  const result = resultIn(job.returnvalue);
+  const told = fieldsIn(job.progress);
+  const isWhole = state === 'completed';
+  const reason =
+    state === 'failed' || state === 'delayed'
+      ? (textIn(job.failedReason) ?? '')
+      : isWhole || !told.error
+        ? undefined
+        : JSON.stringify(told.error);
+  const size = count(data.sizeBytes);
+  return {
+    id: job.id as string,
+    path: pathOf(job),
+    state: stateWords[state],
+    size_bytes: size,
+    offset_bytes: isWhole ? size : (count(told.offset) ?? 0),
+    worker: result?.worker ?? text(workerOf(job, state, told)),
+    attempts: count(job.attemptsStarted) ?? 0,
+    stalls: count(job.stalledCounter) ?? 0,
+    asset_uid: result?.asset_uid ?? null,
+    session_uid: result?.session_uid ?? null,
+    name: result?.name ?? null,
+    bytes_sent: result?.bytes_sent ?? null,
+    resumed_from: result?.resumed_from ?? null,
+    requests: result?.requests ?? null,
+    duration_ms: result?.duration_ms ?? null,
+    blake3: result?.blake3 || null,
+    verified: result?.verified ?? null,
+    removed: result?.removed ?? [],
+    base_url: text(data.service),
+    queued_at: isoOrNull(job.timestamp) ?? new Date(0).toISOString(),
+    begun_at: isoOrNull(job.processedOn),
+    done_at: isoOrNull(job.finishedOn),
+    error: reason === undefined ? null : failureIn(reason).toJSON(),
+  };
+}
+
+/** Who has it in hand, or failed at it; of what waits, nobody. */
+const workerOf = (
+  { processedBy }: UploadJobOfQueue,
+  state: EngineState,
+  { worker, error }: { worker?: unknown; error?: unknown },
+) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
+
+const result = ({ state, error, verified, stalls }: QueuedUpload) => {
+  const said = error ? `${state}: ${printable(error.message)}` : state;
+  const check = state === 'uploaded' && !verified ? ', unverified' : '';
+  return `${said}${check}${stalls > 0 ? `, lost ${counted(stalls, 'time')}` : ''}`;
+};
+
+export const queuedColumns: Column<QueuedUpload>[] = [
+  {
+    header: 'ID',
+    value: ({ id }, { isTerminal }) => printable(isTerminal ? shortTaskId(id) : id),
+    whole: true,
+  },
+  { header: 'PATH', value: ({ path }) => printable(path), leads: true, least: 18 },
+  {
+    header: 'DONE',
+    value: howFar,
+    spare: 1,
+  },
+  { header: 'WORKER', value: ({ worker }) => printable(worker ?? ''), spare: 2 },
+  { header: 'STATE', value: result, least: 18 },
+];

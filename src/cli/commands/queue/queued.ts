@@ -1,0 +1,85 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import type { Fleet } from '../../../client/queue/fleet.ts';
+import { type EngineState, jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
+import { WatchRun } from '../../../client/queue/watch-run.ts';
+import { openProgress } from '../../progress/progress.ts';
+import { progressModes } from '../../progress/progress-modes.ts';
+import type { ListResult } from '../../output/result.ts';
+import { example, type Run } from '../command.ts';
+import { progressFor } from '../progress.ts';
+import { queueFlag, queueOf } from './queue.ts';
+import { present } from '../../uploading/present.ts';
+import { type QueuedUpload, queuedColumns, queuedUpload } from './queued-upload.ts';
+
+/** In the order in which somebody wants to see them. */
+export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
+
+/** `uploads ls --queue`: what is not done yet; with --done what is. */
+export async function queuedUploads(
+  context: Context,
+  typed: string | boolean,
+  done: boolean | undefined,
+): Promise<ListResult> {
+  const fleet = await openQueue(context, typed);
+  await sayState(context, fleet);
+  const states: readonly EngineState[] = done ? ['completed'] : unfinishedStates;
+  const pages = async function* (): AsyncGenerator<QueuedUpload[]> {
+    for (const state of states)
+      for await (const jobs of jobsIn(fleet, state))
+        yield jobs.map((job) => queuedUpload(job, state));
+  };
+  return {
+    ...{ kind: 'list', pages: pages(), columns: queuedColumns },
+    id: ({ id }: QueuedUpload) => id,
+    empty: done ? 'nothing uploaded yet' : 'nothing is queued',
+  };
+}
+
+const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
+  context.fleet(queueOf(context, typed).address, 'read');
+
+/** What somebody should know who waits for a queue. @param willBe something will be in it */
+export async function sayState({ terminal }: Context, fleet: Fleet, willBe = false): Promise<void> {
+  if (await fleet.patiently(() => fleet.queue.isPaused()))
+    terminal.warn('the queue is paused: mediactl uploads retry --all ends that');
+  const { unfinished, workers } = await fleet.patiently(() => queueCounts(fleet));
+  if (workers === 0 && (willBe || unfinished > 0))
+    terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
+}
+
+export function watch(command: Command, run: Run): void {
+  example(command, 'mediactl uploads watch --queue redis://queue.lan');
+  command
+    .summary('watch a queue until nothing is left in it')
+    .description(
+      'Shows the uploads of a queue while workers carry them out, until nothing is left; what is queued meanwhile too.',
+    )
+    .option(queueFlag, 'queue to watch; else MEDIACTL_QUEUE')
+    .option('-v, --verbose', 'show what became of every file, not only of those that failed')
+    .addOption(
+      new Option('--progress <form>', 'what to show')
+        .choices(progressModes)
+        .default('auto' as const),
+    )
+    .action(
+      run(async (context, { queue, verbose = false, progress: asked }) => {
+        const { terminal, clock, signal } = context;
+        const fleet = await openQueue(context, queue);
+        await sayState(context, fleet);
+        const mode = progressFor(context, asked);
+        const progress = await openProgress(mode, terminal, clock, () => undefined);
+        const watching = new WatchRun(fleet, {
+          ...{ clock, signal },
+          onEvent: (event) => progress.show(event),
+          onPlanned: (planned) => progress.show(planned),
+        });
+        return present(context, watching, {
+          ...{ progress, verbose, files: [], failures: [], isWaited: false },
+          nothing: 'nothing is queued',
+          isQuiet: ['json', 'none'].includes(mode),
+          close: async () => {},
+        });
+      }),
+    );
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { makeFolder } from '../../../client/folders.ts';
+import { withoutKey } from '../../../client/processes.ts';
+import type { SandboxLocation } from './location.ts';
+import { logPath } from './log.ts';
+import { findRunning, type Running } from './server.ts';
+
+export type Launch = { dataDir: string; port: string | undefined; options: readonly string[] };
+
+/** A server's process, and what it says on stderr before it runs: why it does not. */
+export type Launched = { child: ChildProcess; complaint(): string };
+
+/** Starts the server's process; detached, with its log in its folder, unless in the foreground. */
+export async function launch(
+  { host }: Context,
+  { dataDir, port, options }: Launch,
+  foreground: boolean,
+): Promise<Launched> {
+  await makeFolder(dataDir, 'name another one: --data DIR');
+  const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
+  const logging = foreground ? [] : ['--log', logPath(dataDir)];
+  const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
+    detached: !foreground,
+    env: withoutKey(host.environment),
+    // In the foreground its log goes to stderr: stdout carries results.
+    stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
+  });
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-10_000);
+  });
+  if (!foreground) child.unref(); // whatever happens next, this process may end without it
+  return { child, complaint: () => complaint.trim() };
+}
+
+const startupMs = 15_000;
+/** How the sandbox's program ends where another one has its folder. */
+const lockedExit = 3;
+
+/** Waits until the child answers; from then on nobody listens to its stderr. */
+export async function untilRunning(
+  context: Context,
+  { child, complaint }: Launched,
+  place: SandboxLocation,
+): Promise<Running> {
+  const deadline = context.clock.now() + startupMs;
+  const isUp = () => child.exitCode === null && child.signalCode === null;
+  // A sandbox ends so where another start was first: that one's sandbox is what runs then.
+  while ((isUp() || child.exitCode === lockedExit) && context.clock.now() < deadline) {
+    const running = await findRunning(context, place.dataDir);
+    if (running && (running.pid === child.pid || !isUp())) {
+      child.stderr?.destroy();
+      return running;
+    }
+    await context.clock.sleep(50, context.signal);
+  }
+  throw notStarted(isUp() ? 'it does not answer' : complaint(), child.exitCode, place);
+}
+
+function notStarted(
+  reason: string,
+  childExit: number | null,
+  place: SandboxLocation,
+): MediactlError {
+  const [, hint = 'mediactl sandbox start --foreground shows what it does'] =
+    nextSteps(place).find(([words]) => words.test(reason)) ?? [];
+  return new MediactlError('the sandbox did not start', {
+    code: 'sandbox_failed',
+    // The sandbox ends with 2 where its options cannot be.
+    exitCode: childExit === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
+    reason: reason.split('\n').at(-1),
+    hint,
+  });
+}
+
+/** What `--seed` answers to a sandbox that has assets: to begin anew, or beside it. */
+export const seedHint = ({ profile }: SandboxLocation) =>
+  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
+
+const nextSteps = (place: SandboxLocation): [RegExp, string][] => [
+  [/EADDRINUSE/, 'mediactl sandbox start --port 0, for any port that is free'],
+  [/^--seed fills/, seedHint(place)],
+  [/^no space is left/, 'make room there, or name another folder: --data DIR'],
+  [
+    /is not a database|another program|newer mediactl/,
+    'move that file away, or name another folder: --data DIR',
+  ],
+  [/holds other files|is gone/, 'mediactl sandbox start --data DIR'],
+  [/^--/, 'mediactl sandbox start --help'],
+];

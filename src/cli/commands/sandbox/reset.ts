@@ -1,0 +1,68 @@
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
+import { confirm } from '../../terminal/prompt.ts';
+import { nothing } from '../../output/result.ts';
+import { example, type Run } from '../command.ts';
+import { dataOption, findSandbox } from './location.ts';
+import { forgetProfiles, profilesAt } from './profiles.ts';
+import { assertNoServer, findRunning, shutDown } from './server.ts';
+
+export function reset(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox reset --yes');
+  command
+    .summary('stop it and delete everything in it')
+    .description(
+      'Stops the sandbox and deletes all its assets, uploads and keys, and the profiles that were made for it.',
+    )
+    .option(...dataOption)
+    .action(
+      run(async (context, { data }) => {
+        const { settings, terminal } = context;
+        const { dataDir } = await findSandbox(context, data);
+        if (!(await isThere(join(dataDir, 'sandbox.db')))) {
+          terminal.say(`there is no sandbox in ${dataDir}; nothing was deleted`);
+          return nothing;
+        }
+        if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`))
+          return nothing;
+        const profiles = await profilesAt(context, dataDir);
+        const named = profiles.map((name) => `, profile ${name}`).join('');
+        await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
+          yes: settings.yes,
+          instead: 'mediactl sandbox reset --yes',
+        });
+        const running = await findRunning(context, dataDir);
+        if (running) await shutDown(context, running);
+        await assertNoServer(context, dataDir);
+        await forgetProfiles(context, profiles);
+        await deleteSandbox(dataDir);
+        const gone = ['the sandbox', ...profiles.map((name) => `profile ${name}`)].join(', ');
+        terminal.say(`gone: ${gone}; mediactl sandbox start begins a new one`);
+        return nothing;
+      }),
+    );
+}
+
+const isThere = (path: string) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Only what a sandbox wrote: --data may name a folder that holds more. */
+async function deleteSandbox(dataDir: string): Promise<void> {
+  for (const name of [
+    ...[
+      'sandbox.db',
+      'sandbox.db-wal',
+      'sandbox.db-shm',
+      'lock',
+      'lock-journal',
+      'secret',
+      'credentials.json',
+    ],
+    ...['server.json', 'sandbox.log', 'sandbox.log.1', 'uploads', 'media'],
+  ])
+    await rm(`${dataDir}/${name}`, { recursive: true, force: true });
+}

@@ -1,0 +1,190 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { assetUidIn, idHelp, newestOption } from '../../library/assets.ts';
+import { parseCount } from '../../settings/units.ts';
+import { printable, printableLines } from '../../../contract/sanitize.ts';
+import { nothing, type Row, record, text } from '../../output/result.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { openWithDefault } from '../open.ts';
+import { dataOption, findSandbox } from './location.ts';
+import { LogReader, logPath } from './log.ts';
+import { reset } from './reset.ts';
+import { findRunning, type Health, readKeys, shutDown } from './server.ts';
+import { start } from './start.ts';
+
+export const sandbox: Define = (noun, run) => {
+  start(noun.command('start'), run);
+  stop(noun.command('stop'), run);
+  status(noun.command('status'), run);
+  reset(noun.command('reset'), run);
+  watch(noun.command('watch'), run);
+  logs(noun.command('logs'), run);
+};
+
+function stop(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox');
+  command
+    .summary('stop it; everything is kept')
+    .description('Stops the sandbox. Everything in it is kept, and there at the next start.')
+    .option(...dataOption)
+    .action(
+      run(async (context, { data }) => {
+        const { dataDir } = await findSandbox(context, data);
+        const running = await findRunning(context, dataDir);
+        if (context.isDryRun(running ? `stop pid ${running.pid}` : 'do nothing')) return nothing;
+        if (running) await shutDown(context, running);
+        context.terminal.say(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
+        return nothing;
+      }),
+    );
+}
+
+type Status = {
+  running: boolean;
+  url: string | null;
+  /** An address of its page, for one browser to open once. */
+  page: string | null;
+  pid: number | null;
+  started_at: string | null;
+  data: string;
+  /** Faults that may still fire. */
+  faults: string[];
+  /** Path of the ffmpeg that processing uses. */
+  ffmpeg: string | null;
+  /** Path of the pdftoppm that draws the pages of PDFs. */
+  pdftoppm: string | null;
+  /** What assets go without for want of these. */
+  left_out: string[];
+};
+
+function status(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox status', 'mediactl sandbox status --json');
+  command
+    .summary('show whether it runs, and where')
+    .description('Tells whether the sandbox runs, and where it listens and keeps its data.')
+    .option(...dataOption)
+    .action(
+      run(async (context, { data }) => {
+        const { dataDir } = await findSandbox(context, data);
+        const running = await findRunning(context, dataDir);
+        const found: Status = {
+          running: running !== undefined,
+          url: running?.url ?? null,
+          page: running?.page ?? null,
+          pid: running?.pid ?? null,
+          started_at: running?.started_at ?? null,
+          data: dataDir,
+          faults: (running?.faults ?? []).map(shownFault),
+          ffmpeg: running?.tools?.ffmpeg ?? null,
+          pdftoppm: running?.tools?.pdftoppm ?? null,
+          left_out: running?.left_out ?? [],
+        };
+        return record(found, found.url ?? '', statusRows);
+      }),
+    );
+}
+
+const shownFault = ({ fault, times_left: left }: NonNullable<Health['faults']>[number]) =>
+  left === null ? fault : `${fault} (${left} left)`;
+
+const statusRows = (shown: Status): Row[] => [
+  ['running', shown.running ? 'yes' : 'no'],
+  ['url', shown.url ?? ''],
+  ['page', shown.page ?? ''],
+  ['pid', shown.pid === null ? '' : String(shown.pid)],
+  ['since', shown.started_at ?? ''],
+  ['data', shown.data],
+  ...shown.faults.map((fault): Row => ['fault', printable(fault)]),
+  ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
+  ['pdftoppm', shown.running ? (shown.pdftoppm ?? 'not found') : ''],
+  ['left out', shown.left_out.join(', ')],
+];
+
+function logs(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f');
+  command
+    .summary('show its log')
+    .description('Shows the end of the sandbox’s log: a line a request, and what processing did.')
+    .option(...dataOption)
+    .option('--lines <number>', 'how many lines', '50')
+    .option('-f, --follow', 'print new lines as they come, until interrupted')
+    .action(
+      run(async (context, { data, lines, follow }) => {
+        const count = parseCount('--lines', lines, 1);
+        const { dataDir } = await findSandbox(context, data);
+        const log = await LogReader.open(logPath(dataDir)).catch((error) => {
+          throw new MediactlError('the sandbox has no log', {
+            code: 'no_log',
+            exitCode: exitCodes.notFound,
+            reason: error.code === 'ENOENT' ? 'it was never started there' : error.message,
+            hint: 'mediactl sandbox start',
+          });
+        });
+        try {
+          const tail = printableLines(await log.lastLines(count));
+          if (!follow) return text(tail);
+          await context.terminal.write(`${tail}\n`);
+          return await followed(context, log);
+        } finally {
+          await log.close();
+        }
+      }),
+    );
+}
+
+async function followed({ clock, signal, terminal }: Context, log: LogReader) {
+  while (!signal.aborted) {
+    const more = await log.more();
+    if (more) await terminal.write(printableLines(more));
+    else await clock.sleep(250, signal).catch(() => {}); // aborted: the loop ends
+  }
+  return nothing;
+}
+
+function watch(command: Command, run: Run): void {
+  example(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
+  command
+    .summary('print the address of the page that plays an asset')
+    .description(
+      'Prints the address of the sandbox’s own page for an asset: for a browser, or for an iframe that tries the embed restriction. It works for as long as a playback token does.',
+    )
+    .argument('[id]', idHelp)
+    .option('--open', 'open it in the browser')
+    .option(...newestOption)
+    .option(...dataOption)
+    .action(
+      run(async (context, id, { open, data, ...choice }) => {
+        const { dataDir, profile } = await findSandbox(context, data);
+        const running = await findRunning(context, dataDir);
+        if (!running) throw notRunning();
+        const { all } = await readKeys(dataDir);
+        context.terminal.redactor.add(all);
+        const api = context.apiFor({ baseUrl: new URL(running.url), apiKey: all, names: {} });
+        try {
+          const uid = await assetUidIn(
+            context,
+            async () => ({ api, profile }),
+            'assets',
+            id,
+            choice,
+          );
+          const { playback_token } = await api.assets.player(uid);
+          const url = new URL(`/watch/${uid}`, running.url);
+          url.searchParams.set('token', playback_token);
+          if (!open) return text(url.href);
+          if (context.isDryRun(`open ${url.origin}${url.pathname}`)) return nothing;
+          return (await openWithDefault(context, url)) ? nothing : text(url.href);
+        } finally {
+          await api.transport.close();
+        }
+      }),
+    );
+}
+
+const notRunning = () =>
+  new MediactlError('no sandbox is running', {
+    code: 'not_running',
+    exitCode: exitCodes.notFound,
+    hint: 'mediactl sandbox start',
+  });

@@ -1,0 +1,73 @@
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import { usageError } from '../../../client/errors.ts';
+import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
+
+/** How the service itself is to behave. */
+type ServiceOptions = {
+  seed?: string;
+  strict?: true;
+  fault?: string[];
+  rateLimit?: string;
+  sessionLifetime?: string;
+  tokenLifetime?: string;
+  credits?: string;
+  maxUploadSize?: string;
+  storage?: string;
+  autoPlay?: true;
+  theme?: 'light' | 'dark';
+};
+
+export const serviceOptions = <Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) =>
+  command
+    .option('--seed <number>', 'begin with so many made-up assets')
+    .option('--strict', 'answer only with what the specification shows')
+    .option('--fault <spec...>', 'what is to go wrong: mediactl help faults')
+    .option('--rate-limit <number/duration>', 'requests a key may make (1000/1h)')
+    .option('--session-lifetime <duration>', 'until an upload session expires (24h)')
+    .option('--token-lifetime <duration>', 'until tokens and URLs expire (4h)')
+    .option('--credits <number>', 'credits: 1 a MiB, 1 a playback (unlimited)')
+    .option('--max-upload-size <size>', 'the largest upload (unlimited)')
+    .option('--storage <size>', 'space for all assets (the disk)')
+    .option('--auto-play', 'players begin by themselves')
+    .addOption(
+      new Option('--theme <theme>', 'how players look (dark)').choices(['light', 'dark'] as const),
+    );
+
+/**
+ * The arguments of the service's program. Faults are passed on as they are: the service alone knows
+ * them, and says what it does not understand.
+ */
+export function serviceArguments(options: ServiceOptions): string[] {
+  const { seed, strict, fault = [], rateLimit, sessionLifetime, tokenLifetime } = options;
+  const { credits, maxUploadSize, storage } = options;
+  const seconds = (name: string, text: string) => parseDuration(name, text) / 1000;
+  return [
+    ...argument('--seed', seed, (name, text) => parseCount(name, text, 1)),
+    ...(strict ? ['--strict'] : []),
+    ...fault.map((spec) => `--fault=${spec}`),
+    ...argument('--rate-limit', rateLimit, limit),
+    ...argument('--session-lifetime', sessionLifetime, seconds),
+    ...argument('--token-lifetime', tokenLifetime, seconds),
+    ...argument('--credits', credits, parseCount),
+    ...argument('--max-upload-size', maxUploadSize, parseSize),
+    ...argument('--storage', storage, parseSize),
+    ...(options.autoPlay ? ['--auto-play'] : []),
+    ...(options.theme ? [`--theme=${options.theme}`] : []),
+  ];
+}
+
+const argument = (
+  name: string,
+  text: string | undefined,
+  read: (name: string, text: string) => number | string,
+) => (text === undefined ? [] : [`${name}=${read(name, text)}`]);
+
+/** `5/10s` as `5/10`. */
+function limit(name: string, text: string): string {
+  const [count = '', window = '', ...rest] = text.split('/');
+  const windowMs = window === '' || rest.length > 0 ? 0 : parseDuration(name, window);
+  if (windowMs === 0) throw usageError(`${name} does not accept '${text}'`, 'such as 1000/1h');
+  return `${parseCount(name, count)}/${windowMs / 1000}`;
+}

@@ -1,0 +1,199 @@
+import type { Context } from '../../context.ts';
+import { Places } from '../../library/places.ts';
+import { bytes, counted } from '../../../contract/figures.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
+import { type Column, listBy } from '../../output/result.ts';
+import { digestAt, knownByContent, mayBeKnown } from '../../../client/upload/session/known.ts';
+import { count, emptyPlan, type Judgement, judge, toSend } from '../../../client/upload/batch/plan.ts';
+import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
+import { difference } from '../../../client/upload/batch/run.ts';
+import { keyOf, type Wanted } from '../../../client/upload/sources/wanted.ts';
+import { paths } from '../../../contract/paths.ts';
+import {
+  costOf,
+  outlivesSession,
+  type PlanRecord,
+  planColumns,
+  planLine,
+  planRows,
+} from '../../uploading/plan-view.ts';
+import { assertSomething, idOf, type RunRequest } from '../../uploading/run-uploads.ts';
+import {
+  type Gone,
+  goneFiles,
+  type Prunable,
+  type Pruning,
+  pruneRefusal,
+  stillInside,
+} from './sync.ts';
+
+type PlannedFile = {
+  path: string;
+  /** What becomes of it; `there` and `same` (content) send nothing, `gone` is moved to the trash. */
+  outcome: 'new' | 'changed' | 'there' | 'same' | 'gone';
+  /** The asset that is there. */
+  asset_uid: string | null;
+  /** Null for stdin, whose length nobody knows before. */
+  size_bytes: number | null;
+  /** Uid; null for the top level, and for one that would be made. */
+  folder: string | null;
+  workspace: string;
+  content_type: string | null;
+  /** Null where nothing would be sent. */
+  request: string | null;
+};
+
+/** --plan: what would be sent in figures, and what it takes. */
+export async function planned(context: Context, request: RunRequest, pruning?: Pruning) {
+  const { plan, same, outliving, prunable } = await look(context, request, pruning, () => {});
+  const gone = await goneAt(context, pruning, prunable);
+  const { transport, assets } = await context.api();
+  if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
+  const { requests, hours, limit } = costOf(plan, transport.rateLimit, context.clock.now());
+  const record: PlanRecord = {
+    ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
+    ...{
+      requests: requests + 2 * gone.length, // each is looked up before
+      bytes: toSend(plan).bytes,
+      hours,
+      limit,
+      outlive_sessions: outliving,
+    },
+    gone: gone.length,
+  };
+  context.terminal.say(planLine(plan, transport.rateLimit, context.clock.now(), same.files, true));
+  if (context.settings.shape.format !== 'human')
+    return { kind: 'record' as const, record, id: '', view: () => '' };
+  return listBy(({ kind }) => kind, planRows(record), planColumns, 'nothing to upload');
+}
+
+/** --dry-run: what would become of each file. */
+export async function dryRun(context: Context, request: RunRequest, pruning?: Pruning) {
+  const { baseUrl } = await context.account();
+  const { workspace, about: all } = request.options;
+  const { default: mime } = await import('mime/lite');
+  const rows: PlannedFile[] = [];
+  const { plan, prunable } = await look(context, request, pruning, (file, decision) => {
+    const outcome = decision.kind === 'alike' ? 'new' : decision.kind;
+    const isSent = outcome === 'new' || outcome === 'changed';
+    rows.push({
+      path: file.path,
+      outcome,
+      asset_uid: 'receipt' in decision ? decision.receipt.assetUid : null,
+      size_bytes: file.sizeBytes ?? null,
+      folder: request.folders.find(file) ?? null,
+      workspace,
+      content_type: file.about?.contentType ?? all.contentType ?? mime.getType(file.path),
+      request: isSent ? `POST ${new URL(paths.upload(), baseUrl)}` : null,
+    });
+  });
+  const gone = await goneAt(context, pruning, prunable);
+  for (const { path, assetUid, folder } of gone)
+    rows.push({
+      ...{ path, outcome: 'gone', asset_uid: assetUid, size_bytes: null, folder: folder || null },
+      ...{ workspace, content_type: null },
+      request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
+    });
+  const { files, bytes: size } = toSend(plan);
+  context.terminal.say(
+    `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${counted(gone.length, 'asset')} to the trash` : ''}`,
+  );
+  const isPerson = context.settings.shape.format === 'human' && !request.verbose;
+  const places = new Places(context);
+  const uids = rows.map(({ folder }) => folder ?? undefined);
+  if (context.isForPerson) await places.learn('folders', uids);
+  const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
+  return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
+}
+
+/** Returns what the run would move to the trash. Warns if it would refuse to. */
+async function goneAt(context: Context, pruning?: Pruning, prunable?: Prunable): Promise<Gone[]> {
+  if (!pruning || !prunable) return [];
+  const refusal = pruneRefusal(pruning, prunable);
+  if (!refusal) return (await stillInside(context, prunable)).inside;
+  context.terminal.warn(`${refusal.message}; ${refusal.explanation.hint}`);
+  return [];
+}
+
+/** Every file against the receipts; where they cannot tell by size and time, it is read. */
+async function look(
+  context: Context,
+  request: RunRequest,
+  pruning: Pruning | undefined,
+  tell: (file: Wanted, decision: Judged) => void,
+) {
+  const { sources, folders, options, receipts: all, isForOne, rateLimit } = request;
+  const { workspace, again, chunkBytes, same: sameAction } = options;
+  const { baseUrl } = await context.account();
+  const receipts = again ? undefined : all;
+  const mark = all?.runMark(idOf(baseUrl, request)) ?? Number.MAX_SAFE_INTEGER;
+  const before = sameAction === 'skip' ? mark : undefined;
+  const place = { service: baseUrl.origin, workspace, folders };
+  const tools = { ...request, api: await context.api(), signal: context.signal };
+  const moved = new Set<string>();
+  const plan = emptyPlan();
+  const unread = emptyPlan();
+  const same = { files: 0, bytes: 0 };
+  let outliving = 0;
+  try {
+    const there = (_: unknown, file: Wanted, receipt: Receipt) => {
+      tell(file, { kind: 'there', receipt });
+      if (receipt.path !== file.knownAs) moved.add(receipt.assetUid);
+    };
+    const files = await difference(sources.files(), unread, options, tools, there);
+    plan.there = unread.there;
+    for (const file of files) {
+      const key = keyOf(file, place);
+      const judged = judge(file, key, receipts);
+      const decision =
+        key && receipts
+          ? await judgeByContent(file, judged, key, receipts, sources, before)
+          : judged;
+      if (decision.kind === 'same') {
+        same.files++;
+        same.bytes += file.sizeBytes ?? 0;
+      } else count(plan, decision, file, chunkBytes);
+      const isSent = decision.kind === 'new' || decision.kind === 'changed';
+      if (isSent && outlivesSession(file.sizeBytes ?? 0, rateLimit)) outliving++;
+      tell(file, decision);
+    }
+  } finally {
+    await sources.close();
+  }
+  assertSomething(plan, sources, isForOne, same.files);
+  for (const kind of sources.passedOver()) context.terminal.warn(`left out: ${kind}`);
+  for (const { path, error } of sources.failures)
+    context.terminal.warn(`${printable(path)}: ${error.message}`);
+  const prunable = pruning && all && (await goneFiles(context, pruning, all, mark, moved));
+  return { plan, same, outliving, prunable };
+}
+
+type Judged = Judgement | { kind: 'same'; receipt: Receipt };
+
+async function judgeByContent(
+  file: Wanted,
+  judged: Judgement,
+  key: ReceiptKey,
+  receipts: Receipts,
+  { open }: RunRequest['sources'],
+  before: number | undefined,
+): Promise<Judged> {
+  const unknown: Judged = { kind: judged.kind === 'changed' ? 'changed' : 'new' };
+  const sizeBytes = file.sizeBytes ?? 0;
+  if (!mayBeKnown(receipts, key, sizeBytes)) return unknown;
+  const blake3 = await digestAt(open(file.path));
+  return knownByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
+}
+
+const fileColumns = (places: Places): Column<PlannedFile>[] => [
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'WOULD BE', value: ({ outcome }) => outcome, whole: true },
+  {
+    header: 'SIZE',
+    value: ({ size_bytes: size }, { isTerminal }) =>
+      size === null ? '' : isTerminal ? bytes(size) : String(size),
+    least: 9,
+  },
+  { header: 'FOLDER', value: ({ folder }) => places.of(folder ?? undefined), least: 12 },
+  { header: 'CONTENT TYPE', value: ({ content_type }) => cell(content_type), least: 12 },
+];

@@ -1,0 +1,67 @@
+import type { Context } from '../../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { foldersByPath } from '../../library/folder-creation.ts';
+import { folderUid, isRoot } from '../../library/folders.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
+import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import { isUid } from '../../../contract/uid.ts';
+import { madeFolders } from '../../uploading/receipts.ts';
+
+type FolderChoice = {
+  /** Uid or path. */
+  top: string;
+  /** Make what is missing, and folders like those on disk. */
+  create: boolean;
+  /** Whether a manifest names folders of its own. */
+  isNamed: boolean;
+};
+
+/** What is not there can be made. */
+function orCreate(error: unknown): never {
+  const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
+  throw isMissing
+    ? error.with({ hint: '--create-folders makes it; mediactl folders tree shows those there are' })
+    : error;
+}
+
+/** The folders that files go to. @throws MediactlError `not_found` (3) */
+export async function foldersFor(
+  context: Context,
+  { top, create, isNamed }: FolderChoice,
+  receipts: Receipts | undefined,
+): Promise<Folders> {
+  if (!create && !isNamed) {
+    const uid = isRoot(top) ? undefined : await folderUid(context, top).catch(orCreate);
+    return { find: () => uid, make: async () => uid };
+  }
+  if (create && isUid(top))
+    throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
+  const { origin } = (await context.account()).baseUrl;
+  const byPath = await foldersByPath(
+    context,
+    (workspace) => receipts && madeFolders(receipts, origin, workspace),
+  );
+  const pathOf = (file: Wanted) => {
+    const folder = file.about?.folder ?? top;
+    return create ? `${folder}/${file.below}` : folder;
+  };
+  return {
+    find: (file) => {
+      const path = pathOf(file);
+      const first = path.split('/')[0] ?? '';
+      if (isUid(first)) return first.toLowerCase();
+      const uid = byPath.find(path);
+      if (uid === null && !create)
+        throw usageError(
+          `${file.path}: no folder ${path}`,
+          '--create-folders makes what is missing; mediactl folders tree',
+        );
+      return uid;
+    },
+    make: async (file) => {
+      const path = pathOf(file);
+      const first = path.split('/')[0] ?? '';
+      return isUid(first) ? first.toLowerCase() : byPath.make(path);
+    },
+  };
+}

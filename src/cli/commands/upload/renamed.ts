@@ -1,0 +1,113 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import type { Context } from '../../context.ts';
+import { shellWord } from '../../library/assets.ts';
+import { bytes, counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { digestAt } from '../../../client/upload/session/known.ts';
+import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import type { FindMoved } from '../../../client/upload/batch/run.ts';
+import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { Sources } from '../../uploading/sources.ts';
+import { isThere, type Pruning } from './sync.ts';
+
+/** @property isPlan receipts stay as they are */
+type Sync = Omit<Pruning, 'limit'> &
+  Pick<Sources, 'open'> & { folders: Folders; prune: boolean | undefined; isPlan: boolean };
+
+/** @property from its directory below the synced one, if it was uploaded by the same sync */
+type GoneReceipt = Receipt & { from: string | undefined };
+
+/**
+ * Recognizes files that were uploaded from a path that is gone. One that belongs in the same folder is
+ * there, and its receipt gets the new path. Of the others a warning says what happens. Only files with
+ * the name and size of one that is gone are read.
+ */
+export function movedFinder(context: Context, sync: Sync, receipts: Receipts): FindMoved {
+  const { terminal, signal } = context;
+  const top = join('/', sync.top);
+  return async (files) => {
+    const gone = await goneOf(context, sync, receipts, files);
+    const candidates = files.flatMap((file) => {
+      const to = sync.folders.find(file);
+      const fits = (gone.get(kindOf(basename(file.path), file.sizeBytes)) ?? []).filter(
+        ({ folder, from }) => (folder || undefined) === to || from !== undefined,
+      );
+      return fits.length > 0 ? [{ file, to, fits }] : [];
+    });
+    const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
+    if (candidates.length > 0)
+      terminal.say(
+        `reading ${counted(candidates.length, 'file')}, ${bytes(size)}: files of the same name and size were uploaded from paths that are gone`,
+      );
+    const there = new Map<Wanted, Receipt>();
+    const renamed = new Map<string, number>();
+    for (const { file, to, fits } of candidates) {
+      signal.throwIfAborted();
+      // One that cannot be read fails later, when it is sent.
+      const blake3 = await digestAt(sync.open(file.path, file.knownAs)).catch(() => undefined);
+      const same = fits.filter((receipt) => receipt.blake3 === blake3);
+      const here = same.find(({ folder }) => (folder || undefined) === to);
+      if (here) there.set(file, here);
+      else if (same[0]) {
+        for (const { assetUid } of same) sync.renamed.add(assetUid);
+        let [was, is] = [join(top, same[0].from ?? ''), join(top, file.below)];
+        while (was !== top && is !== top && basename(was) === basename(is))
+          [was, is] = [dirname(was), dirname(is)];
+        renamed.set(`${was}\0${is}`, (renamed.get(`${was}\0${is}`) ?? 0) + 1);
+      }
+    }
+    if (!sync.isPlan)
+      await Promise.all(
+        [...there].map(([{ path, knownAs = path, mtimeNs = '' }, receipt]) =>
+          receipts.moved(receipt, { path: knownAs, mtimeNs }),
+        ),
+      );
+    for (const [pair, count] of renamed) {
+      const [was = '', is = ''] = pair.split('\0');
+      terminal.warn(await renamedWords(sync, { top, was, is, count }));
+    }
+    return there;
+  };
+}
+
+/** Receipts whose files are gone, by name and size, as far as one of these files has both. */
+async function goneOf(
+  context: Context,
+  { directory, workspace, folders }: Sync,
+  receipts: Receipts,
+  files: readonly Wanted[],
+): Promise<Map<string, GoneReceipt[]>> {
+  const service = (await context.account()).baseUrl.origin;
+  const real = await realpath(directory);
+  const kinds = new Set(files.map(({ path, sizeBytes }) => kindOf(basename(path), sizeBytes)));
+  const gone = new Map<string, GoneReceipt[]>();
+  for (const receipt of receipts.below(service, workspace, '')) {
+    const { name, sizeBytes, path, folder, state } = receipt;
+    const kind = kindOf(name, sizeBytes);
+    const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
+    if (!isCandidate || (await isThere(path))) continue;
+    const below = relative(real, dirname(path));
+    const isOurs =
+      !below.startsWith('..') && folders.find({ path, below }) === (folder || undefined);
+    gone.set(kind, [...(gone.get(kind) ?? []), { ...receipt, from: isOurs ? below : undefined }]);
+  }
+  return gone;
+}
+
+const kindOf = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
+
+/** Says what happens to files of a renamed directory, and how to avoid it. */
+async function renamedWords(
+  { directory, folders, prune }: Sync,
+  { top, was, is, count }: { top: string; was: string; is: string; count: number },
+): Promise<string> {
+  const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
+  const what = `${counted(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
+  const old = prune ? 'go to the trash once the new ones are ready' : 'stay';
+  const sent = printable(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
+  const isFree = folders.find({ path: '', below: relative(top, is) }) === null;
+  if (!isFree || dirname(was) !== dirname(is) || (await isThere(from))) return sent;
+  const rename = `mediactl folders rename ${shellWord(was)} ${shellWord(basename(is))}`;
+  return `${sent}. To send nothing again: stop, run ${printable(rename)}, then the same command`;
+}

@@ -1,0 +1,287 @@
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import type { Api } from '../../../client/api/api.ts';
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  endsTheRun,
+  exitCodes,
+  MediactlError,
+  someFailed,
+  usageError,
+} from '../../../client/errors.ts';
+import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { Places } from '../../library/places.ts';
+import { counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
+import { parentOf } from '../../../contract/asset.ts';
+import { statusMeans } from '../../../contract/assumptions.ts';
+import { isUid, uidKey } from '../../../contract/uid.ts';
+import { confirmMany, firstFew, refusalOf, type WriteLimit, writeLimit } from '../confirm-many.ts';
+
+/** @throws MediactlError exit 2 where the options do not go together */
+export function assertSync(
+  given: readonly string[],
+  flags: {
+    sync?: boolean | undefined;
+    prune?: boolean | undefined;
+    folder?: string | undefined;
+    maxDelete?: string | undefined;
+    again?: boolean | undefined;
+    fromList?: string | undefined;
+    manifest?: string | undefined;
+  },
+): void {
+  if (flags.prune && !flags.sync) throw usageError('--prune goes with --sync');
+  if (flags.prune && flags.folder === undefined)
+    throw usageError('--prune wants --folder', 'it trashes what is in that folder, and below');
+  if (flags.maxDelete !== undefined && !flags.prune)
+    throw usageError('--max-delete goes with --prune');
+  if (!flags.sync) return;
+  if (given.length !== 1 || flags.fromList !== undefined || flags.manifest !== undefined)
+    throw usageError(
+      '--sync takes one directory',
+      'mediactl upload --sync ./rushes --folder /Rushes',
+    );
+  if (flags.again) throw usageError('--sync and --again cannot be used together');
+}
+
+export const pruneLimit = (typed: string | undefined): WriteLimit =>
+  writeLimit('--max-delete', typed);
+
+export type Pruning = {
+  directory: string;
+  top: string;
+  workspace: string;
+  limit: WriteLimit;
+  /** Uids of assets whose files are below the directory under another path: they are not missing. */
+  renamed: Set<string>;
+};
+
+export type Gone = { assetUid: string; path: string; folder: string };
+
+/** Assets for --prune to move to the trash, by the receipts alone. */
+export type Prunable = {
+  gone: Gone[];
+  /** Set where a disk may not be mounted: then --yes is not enough. */
+  doubt: MediactlError | undefined;
+  /** Returns whether a folder is the one that is pruned, or below it. */
+  isInside(folder: string | null): boolean;
+};
+
+/**
+ * Finds what this machine sent from a directory to a folder, and whose file is gone, or was sent again and
+ * is ready as it is now. What others put there is never among it.
+ *
+ * @param before by a run's mark: what came later does not count as there, such as the only file on the
+ * disk below a mount point
+ * @param moved uids of assets whose receipts would get another path
+ */
+export async function goneFiles(
+  context: Context,
+  { directory, top, workspace, renamed }: Omit<Pruning, 'limit'>,
+  receipts: Receipts,
+  before: number,
+  moved: ReadonlySet<string> = new Set(),
+): Promise<Prunable> {
+  const api = await context.api();
+  const service = api.transport.baseUrl.origin;
+  const folders = await foldersBelow(context, top);
+  const isInside = (folder: string | null) =>
+    folders === undefined || (folder !== null && folders.has(uidKey(folder)));
+  const real = await realpath(directory);
+  const missingNow: Receipt[] = [];
+  /** Receipts of files that are there, by content. */
+  const copies = new Map<string, Receipt>();
+  const counts = new Map<string, Known>();
+  for (const receipt of receipts.below(service, workspace, real)) {
+    if (!isInside(receipt.folder)) continue;
+    const isGone = !moved.has(receipt.assetUid) && !(await isThere(receipt.path));
+    if (isGone) missingNow.push(receipt);
+    else copies.set(contentOf(receipt), receipt);
+    const isMissing = isGone && !renamed.has(receipt.assetUid);
+    if (!isGone && receipt.id > before) continue;
+    for (let at = dirname(receipt.path); at.length >= real.length; at = dirname(at)) {
+      const { known = 0, missing = 0 } = counts.get(at) ?? {};
+      counts.set(at, { known: known + 1, missing: missing + Number(isMissing) });
+      if (at === real) break;
+    }
+  }
+  const gone: Gone[] = [];
+  for (const receipt of missingNow) {
+    // A file that was renamed: the old asset goes once the new one plays.
+    const copy = copies.get(contentOf(receipt));
+    if (!copy || (await isReady(api, receipts, copy))) gone.push(receipt);
+  }
+  for (const replaced of receipts.replacedBelow(service, workspace, real)) {
+    if (!isInside(replaced.folder)) continue;
+    const now = receipts.find({ ...replaced, service, workspace });
+    if (!now || (await isReady(api, receipts, now))) gone.push(replaced);
+  }
+  const shown = (path: string) => printable(join(directory, relative(real, path)));
+  return { gone, doubt: await doubtOf(counts, gone.length, shown), isInside };
+}
+
+const contentOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
+
+/** Files that this machine has sent from below a directory. */
+type Known = { known: number; missing: number };
+
+/** Up to this many files may be most of a directory. */
+const fewFiles = 10;
+
+/** Returns an error if most of many files are gone, or all of a directory that is still there. */
+async function doubtOf(
+  counts: ReadonlyMap<string, Known>,
+  count: number,
+  shown: (path: string) => string,
+): Promise<MediactlError | undefined> {
+  const found: string[] = [];
+  for (const [path, { known, missing }] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (found.some((above) => path.startsWith(`${above}/`))) continue;
+    const areMost = missing > fewFiles && missing > known / 2;
+    if (areMost || (missing === known && (await isThere(path)))) found.push(path);
+  }
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const { known, missing } = counts.get(first) as Known;
+  const more = found.length > 1 ? `, and files of ${found.length - 1} more directories` : '';
+  return usageError(
+    `${missing} of ${known} files that were uploaded from ${shown(first)} ${missing === 1 ? 'is' : 'are'} gone${more}`,
+    `if they were deleted, run it again with --yes --max-delete ${count}`,
+    'is a disk not mounted? nothing was moved to the trash',
+  );
+}
+
+/** Asks the service where the assets are: those that were moved elsewhere stay. */
+export async function stillInside(
+  context: Context,
+  { gone, isInside }: Prunable,
+): Promise<{ inside: Gone[]; elsewhere: Gone[] }> {
+  const { assets } = (await context.api()).observed({ lane: 'bulk' });
+  const places = new Places(context);
+  const inside: Gone[] = [];
+  const elsewhere: Gone[] = [];
+  const lines: string[] = [];
+  for (const each of gone) {
+    const asset = await assets.get(each.assetUid).catch(ifMissing);
+    const parent = asset && parentOf(asset);
+    const isUnknown = parent === undefined || (parent !== null && !isUid(parent));
+    const isStill = asset && (isUnknown || isInside(parent));
+    if (isStill) inside.push(each);
+    else elsewhere.push(each);
+    if (isStill || !asset) continue;
+    await places.learn('folders', [parent ?? undefined]);
+    const place = printable(places.of(parent ?? undefined) || '/');
+    lines.push(`${printable(each.path)}: its asset was moved to ${place}: left alone`);
+  }
+  if (lines.length > 0) context.terminal.say(firstFew(lines, lines.length).join('\n'));
+  return { inside, elsewhere };
+}
+
+/** Returns why --yes is not enough. With a doubt, no other number than that of the missing files is. */
+export const pruneRefusal = ({ limit }: Pruning, { gone, doubt }: Prunable) =>
+  (limit.isTyped && limit.count !== gone.length ? doubt : undefined) ??
+  refusalOf({ count: gone.length, noun: 'assets', limit, doubt });
+
+/** The asset is gone already. */
+function ifMissing(error: unknown): undefined {
+  if (asMediactlError(error).explanation.status !== 404) throw error;
+}
+
+/** The old version goes once the new one plays. */
+async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
+  if (state !== 'pending') return state === 'ready';
+  const { status } = await api.assets.get(assetUid);
+  if (statusMeans(status) !== 'ready') return false;
+  await receipts.settled(assetUid, 'ready');
+  return true;
+}
+
+/**
+ * Moves it to the trash, once somebody has agreed.
+ *
+ * @throws MediactlError exit 2 or 130 where it is not answered, `some_failed` (11)
+ */
+export async function pruneGone(
+  context: Context,
+  pruning: Pruning,
+  receipts: Receipts | undefined,
+  before: number,
+): Promise<void> {
+  if (!receipts) return;
+  const { terminal, settings } = context;
+  const { limit, top } = pruning;
+  const prunable = await goneFiles(context, pruning, receipts, before);
+  const { doubt } = prunable;
+  const refusal = pruneRefusal(pruning, prunable);
+  // Before a request is spent on each.
+  if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
+  const { inside: gone, elsewhere } = await stillInside(context, prunable);
+  const count = gone.length;
+  await confirmMany(context, {
+    ...{ count, noun: 'assets', limit, doubt },
+    what: `move ${counted(count, 'asset')} of ${top} to the trash`,
+    lines: async () => [
+      ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
+      ...firstFew(
+        gone.map(({ assetUid, path }) => `  ${assetUid}  ${printable(path)}`),
+        count,
+      ),
+    ],
+  });
+  for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
+  const { assets } = await context.api();
+  const failures: MediactlError[] = [];
+  let moved = 0;
+  let stop: MediactlError | undefined;
+  for (const { assetUid, path } of gone) {
+    if (stop) break;
+    try {
+      await assets.delete(assetUid).catch(ifMissing);
+      await receipts.forgetAsset(assetUid);
+      moved++;
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      failures.push(error.of(path));
+      if (endsTheRun(error)) stop = error;
+    }
+  }
+  if (moved > 0) terminal.say(`moved ${counted(moved, 'asset')} to the trash`);
+  if (stop) throw stop;
+  if (failures.length > 0)
+    throw someFailed(`${failures.length} of ${count} assets were not moved`, failures);
+}
+
+/**
+ * Whether somebody may answer for the trash: asked before the first byte, since a night may pass.
+ *
+ * @throws MediactlError exit 2
+ */
+export function assertMayPrune({ settings, terminal }: Context): void {
+  if (settings.yes || terminal.isInteractive) return;
+  throw usageError(
+    '--prune asks before it moves assets to the trash, and there is nobody to ask here',
+    'the same command with --yes',
+  );
+}
+
+/** The uids of a folder and all below it; undefined for the top level, where everything is below. */
+async function foldersBelow(context: Context, top: string): Promise<Set<string> | undefined> {
+  if (isRoot(top)) return undefined;
+  const { tree } = await readTree(context);
+  const node = await folderAt(context, tree, top).catch((error) => {
+    // In a dry run it need not be there yet.
+    if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
+    throw error;
+  });
+  return new Set((node ? [node, ...below(node)] : []).map(({ folder }) => uidKey(folder.uid)));
+}
+
+/** Returns whether a file, directory or link is at a path; where that cannot be seen, it may be. */
+export const isThere = (path: string) =>
+  lstat(path).then(
+    () => true,
+    ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR',
+  );

@@ -1,0 +1,174 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { bytes } from '../../../contract/figures.ts';
+import { readInputText } from '../../terminal/input.ts';
+import { printable, when } from '../../../contract/sanitize.ts';
+import type { Column, ListResult } from '../../output/result.ts';
+import { nothing, record } from '../../output/result.ts';
+import type { Receipt } from '../../../client/upload/store/receipts.ts';
+import { isFields } from '../../../contract/reading.ts';
+import { isUid } from '../../../contract/uid.ts';
+import { example, type Run } from '../command.ts';
+
+/** A finished upload, as `uploads ls --done` prints it and `uploads import` takes it. */
+type DoneUpload = {
+  service: string;
+  workspace: string;
+  /** Uid; null for the top level. */
+  folder: string | null;
+  path: string;
+  size_bytes: number;
+  mtime_ns: string;
+  blake3: string;
+  verified: boolean | null;
+  asset_uid: string;
+  session_uid: string;
+  name: string;
+  state: 'pending' | 'ready' | 'failed';
+  reason: string | null;
+  at: string;
+};
+
+const pageSize = 500;
+
+/** What this machine has sent, of every service; nothing is asked. */
+export async function doneUploads(context: Context): Promise<ListResult> {
+  const receipts = await context.receiptsIfAny();
+  let isUnchecked = false;
+  const pages = function* () {
+    let page: DoneUpload[] = [];
+    for (const receipt of receipts?.all() ?? []) {
+      isUnchecked ||= receipt.state === 'pending';
+      page.push(doneUpload(receipt));
+      if (page.length < pageSize) continue;
+      yield page;
+      page = [];
+    }
+    yield page;
+  };
+  return {
+    kind: 'list',
+    pages: pages(),
+    columns: doneColumns,
+    id: ({ asset_uid }: DoneUpload) => asset_uid,
+    empty: 'nothing was uploaded from this machine',
+    footer: () => (isUnchecked ? 'mediactl uploads wait checks those not checked' : undefined),
+  };
+}
+
+const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
+  service: receipt.service,
+  workspace: receipt.workspace,
+  folder: folder || null,
+  path: receipt.path,
+  size_bytes: receipt.sizeBytes,
+  mtime_ns: receipt.mtimeNs,
+  blake3: receipt.blake3,
+  verified: receipt.verified,
+  asset_uid: receipt.assetUid,
+  session_uid: receipt.sessionUid,
+  name: receipt.name,
+  state: receipt.state,
+  reason: receipt.reason,
+  at: receipt.at,
+});
+
+const doneColumns: Column<DoneUpload>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
+  {
+    header: 'SIZE',
+    value: ({ size_bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
+    least: 9,
+    spare: 2,
+  },
+  {
+    header: 'STATE',
+    // Only uploads wait, and --wait, ask what became of an asset.
+    value: ({ state }, { isTerminal }) =>
+      isTerminal && state === 'pending' ? 'not checked' : state,
+    whole: true,
+  },
+  {
+    header: 'SENT',
+    value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
+    spare: 1,
+  },
+];
+
+export function importDone(command: Command, run: Run): void {
+  example(
+    command,
+    'ssh studio mediactl uploads ls --done --jsonl | mediactl uploads import -',
+    'mediactl uploads import sent.jsonl',
+  );
+  command
+    .summary('take over what another machine has sent')
+    .description(
+      'Takes what uploads ls --done --jsonl printed on another machine, so that this one does not send it again. What this machine knows already stays as it is.',
+    )
+    .argument('<file>', 'JSON lines; - for stdin')
+    .action(
+      run(async (context, file) => {
+        const lines = (await readInputText(context.terminal, file)).split('\n');
+        const found = lines.flatMap((line, at) =>
+          line.trim() === '' ? [] : [receiptIn(line, at + 1)],
+        );
+        if (context.isDryRun(`take over ${found.length} uploads`)) return nothing;
+        const receipts = await context.receipts();
+        const imported = await receipts.import(found);
+        return record({ read: found.length, imported }, '', () => [
+          ['read', String(found.length)],
+          ['imported', String(imported)],
+        ]);
+      }),
+    );
+}
+
+/** @throws MediactlError exit 2 naming the line; nothing was taken */
+function receiptIn(line: string, at: number): Receipt {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw unusable(at, 'it is not JSON');
+  }
+  if (!isFields(value)) throw unusable(at, 'it is not a JSON object');
+  const done = value as Partial<DoneUpload>;
+  const text = (name: keyof DoneUpload, isRight = (_: string) => true): string => {
+    const found = done[name];
+    if (typeof found === 'string' && isRight(found)) return found;
+    throw unusable(at, `its ${name} is not what mediactl writes`);
+  };
+  const { verified = null, folder, size_bytes: size, reason } = done;
+  if (!Number.isSafeInteger(size) || Number(size) < 0)
+    throw unusable(at, 'its size_bytes is not a size');
+  if (verified !== null && typeof verified !== 'boolean')
+    throw unusable(at, 'its verified is neither true, false nor null');
+  return {
+    service: text('service', (url) => URL.canParse(url) && new URL(url).origin === url),
+    workspace: text('workspace', isUid),
+    folder: folder === null ? '' : text('folder', isUid),
+    path: text('path', (path) => path !== '' && !/\p{Cc}/u.test(path)),
+    sizeBytes: Number(size),
+    mtimeNs: text('mtime_ns', (version) => version !== ''),
+    blake3: text('blake3', (digest) => /^[0-9a-f]{64}$/.test(digest)),
+    verified,
+    assetUid: text('asset_uid', isUid),
+    sessionUid: text('session_uid'),
+    name: text('name'),
+    state: text('state', (state) =>
+      ['pending', 'ready', 'failed'].includes(state),
+    ) as Receipt['state'],
+    reason: typeof reason === 'string' ? reason : null,
+    at: text('at', (time) => !Number.isNaN(Date.parse(time))),
+  };
+}
+
+const unusable = (line: number, reason: string) =>
+  usageError(
+    `line ${line} is not a finished upload`,
+    'mediactl uploads ls --done --jsonl prints them; nothing was taken over',
+    reason,
+  );

@@ -1,0 +1,144 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Api } from '../../../client/api/api.ts';
+import type { Context } from '../../context.ts';
+import {
+  asMediactlError,
+  endsTheRun,
+  exitCodes,
+  type MediactlError,
+  someFailed,
+} from '../../../client/errors.ts';
+import { counted } from '../../../contract/figures.ts';
+import { printable, when } from '../../../contract/sanitize.ts';
+import { type Column, listBy } from '../../output/result.ts';
+import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
+import { isUnfinished } from '../../../contract/assumptions.ts';
+import { timeIn } from '../../../contract/reading.ts';
+import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import type { Asset } from '../../../contract/types.ts';
+import { example, type Run } from '../command.ts';
+import { confirmMany, firstFew, writeLimit } from '../confirm-many.ts';
+
+type Left = {
+  asset_uid: string;
+  name: string;
+  path: string;
+  at: string;
+  /**
+   * ISO 8601; null where it is certainly ours. One that was found by its name may be under way in
+   * somebody else's hands, until no session of it can live any more.
+   */
+  in_use_until: string | null;
+  trashed: boolean;
+};
+
+export function gc(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl uploads gc',
+    'mediactl uploads gc --trash',
+    'mediactl uploads gc --trash --yes',
+  );
+  command
+    .summary('find, and trash, what uploads left unfinished')
+    .description(
+      'Lists assets that uploads of this machine have left without all their bytes: of answers that were lost, and of sessions that were given up. Each is looked at first: what holds a whole file is not listed. One that was found by its name alone may be somebody else’s, and is left alone for the 24 hours that its session could live. With --trash they are moved to the trash.',
+    )
+    .option('--trash', 'move them to the trash')
+    .option('--max-delete <number>', 'with --trash, how many at most (100)')
+    .action(
+      run(async (context, { trash, maxDelete }) => {
+        const limit = writeLimit('--max-delete', maxDelete);
+        const api = await context.api();
+        const receipts = await context.receiptsIfAny();
+        if (!receipts) return listBy(() => '', [], columns, nothingLeft);
+        const left = await empty(api, receipts, context.clock.now());
+        const isMeant = trash && !context.isDryRun(`move ${left.length} assets to the trash`);
+        const failures = isMeant ? await trashed(context, api, receipts, left, limit) : [];
+        const result = listBy<Left>(({ asset_uid }) => asset_uid, left, columns, nothingLeft);
+        const problem = `${failures.length} of ${left.length} assets were not moved`;
+        return { result, failure: failures.length > 0 ? someFailed(problem, failures) : undefined };
+      }),
+    );
+}
+
+/** Those that are still there without all their bytes; the others are no more of our concern. */
+async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]> {
+  const left: Left[] = [];
+  for (const orphan of receipts.orphans(api.transport.baseUrl.origin)) {
+    const { assetUid, name, path, at, isGuessed } = orphan;
+    const asset = await unfinished(api, orphan);
+    if (!asset) {
+      await receipts.forgetOrphan(assetUid);
+      continue;
+    }
+    const until = (timeIn(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
+    const inUse = isGuessed && until > now ? new Date(until).toISOString() : null;
+    left.push({ asset_uid: assetUid, name, path, at, in_use_until: inUse, trashed: false });
+  }
+  return left;
+}
+
+async function unfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undefined> {
+  try {
+    const asset = await api.assets.get(assetUid);
+    return isUnfinished(asset.status) ? asset : undefined;
+  } catch (error) {
+    if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
+    throw error;
+  }
+}
+
+async function trashed(
+  context: Context,
+  api: Api,
+  receipts: Receipts,
+  all: readonly Left[],
+  limit: ReturnType<typeof writeLimit>,
+): Promise<MediactlError[]> {
+  const left = all.filter(({ in_use_until }) => in_use_until === null);
+  const count = left.length;
+  await confirmMany(context, {
+    ...{ count, noun: 'assets', limit },
+    what: `move ${counted(count, 'asset')} to the trash`,
+    lines: async () =>
+      firstFew(
+        left.map(({ asset_uid, name }) => `  ${asset_uid}  ${printable(name)}`),
+        count,
+      ),
+  });
+  const failures: MediactlError[] = [];
+  for (const each of left)
+    try {
+      await api.assets.delete(each.asset_uid);
+      await receipts.forgetOrphan(each.asset_uid);
+      each.trashed = true;
+    } catch (thrown) {
+      const error = asMediactlError(thrown);
+      failures.push(error.of(each.name));
+      if (endsTheRun(error)) break;
+    }
+  return failures;
+}
+
+const nothingLeft = 'nothing was left';
+
+const columns: Column<Left>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'NAME', value: ({ name }) => printable(name), least: 12, leads: true },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 12, spare: 2 },
+  {
+    header: 'SINCE',
+    value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
+    spare: 1,
+  },
+  {
+    header: 'NOW',
+    value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {
+      if (isGone) return 'in the trash';
+      if (until === null) return 'unfinished';
+      return isTerminal ? `perhaps in use, ask again ${when(until, now)}` : 'perhaps in use';
+    },
+    whole: true,
+  },
+];

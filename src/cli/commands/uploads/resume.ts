@@ -1,0 +1,135 @@
+import { type Command, Option } from '@commander-js/extra-typings';
+import { usageError } from '../../../client/errors.ts';
+import { progressModes } from '../../progress/progress-modes.ts';
+import { listBy, nothing } from '../../output/result.ts';
+import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../../client/upload/store/journal-entry.ts';
+import { FileSource } from '../../../client/upload/sources/source.ts';
+import type { Wanted } from '../../../client/upload/sources/wanted.ts';
+import { example, type Run } from '../command.ts';
+import { progressFor } from '../progress.ts';
+import { openReceipts } from '../../uploading/receipts.ts';
+import { uploadOptions, usualParallel, waitOf } from '../../uploading/upload-options.ts';
+import { findUpload, keptUploads, unfinished, uploadId } from '../../uploading/pending.ts';
+import { isRemote } from '../../uploading/remote-sources.ts';
+import { runUploads } from '../../uploading/run-uploads.ts';
+
+export function resume(command: Command, run: Run): void {
+  example(
+    command,
+    'mediactl uploads resume --all',
+    'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait',
+  );
+  command
+    .summary('finish uploads')
+    .description('Finishes uploads that were begun on this machine with the account in use.')
+    .argument('[session]', 'id of the upload, or uid of its session or asset')
+    .option('--all', 'every upload of this account')
+    .option('--again', 'send it from its beginning, and make a new asset')
+    .option('--wait', 'wait until the assets are ready')
+    .option('--timeout <duration>', 'how long to wait at most', '30m')
+    .addOption(
+      new Option('--progress <form>', 'what to show on stderr while it runs')
+        .choices(progressModes)
+        .default('auto' as const),
+    )
+    .action(
+      run(async (context, given, { all, again, wait, timeout, progress }) => {
+        const which = 'give its id from mediactl uploads ls, or --all';
+        if (given && all) throw usageError('which upload?', which);
+        const id = all ? undefined : await uploadId(context, given, which);
+        const { baseUrl, profile } = await context.account();
+        const entries = id
+          ? [await findUpload(context, id)]
+          : unfinished(await keptUploads(context));
+        const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
+        // A key may be rotated; the service knows whether this one may go on with it.
+        const mine = readable.filter(
+          (entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile),
+        );
+        if (id && mine.length === 0) {
+          const [other] = readable;
+          throw other
+            ? usageError(
+                `upload ${id} belongs to another service`,
+                other.profile === 'environment'
+                  ? `set MEDIACTL_BASE_URL=${other.baseUrl} and a key of it`
+                  : `mediactl uploads resume ${id} --profile ${other.profile}`,
+                `it was begun with profile ${other.profile} at ${other.baseUrl}`,
+              )
+            : unreadable(entries[0] as CorruptEntry);
+        }
+        const isHere = ({ realPath }: JournalEntry) => !isElsewhere(realPath);
+        if (all)
+          for (const { path } of mine.filter((entry) => !isHere(entry)))
+            context.terminal.warn(`${path}: give the command again that began it`);
+        if (all)
+          for (const entry of entries.filter(isCorrupt))
+            context.terminal.warn(
+              `${unreadable(entry).message}: ${unreadable(entry).explanation.hint}`,
+            );
+        if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
+          return nothing;
+        const options = uploadOptions(context, { again });
+        const files = mine.filter((entry) => id || isHere(entry)).map(wantedOf);
+        const [first] = mine;
+        if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
+        const folderOf = ({ begun }: Wanted) => begun?.folder;
+        return runUploads(context, {
+          sources: {
+            files: async function* () {
+              yield* files;
+            },
+            ...{ failures: [], passedOver: () => [], open: reopened, close: async () => {} },
+          },
+          folders: { find: folderOf, make: async (file) => folderOf(file) },
+          options: {
+            ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
+            ...{ parallel: usualParallel, timeoutMs: waitOf(wait, timeout) },
+          },
+          receipts: await openReceipts(context, options.again),
+          name: mine.map(({ id: each }) => each),
+          progress: progressFor(context, progress),
+          verbose: false,
+        });
+      }),
+    );
+}
+
+/** What came on stdin and has no page can still be uploaded: it is a file. */
+const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
+  usageError(
+    `upload ${id} cannot be resumed`,
+    isSpool
+      ? `mediactl upload '${path}' --name NAME, then mediactl uploads forget ${id}`
+      : `mediactl uploads forget ${id}`,
+    isSpool ? 'it came from stdin, and its name is not known' : 'its page is unreadable',
+  );
+
+/** What was not a file of this machine is reached by the command that named it. */
+const isElsewhere = (path: string) => isRemote(path) || path.startsWith('stdin:');
+
+function reopened(path: string) {
+  if (isElsewhere(path))
+    throw usageError(
+      `${path} is not a file on this machine`,
+      'give the command again that began it: it continues from here',
+    );
+  return FileSource.open(path);
+}
+
+const wantedOf = ({ id, realPath, path, identity, metadata }: JournalEntry): Wanted => ({
+  path: realPath,
+  below: '',
+  about: {
+    name: metadata.asset_name,
+    description: metadata.description,
+    contentType: metadata.content_type,
+  },
+  begun: {
+    id,
+    folder: metadata.parent_folder_uid,
+    workspace: metadata.workspace_uid,
+    filename: metadata.filename,
+    ...(identity !== undefined && { identity, label: path }),
+  },
+});

@@ -1,0 +1,79 @@
+import type { Command } from '@commander-js/extra-typings';
+import { failureAmong, MediactlError } from '../../../client/errors.ts';
+import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
+import { parseDuration } from '../../settings/units.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { type Column, listBy } from '../../output/result.ts';
+import { WaitDisplay } from '../../progress/wait-display.ts';
+import { noteOutcome } from '../../../client/upload/store/asset-outcome.ts';
+import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { example, type Run } from '../command.ts';
+
+type Waited = { asset_uid: string; path: string; status: string; error: string | null };
+
+export function wait(command: Command, run: Run): void {
+  example(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
+  command
+    .summary('wait until what was uploaded is ready')
+    .description(
+      'Waits until the assets that this machine has sent to the workspace are ready: those that no command has seen ready yet.',
+    )
+    .option('--timeout <duration>', 'how long to wait at most', '30m')
+    .action(
+      run(async (context, { timeout }) => {
+        const timeoutMs = parseDuration('--timeout', timeout);
+        const workspace = await workspaceUid(context);
+        const api = await context.api();
+        const receipts = await context.receiptsIfAny();
+        if (!receipts) return listBy(() => '', [], columns, nothingThere);
+        const pending = receipts.pending(api.transport.baseUrl.origin, workspace);
+        const paths = new Map(pending.map(({ assetUid, path }) => [assetUid, path]));
+        const waited: Waited[] = [];
+        const failures: MediactlError[] = [];
+        const noted: Promise<void>[] = [];
+        let unkept: MediactlError | undefined;
+        const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
+        const observed = api.observed({
+          lane: 'bulk',
+          onNotice: (notice) => display.waits(waitingEvent(notice)),
+        });
+        try {
+          await waitForAssets(observed.assets, [...paths.keys()], {
+            clock: context.clock,
+            signal: context.signal,
+            timeoutMs,
+            onStatus: ({ uid }, status) => display.status(paths.get(uid) ?? uid, status),
+            onSettled: (uid, found) => {
+              const path = paths.get(uid) ?? '';
+              const error = found instanceof MediactlError ? found : undefined;
+              noted.push(
+                noteOutcome(receipts, uid, found).catch((error) => {
+                  unkept ??= error;
+                }),
+              );
+              if (error) failures.push(error.of(path));
+              const isFailed = error?.explanation.code === 'processing_failed';
+              const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
+              waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
+              display.settled(!error);
+            },
+          });
+        } finally {
+          display.close();
+        }
+        await Promise.all(noted);
+        const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
+        const problem = `${failures.length} of ${waited.length} assets are not ready`;
+        return { result, failure: unkept ?? failureAmong(waited.length, problem, failures) };
+      }),
+    );
+}
+
+const nothingThere = 'nothing to wait for';
+
+const columns: Column<Waited>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
+  { header: 'STATUS', value: ({ status }) => status, whole: true },
+];

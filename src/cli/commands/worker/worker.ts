@@ -1,0 +1,154 @@
+import { hostname } from 'node:os';
+import type { Api } from '../../../client/api/api.ts';
+import type { Context } from '../../context.ts';
+import { exitCodes, type MediactlError, usageError } from '../../../client/errors.ts';
+import { Roots } from '../../../client/queue/roots.ts';
+import { WorkerRun } from '../../../client/queue/worker-run.ts';
+import { parseCount, parseDuration } from '../../settings/units.ts';
+import { counted } from '../../../contract/figures.ts';
+import { openManyProgress } from '../../progress/many-progress.ts';
+import { type ListResult, nothing } from '../../output/result.ts';
+import { RangeSource } from '../../../client/upload/sources/range-source.ts';
+import { Throttle } from '../../../client/upload/session/throttle.ts';
+import { collect, type Define, example } from '../command.ts';
+import { queueFlag, queueOf } from '../queue/queue.ts';
+import { countOf, rateLimitOf, uploadOptions } from '../../uploading/upload-options.ts';
+import { lineOf, recordOf, type UploadRecord, uploadColumns } from '../../uploading/record.ts';
+import { Summary } from '../../uploading/summary.ts';
+
+const leastLeaseMs = 1_000;
+
+export const worker: Define = (command, run) => {
+  example(
+    command,
+    'mediactl worker --queue redis://queue.lan --root /mnt/media',
+    'mediactl worker --root media=/Volumes/media --concurrency 4',
+    'mediactl worker --jsonl >> done.jsonl',
+  );
+  command
+    .description(
+      'Uploads what others queue with upload --queue, until it is interrupted; start as many as you like, on any machines. Where one ends or dies, another continues at the byte that the service holds.',
+    )
+    .option(queueFlag, 'queue to work at: redis:// or postgres://; else MEDIACTL_QUEUE')
+    .option(
+      '--root <[name=]path>',
+      'directory, or https address, to read below, and nowhere else (here); may be repeated',
+      collect,
+      [] as string[],
+    )
+    .option('--concurrency <number>', 'files at a time', '2')
+    .option('--lease <duration>', 'silence after which another worker takes over', '30s')
+    .option(
+      '--max-stalls <number>',
+      'how many workers a file may take along before it is given up',
+      '10',
+    )
+    .option('--reserve <requests>', 'requests an hour to leave for other uses (10, or 5 %)')
+    .option('--limit-rate <size>', 'bytes a second in all, such as 5MiB')
+    .option(
+      '--mark',
+      'mark assets in their description, and delete by that what a lost answer left empty',
+    )
+    .option('--name <name>', 'what others call this worker (host and process)')
+    .action(
+      run(async (context, flags) => {
+        const { terminal, clock, host, signal } = context;
+        const { address } = queueOf(context, flags.queue);
+        const options = {
+          concurrency: parseCount('--concurrency', flags.concurrency, 1),
+          leaseMs: leaseOf(flags.lease),
+          maxStalls: parseCount('--max-stalls', flags.maxStalls, 0),
+          marks: flags.mark ?? false,
+          name: flags.name ?? `${hostname()}:${host.processes.pid}`,
+          idleTimeoutMs: uploadOptions(context, {}).idleTimeoutMs,
+        };
+        const rateLimit = rateLimitOf(flags.limitRate);
+        const reserve = countOf('--reserve', flags.reserve, 0);
+        const given = flags.root.length > 0 ? flags.root : ['.'];
+        const roots = await Roots.open(given, host.cwd, options.name);
+        const { baseUrl, profile } = await context.account();
+        if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`))
+          return nothing;
+        const api = await context.api();
+        await assertKeyAccepted(api);
+        api.transport.reserve(reserve);
+        const fleet = await context.fleet(address, 'work').catch((error) => {
+          if (!signal.aborted) throw error;
+          return undefined; // stopped before its store was there
+        });
+        if (!fleet) return nothing;
+        const receipts = await context.receipts().catch((error: Error) => {
+          terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
+          return undefined;
+        });
+        if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
+        const mode = terminal.canAnimate ? 'bar' : 'none';
+        const progress = await openManyProgress(mode, terminal, clock, () => api.transport.budget);
+        const media = (await context.mediaApi()).transport;
+        const work = new WorkerRun(
+          fleet,
+          options,
+          {
+            ...{ api, profile, roots, receipts, signal },
+            throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
+            onEvent: (event) => progress.show(event),
+            onPlanned: (planned) => progress.begin(planned),
+            warn: (text) => terminal.warn(text),
+            openAddress: (asked, mayFollow) =>
+              RangeSource.open(asked, media, { signal, mayFollow }),
+          },
+          (record) => terminal.redactor.redactRecord(record),
+        );
+        terminal.say(
+          `${options.name} uploads from ${address.label} (${fleet.health.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
+        );
+        return {
+          result: shown(context, work, () => progress.close()),
+          failure: () => work.failure,
+        };
+      }),
+    );
+};
+
+/** What becomes of each file, as it happens. */
+function shown(context: Context, work: WorkerRun, close: () => void): ListResult {
+  const { clock, terminal } = context;
+  const summary = new Summary(clock.now());
+  const pages = async function* (): AsyncGenerator<UploadRecord[]> {
+    try {
+      for await (const some of work.outcomes()) {
+        for (const outcome of some) summary.count(outcome);
+        const records = some.map((outcome) => recordOf(context, outcome));
+        // Nobody reads a table that is done when the worker is.
+        if (!context.isForPerson) yield records;
+        else for (const record of records) terminal.say(lineOf(record));
+      }
+    } finally {
+      close();
+    }
+    const back = work.handedBack;
+    if (back > 0) terminal.say(`${counted(back, 'file')} handed back to the queue`);
+    terminal.say(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
+  };
+  return {
+    ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },
+    id: ({ asset_uid }: UploadRecord) => asset_uid ?? '',
+  };
+}
+
+/** A wrong key is told when the worker starts, not in the night. @throws MediactlError exit 4 */
+async function assertKeyAccepted(api: Api): Promise<void> {
+  await api
+    .observed({ lane: 'bulk' })
+    .assets.page({}, 1, 0)
+    .catch((error: MediactlError) => {
+      // What the key may not read, or the service does not answer now, is no reason not to wait for work.
+      if (error.exitCode === exitCodes.unauthenticated) throw error;
+    });
+}
+
+function leaseOf(typed: string): number {
+  const leaseMs = parseDuration('--lease', typed);
+  if (leaseMs >= leastLeaseMs) return leaseMs;
+  throw usageError(`--lease does not accept '${typed}'`, 'a second at least, such as 30s');
+}

@@ -1,0 +1,92 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { Context } from '../../context.ts';
+import { usageError } from '../../../client/errors.ts';
+import { chooseWorkspace, chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
+import {
+  type Column,
+  list as listPages,
+  nothing,
+  type Row,
+  record,
+} from '../../output/result.ts';
+import type { Workspace } from '../../../contract/types.ts';
+import { type Define, example, type Run } from '../command.ts';
+
+export const workspaces: Define = (noun, run) => {
+  list(noun.command('ls'), run);
+  get(noun.command('get'), run);
+  use(noun.command('use'), run);
+};
+
+function list(command: Command, run: Run): void {
+  example(command, 'mediactl workspaces ls');
+  command
+    .alias('list')
+    .summary('list the workspaces')
+    .description('Lists the workspaces that the key can see.')
+    .action(
+      run(async (context) => {
+        const { workspaces } = await context.api();
+        return listPages(workspaces.list(), workspaceColumns, 'no workspaces');
+      }),
+    );
+}
+
+function get(command: Command, run: Run): void {
+  example(command, 'mediactl workspaces get Main');
+  command
+    .alias('show')
+    .summary('show one workspace')
+    .description('Shows one workspace, by uid or exact name.')
+    .argument('[workspace]', 'uid or its beginning, or name')
+    .action(
+      run(async (context, uidOrName) => {
+        const workspace = await workspaceOf(context, uidOrName);
+        return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
+      }),
+    );
+}
+
+const workspaceOf = async (context: Context, uidOrName: string | undefined) =>
+  uidOrName === undefined
+    ? chooseWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
+    : resolveWorkspace(context, await context.api(), uidOrName);
+
+function use(command: Command, run: Run): void {
+  example(command, 'mediactl workspaces use Main');
+  command
+    .summary('choose the workspace to work in')
+    .description('Keeps a workspace in the profile, so that --workspace may be left out.')
+    .argument('[workspace]', 'uid or its beginning, or name')
+    .action(
+      run(async (context, uidOrName) => {
+        const { profile } = await context.account();
+        const workspace = await workspaceOf(context, uidOrName);
+        if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return nothing;
+        await context.profiles.update(({ profiles }) => {
+          const mine = profiles[profile];
+          if (!mine)
+            throw usageError(
+              'there is no profile to keep the workspace in',
+              'set MEDIACTL_WORKSPACE, or mediactl auth login',
+              'the account comes from MEDIACTL_API_KEY',
+            );
+          Object.assign(mine, chosenWorkspace(workspace));
+        });
+        context.terminal.say(
+          `profile ${profile} now works in ${cell(workspace.name ?? workspace.uid)}`,
+        );
+        return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
+      }),
+    );
+}
+
+const workspaceColumns: Column<Workspace>[] = [
+  { header: 'UID', value: ({ uid }) => printable(uid), uid: 'workspace', field: 'uid' },
+  { header: 'NAME', value: ({ name }) => cell(name), leads: true },
+  { header: 'PRIMARY', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
+];
+
+const workspaceRows = (workspace: Workspace): Row[] =>
+  Object.entries(workspace).map(([field, value]) => [field.replaceAll('_', ' '), cell(value)]);

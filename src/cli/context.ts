@@ -1,0 +1,308 @@
+import { join } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
+import {
+  type Account,
+  accountOf,
+  baseUrlOf,
+  type ProfileInUse,
+  profileInUse,
+} from './account/account.ts';
+import { isPlaintextElsewhere } from './account/base-url.ts';
+import { assertKey } from './account/key-stores.ts';
+import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
+import { ScopesSeen } from './account/scopes-seen.ts';
+import { Api } from '../client/api/api.ts';
+import { proxiesOf } from '../client/http/proxy.ts';
+import { Transport, type TransportNotice } from '../client/http/transport.ts';
+import type { Clock } from '../client/clock.ts';
+import type { Fleet } from '../client/queue/fleet.ts';
+import type { Processes } from '../client/processes.ts';
+import { type Environment, ranks } from './settings/origins.ts';
+import type { QueueAddress } from '../client/queue/queue-address.ts';
+import type { Settings } from './settings/settings.ts';
+import { ShownUids } from './account/short-uids.ts';
+import { printable } from '../contract/sanitize.ts';
+import type { Terminal } from './terminal/terminal.ts';
+import type { Journal } from '../client/upload/store/journal.ts';
+import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
+import type { Receipts } from '../client/upload/store/receipts.ts';
+
+/** The machine as `main` finds it, and as tests make it. */
+export type Host = {
+  terminal: Terminal;
+  environment: Environment;
+  cwd: string;
+  clock: Clock;
+  processes: Processes;
+  /** Aborts with the error to end with: interrupted, terminated. */
+  signal: AbortSignal;
+  /** Where this user's files go unless MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR say otherwise. */
+  directories: { config: string; state: string };
+  version: string;
+  /** The built sandbox server. */
+  sandboxProgram: string;
+  /** The built scripts of a page that plays, and of the page of a library. */
+  playerScript: string;
+  browseScript: string;
+};
+
+const callTimeoutMs = 30_000;
+const lockWaitMs = 60_000;
+
+export const profilesOf = ({ environment, directories }: Host) =>
+  new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
+
+/** What a command is handed. Everything costly is made when it is first asked for. */
+export class Context {
+  readonly host: Host;
+  readonly settings: Settings;
+  readonly profiles: ProfileFile;
+  /** Where uploads under way are kept. */
+  readonly stateDir: string;
+  /** The whole tree of Commander's commands, for what is made from it. */
+  readonly commandTree: () => Promise<Command>;
+  readonly #config: ProfileConfig;
+  #api: Promise<Api> | undefined;
+  #mediaApi: Promise<Api> | undefined;
+  #account: Promise<Account> | undefined;
+  #ledger: Promise<Ledger> | undefined;
+  readonly #fleets: Fleet[] = [];
+  #isProjectSaid = false;
+
+  constructor(
+    host: Host,
+    settings: Settings,
+    profiles: ProfileFile,
+    config: ProfileConfig,
+    commandTree: () => Promise<Command>,
+  ) {
+    this.host = host;
+    this.settings = settings;
+    this.profiles = profiles;
+    this.commandTree = commandTree;
+    this.#config = config;
+    this.stateDir = host.environment.MEDIACTL_STATE_DIR || host.directories.state;
+    this.terminal.redactor.add(settings.apiKey);
+  }
+
+  get terminal(): Terminal {
+    return this.host.terminal;
+  }
+
+  /** A person reads the result: what they call things is worth a request. */
+  get isForPerson(): boolean {
+    return Boolean(this.terminal.stdout.isTTY) && this.settings.shape.format === 'human';
+  }
+
+  get clock(): Clock {
+    return this.host.clock;
+  }
+
+  get signal(): AbortSignal {
+    return this.host.signal;
+  }
+
+  get sandboxDir(): string {
+    return join(this.stateDir, 'sandbox');
+  }
+
+  async journal(): Promise<Journal> {
+    const [{ Journal: Opened }, { Claims }] = await Promise.all([
+      import('../client/upload/store/journal.ts'),
+      import('../client/upload/store/claims.ts'),
+    ]);
+    const { pid } = this.host.processes;
+    return new Opened(this.stateDir, async () => new Claims(await this.#openedLedger(), pid));
+  }
+
+  /** The receipts of this machine. @throws MediactlError `state_…` (14) */
+  async receipts(use?: LedgerUse): Promise<Receipts> {
+    const { Receipts: Opened } = await import('../client/upload/store/receipts.ts');
+    return new Opened(await this.#openedLedger(use));
+  }
+
+  /** Those of the service in use; undefined where no service is. */
+  async shownUids(): Promise<ShownUids | undefined> {
+    // No key is needed for that, nor asked of a keychain.
+    const baseUrl = await this.profileInUse().then(
+      (inUse) => baseUrlOf(this.settings, inUse),
+      () => undefined,
+    );
+    return baseUrl && this.shownUidsOf(baseUrl.origin);
+  }
+
+  shownUidsOf(origin: string): ShownUids {
+    return new ShownUids(join(this.stateDir, 'shown', encodeURIComponent(origin)));
+  }
+
+  /** The same where there are any: nothing is made for a command that sends nothing. */
+  async receiptsIfAny(use?: LedgerUse): Promise<Receipts | undefined> {
+    const { hadLedger, ledgerPath } = await import('../client/upload/store/ledger-file.ts');
+    return hadLedger(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
+  }
+
+  #openedLedger(use?: LedgerUse): Promise<Ledger> {
+    this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) => {
+      const { clock, signal } = this;
+      const say = (message: string) => this.terminal.warn(message);
+      return Opened.open(this.stateDir, { clock, signal, say }, use);
+    });
+    return this.#ledger;
+  }
+
+  /** @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
+  account(): Promise<Account> {
+    this.#account ??= this.#resolveAccount();
+    return this.#account;
+  }
+
+  api(): Promise<Api> {
+    this.#api ??= this.account().then((account) => this.apiFor(account));
+    return this.#api;
+  }
+
+  /** The API of an account that may not be the current one. */
+  apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
+    return new Api(this.#transport(baseUrl, apiKey), names);
+  }
+
+  /** The service without a key, for playback by token and signed media; no key need be there. */
+  mediaApi(): Promise<Api> {
+    this.#mediaApi ??= this.profileInUse().then((inUse) =>
+      this.anonymousApi(baseUrlOf(this.settings, inUse)),
+    );
+    return this.#mediaApi;
+  }
+
+  /** The API of a base URL without a key. */
+  anonymousApi(baseUrl: URL): Api {
+    return new Api(this.#transport(baseUrl, undefined), {});
+  }
+
+  /**
+   * Opens a queue that several machines work at; closed with everything else. `work` waits for its store.
+   *
+   * @throws as `openFleet`
+   */
+  async fleet(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<Fleet> {
+    const { openFleet, openPatiently } = await import('../client/queue/open.ts');
+    const { awayWords } = await import('../client/queue/store-errors.ts');
+    const { clock, signal, terminal } = this;
+    let wasAway = false;
+    const onAway = (cause?: unknown) => {
+      const isAway = cause !== undefined;
+      if (isAway === wasAway || signal.aborted) return;
+      wasAway = isAway;
+      if (isAway) terminal.warn(printable(awayWords(address, cause)));
+      else terminal.say(`the queue ${address.label} is there again`);
+    };
+    const onTrouble = (words: string) => terminal.warn(printable(words));
+    const tools = { clock, signal, onAway, onTrouble, writes: use !== 'read' };
+    const fleet = await (use === 'work' ? openPatiently : openFleet)(address, tools);
+    this.#fleets.push(fleet);
+    return fleet;
+  }
+
+  /** With --dry-run: says what would be done, and that it is not. Every command that writes asks. */
+  isDryRun(what: string): boolean {
+    if (this.settings.dryRun) this.terminal.say(`dry run: would ${what}`);
+    return this.settings.dryRun;
+  }
+
+  /** Holds a lock of this user under a name while the work goes on; others of this machine wait. */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const { locked, whileLocked } = await import('../client/lock.ts');
+    const path = join(this.stateDir, `${name}.lock`);
+    const say = (message: string) => this.terminal.warn(message);
+    return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path), say }, work);
+  }
+
+  async close(): Promise<void> {
+    const api = await this.#api?.catch(() => undefined);
+    if (this.settings.debug && api) {
+      const { requestCount, rateLimit } = api.transport;
+      const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
+      this.terminal.tell(`debug: ${requestCount} requests${left}`);
+    }
+    await this.#noteScopes(api);
+    await Promise.all(this.#fleets.map((fleet) => fleet.close()));
+    await (await this.#ledger?.catch(() => undefined))?.close();
+    const media = await this.#mediaApi?.catch(() => undefined);
+    await Promise.all([api?.transport.close(), media?.transport.close()]);
+  }
+
+  /** Of a profile's key; what MEDIACTL_API_KEY alone gives leaves nothing behind. */
+  async #noteScopes(api: Api | undefined): Promise<void> {
+    if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
+    await this.noteScopes(await this.account(), api);
+  }
+
+  /** What is remembered is a courtesy: where it cannot be written, nothing else suffers. */
+  async noteScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
+    if (this.settings.dryRun) return;
+    await this.scopesOf(profile, baseUrl)
+      .note(api.transport.scopes, this.clock.now())
+      .catch((error) => this.settings.debug && this.terminal.tell(`debug: ${error.message}`));
+  }
+
+  scopesOf(profile: string, baseUrl: URL): ScopesSeen {
+    return new ScopesSeen(this.stateDir, profile, baseUrl);
+  }
+
+  /** @throws MediactlError `no_such_profile` where one is asked for that is not there */
+  async profileInUse(): Promise<ProfileInUse> {
+    return profileInUse(this.settings, this.#config);
+  }
+
+  async #resolveAccount(): Promise<Account> {
+    const { settings, terminal } = this;
+    const account = await accountOf(settings, await this.profileInUse(), this.profiles.directory);
+    terminal.redactor.add(account.apiKey);
+    assertKey(account.apiKey);
+    if (isPlaintextElsewhere(account.baseUrl))
+      terminal.warn(`${account.baseUrl.origin} is not https: the key can be read on the way`);
+    return account;
+  }
+
+  #transport(baseUrl: URL, apiKey: string | undefined): Transport {
+    const { settings, terminal } = this;
+    return new Transport({
+      baseUrl,
+      apiKey,
+      clock: this.clock,
+      userAgent: `mediactl/${this.host.version}`,
+      requestTimeoutMs: settings.requestTimeoutMs ?? callTimeoutMs,
+      maxWaitMs: settings.maxWaitMs,
+      signal: this.signal,
+      proxy: proxiesOf(this.host.environment),
+      onNotice: (notice) => this.#say(notice),
+      onWrite: () => this.warnOfProjectFile(),
+      trace: settings.debug === 'http' ? (line) => terminal.tell(line) : undefined,
+    });
+  }
+
+  /** Warns, once, of an account, workspace or folder that a project file chose for what is written. */
+  warnOfProjectFile(): void {
+    const { origins, profileInUse: inUse } = this.settings;
+    const chosen = (['profile', 'workspace', 'folder'] as const)
+      .map((name) => ({ name, ...origins.of(name) }))
+      .filter(
+        ({ name, rank, value }) =>
+          rank === ranks.project && (name !== 'profile' || value === inUse),
+      );
+    const [first] = this.#isProjectSaid ? [] : chosen;
+    this.#isProjectSaid = true;
+    if (first)
+      this.terminal.warn(
+        `${first.origin} sets ${chosen.map(({ name, value = '' }) => `${name} ${printable(value)}`).join(', ')}`,
+      );
+  }
+
+  #say(notice: TransportNotice): void {
+    if (notice.kind === 'resumed') return;
+    const seconds = Math.ceil((notice.untilMs - this.clock.now()) / 1000);
+    const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;
+    if (notice.kind === 'rate-limited' || this.settings.debug)
+      this.terminal.warn(`${why}; waiting ${seconds} s`);
+  }
+}

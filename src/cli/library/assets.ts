@@ -1,0 +1,243 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Api } from '../../client/api/api.ts';
+import type { AssetsApi } from '../../client/api/assets.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { readTextFileIfAny } from '../../client/read-file.ts';
+import { fewestDigits } from '../account/short-uids.ts';
+import { bytes } from '../../contract/figures.ts';
+import { readInputText } from '../terminal/input.ts';
+import { cell, when } from '../../contract/sanitize.ts';
+import { choose } from '../terminal/prompt.ts';
+import { parentOf } from '../../contract/asset.ts';
+import type { Collection } from '../../contract/paths.ts';
+import { jsonIn, numberIn, textIn } from '../../contract/reading.ts';
+import type { Asset } from '../../contract/types.ts';
+import { isUid, isUidPrefix } from '../../contract/uid.ts';
+import { onlyOne, shownUid } from './names.ts';
+import { Places } from './places.ts';
+
+/** The newest asset that this machine uploaded, for `@last`. */
+const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
+
+export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
+
+/** The service and the profile whose assets an id is looked for among. */
+type Library = { api: Api; profile: string };
+
+/** What is taken where a name is not unique, or none is given. */
+export type IdChoice = { newest?: boolean | undefined };
+
+export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
+
+/**
+ * The uid for what a person typed: a uid as it is, the beginning of one that was shown here of late,
+ * `@last`, or an exact name. Where it is missing, or several fit, the person chooses.
+ *
+ * @throws MediactlError exit 2 where nobody can be asked
+ */
+export const assetUid = (
+  context: Context,
+  collection: Collection,
+  id: string | undefined,
+  choice: IdChoice,
+) => assetUidIn(context, () => own(context), collection, id, choice);
+
+const own = async (context: Context): Promise<Library> => ({
+  api: await context.api(),
+  profile: (await context.account()).profile,
+});
+
+/** The same among assets that need not be the account's own. */
+export async function assetUidIn(
+  context: Context,
+  open: () => Promise<Library>,
+  collection: Collection,
+  id: string | undefined,
+  choice: IdChoice,
+): Promise<string> {
+  if (id === undefined) return chosen(context, open, collection);
+  if (id === '@last') return lastUpload(context, await open());
+  const shown = isUidPrefix(id)
+    ? shownUid(context, (await open()).api.transport.baseUrl, 'asset', id)
+    : undefined;
+  if (shown) {
+    // Shorter than any that is shown: a name may be so too.
+    const isShort = id.length < fewestDigits;
+    if (isShort && (await named((await open()).api[collection], id)).length > 0)
+      throw usageError(`${id} is a name, and the beginning of ${shown}`, 'give the whole uid');
+    return shown;
+  }
+  return uidOrNamed(context, open, collection, id, choice);
+}
+
+/** So many are shown to somebody who gave no id. */
+const mostChoices = 50;
+
+async function chosen(
+  context: Context,
+  open: () => Promise<Library>,
+  collection: Collection,
+): Promise<string> {
+  if (!context.terminal.isInteractive)
+    throw usageError('which asset?', `give an id: ${idHelp}`, 'there is nobody to ask here');
+  const { items } = await (await open()).api[collection].page({}, mostChoices, 0);
+  if (items.length === 0)
+    throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
+  const rows = await rowsOf(context, items, true);
+  const { uid } = await choose(
+    context.terminal,
+    'Which asset?',
+    items,
+    rows.map((row, at) => [cell(items[at]?.name), ...row]),
+  );
+  return uid;
+}
+
+/** What tells assets of one name from each other. */
+async function rowsOf(
+  context: Context,
+  assets: readonly Asset[],
+  isTerminal: boolean,
+): Promise<string[][]> {
+  const places = new Places(context);
+  const parents = assets.map(parentOf);
+  await places.learn(
+    'folders',
+    parents.map((uid) => uid ?? undefined),
+  );
+  const now = context.clock.now();
+  const book = isTerminal ? await context.shownUids() : undefined;
+  const short = await book?.shorten(
+    'asset',
+    assets.map(({ uid }) => uid),
+  );
+  return assets.map(({ uid, created_at, size, status }, at) => {
+    const count = numberIn(size);
+    const about = [
+      count === undefined ? cell(size) : bytes(count),
+      parents[at] === null ? '/' : places.of(parents[at]),
+      cell(status),
+    ];
+    // On a narrow terminal the end is cut, and the uid must not be.
+    return isTerminal
+      ? [when(created_at, now), short?.(uid) ?? uid, ...about]
+      : [cell(created_at), ...about, uid];
+  });
+}
+
+async function uidOrNamed(
+  context: Context,
+  open: () => Promise<Library>,
+  collection: Collection,
+  id: string,
+  { newest }: IdChoice,
+): Promise<string> {
+  // An unset variable of a script must not mean the asset without a name.
+  if (id.trim() === '') throw usageError('an id is empty', idHelp);
+  if (isUid(id)) return id.toLowerCase();
+  const found = await named((await open()).api[collection], id);
+  if (found.length === 0)
+    throw new MediactlError(`no asset is called ${id}`, {
+      code: 'not_found',
+      exitCode: exitCodes.notFound,
+      reason: isUidPrefix(id)
+        ? 'no uid shown here recently begins with that'
+        : /^[0-9a-f]{3,5}$/i.test(id)
+          ? 'for the beginning of a uid, type six digits or more'
+          : 'it is not a uid either (a uid is a UUID)',
+      hint: `mediactl ${collection} ls ${shellWord(id)}`,
+    });
+  const { uid } = await onlyOne(context, {
+    noun: 'asset',
+    what: `are called ${id}`,
+    found,
+    newest,
+    rows: (some, isTerminal) => rowsOf(context, some, isTerminal),
+    hint: 'give the uid of one of them, or --newest',
+  });
+  return uid;
+}
+
+/** Quotes a word for a shell where that is needed. */
+export const shellWord = (text: string) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The ids of `ID...`; `-` stands for stdin: uids, one a line, or JSON lines with a `uid`. */
+export async function assetUids(
+  context: Context,
+  collection: Collection,
+  ids: readonly string[],
+  choice: IdChoice,
+): Promise<string[]> {
+  if (ids.length === 0) return [await assetUid(context, collection, undefined, choice)];
+  const uids: string[] = [];
+  for (const id of ids) {
+    if (id !== '-') uids.push(await assetUid(context, collection, id, choice));
+    // What a listing names is a name, also where somebody called an asset `@last`.
+    else
+      for (const each of idsIn(await readInputText(context.terminal, '-')))
+        uids.push(await uidOrNamed(context, () => own(context), collection, each, choice));
+  }
+  if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
+  return [...new Set(uids)];
+}
+
+function idsIn(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.filter(Boolean).map((line) => {
+    if (!line.startsWith('{')) return line;
+    const { uid } = recordIn(line);
+    if (typeof uid !== 'string')
+      throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
+    return uid;
+  });
+}
+
+/** Hits that are looked through for a name; more would eat the request budget. */
+const mostHits = 2_000;
+
+/** All assets of that name: search narrows it down, where it has a word to go by. */
+async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
+  const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
+  const found: Asset[] = [];
+  let count = 0;
+  for await (const page of assets.list(filters, { limit: mostHits + 1 })) {
+    count += page.length;
+    found.push(...page.filter((asset) => textIn(asset.name) === name));
+  }
+  // One more that is not looked at may be called so too.
+  if (count > mostHits && found.length < 2) throw tooManyHits(name);
+  return found;
+}
+
+const tooManyHits = (name: string) =>
+  usageError(
+    `more than ${mostHits} assets would have to be looked at to find those called ${name}`,
+    `give a uid: mediactl assets ls --search '${name}'`,
+  );
+
+/** Remembers the newest upload, and whose it is. */
+export async function keepLastUpload(context: Context, uid: string): Promise<void> {
+  const { profile, baseUrl } = await context.account();
+  const last = { uid, profile, base_url: baseUrl.origin };
+  await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
+}
+
+async function lastUpload({ stateDir }: Context, { api, profile }: Library): Promise<string> {
+  const last = recordIn(readTextFileIfAny(lastUploadPath(stateDir)) || '{}');
+  if (typeof last.uid !== 'string' || !isUid(last.uid))
+    throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
+  // A profile's service may move, as a sandbox does from port to port.
+  const { origin } = api.transport.baseUrl;
+  if (last.base_url !== origin && last.profile !== profile)
+    throw usageError(
+      `@last is on another service: ${last.base_url}`,
+      'mediactl assets ls, and give a uid or name',
+      `this account is at ${origin}`,
+    );
+  return last.uid;
+}
+
+const recordIn = (text: string) => (jsonIn(text) ?? {}) as Record<string, unknown>;

@@ -1,0 +1,34 @@
+import type { AssetFilters } from '../../client/api/assets.ts';
+import { itemsOf, totalOf } from '../../client/api/pages.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError } from '../../client/errors.ts';
+import type { Collection } from '../../contract/paths.ts';
+
+/**
+ * Returns the service's total, if the last asset is where it says: some services count the page alone, or
+ * stop counting. Then all are counted.
+ */
+export async function countOf(
+  context: Context,
+  collection: Collection,
+  filters: AssetFilters,
+): Promise<number> {
+  const { [collection]: assets } = await context.api();
+  const first = await assets.page(filters, 1, 0);
+  const { names } = await context.account();
+  const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
+  if (total === undefined) throw noTotal();
+  const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
+  if (itemsOf(last).length === Math.min(total, 1)) return total;
+  let count = 0;
+  for await (const page of assets.list(filters, {})) count += page.length;
+  return count;
+}
+
+const noTotal = () =>
+  new MediactlError('the service does not tell how many there are', {
+    code: 'no_total',
+    exitCode: exitCodes.unclassified,
+    reason: 'its pages carry no total under a name that is known (A01)',
+    hint: 'count them: mediactl assets ls --all -q | wc -l',
+  });

@@ -1,0 +1,87 @@
+import type { FolderNode, FolderTree } from '../../client/api/folder-tree.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { cell, printable } from '../../contract/sanitize.ts';
+import { isUid } from '../../contract/uid.ts';
+import { onlyOne, shownUid } from './names.ts';
+import { workspaceUid } from './workspaces.ts';
+
+export const folderHelp = 'uid, or path such as /Campaigns/2026';
+
+/** The workspace's folders, and the workspace they are in. */
+export async function readTree(
+  context: Context,
+  asking = true,
+): Promise<{ workspace: string; tree: FolderTree }> {
+  const workspace = await workspaceUid(context, asking);
+  return { workspace, tree: await (await context.api()).folders.tree(workspace) };
+}
+
+/**
+ * The folder that a person named by uid, the beginning of one or path; of several, the one they choose.
+ *
+ * @throws MediactlError that says how far the path leads
+ */
+export async function folderAt(
+  context: Context,
+  tree: FolderTree,
+  uidOrPath: string,
+): Promise<FolderNode> {
+  const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
+  if (byUid) return byUid;
+  const atPath = tree.at(uidOrPath);
+  if (atPath.length === 0) {
+    const { baseUrl } = (await context.api()).transport;
+    const shown = shownUid(context, baseUrl, 'folder', uidOrPath);
+    return (shown && tree.find(shown)) || missing(tree, uidOrPath);
+  }
+  const { uid } = await onlyOne(context, {
+    noun: 'folder',
+    what: `are at ${uidOrPath}`,
+    found: atPath.map(({ folder }) => folder),
+    rows: async (folders) =>
+      folders.map((folder) => [
+        printable(folder.uid),
+        printable(tree.find(folder.uid)?.path ?? ''),
+        cell(folder.created_at),
+      ]),
+  });
+  return tree.find(uid) as FolderNode;
+}
+
+/** Everything below a folder, each before what is in it. */
+export const below = ({ children }: FolderNode): FolderNode[] =>
+  children.flatMap((child) => [child, ...below(child)]);
+
+function missing(tree: FolderTree, uidOrPath: string): never {
+  if (isRoot(uidOrPath))
+    throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
+  const parts = uidOrPath.split('/').filter(Boolean);
+  if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
+  const known = parts.findIndex((_, n) => tree.at(parts.slice(0, n + 1).join('/')).length === 0);
+  const above = parts.slice(0, known).join('/');
+  throw new MediactlError(`no folder ${uidOrPath}`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    reason: isUid(uidOrPath)
+      ? 'no folder of this workspace has that uid'
+      : `there is no ${parts[known]} in ${above ? `/${above}` : 'the top level'}`,
+    hint:
+      uidOrPath === 'root'
+        ? 'the top level is /'
+        : 'mediactl folders tree; upper and lower case matter',
+  });
+}
+
+/** A folder by uid, taken as it is, or by its path. */
+export async function folderUid(context: Context, uidOrPath: string): Promise<string> {
+  if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
+  return (await folderAt(context, (await readTree(context)).tree, uidOrPath)).folder.uid;
+}
+
+/** §4: "a parent folder uid in the primary workspace, or the literal root for top level". */
+export const folderParent = async (context: Context, folder: string) =>
+  isRoot(folder) ? 'root' : folderUid(context, folder);
+
+/** The top level is `/`; a folder may be called anything else, `root` too. */
+export const isRoot = (folder: string) => /^\/+$/.test(folder);

@@ -1,0 +1,77 @@
+import type { Context } from '../context.ts';
+import { usageError } from '../../client/errors.ts';
+import { choose } from '../terminal/prompt.ts';
+import type { UidKind } from '../output/result.ts';
+import { timeIn } from '../../contract/reading.ts';
+import { isUidPrefix } from '../../contract/uid.ts';
+
+/**
+ * The uid that begins so and was shown here of late.
+ *
+ * @throws MediactlError exit 2 where several begin so: none of them is meant
+ */
+export function shownUid(
+  context: Context,
+  { origin }: URL,
+  kind: UidKind,
+  typed: string,
+): string | undefined {
+  const uids = isUidPrefix(typed) ? context.shownUidsOf(origin).find(kind, typed) : [];
+  if (uids.length < 2) return uids[0];
+  throw usageError(`${uids.length} ${kind}s begin with ${typed}`, 'type more of the uid').with({
+    lines: uids.slice(0, mostNamed),
+  });
+}
+
+type Found = { uid: string; created_at?: unknown };
+
+/** What a person meant, of several that it fits. */
+export type Ambiguity<T extends Found> = {
+  /** `asset`, `folder`. */
+  noun: string;
+  /** "are called clip.mp4". */
+  what: string;
+  found: readonly T[];
+  /** What tells one from another: a cell each, printable, the uid among them. @param isTerminal short, for people */
+  rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
+  /** Take the one created last. */
+  newest?: boolean | undefined;
+  /** What else would say which one. */
+  hint?: string;
+};
+
+const mostNamed = 10;
+
+/**
+ * The only one; of several, the newest where that was asked for, or the one that the person chooses.
+ *
+ * @throws MediactlError exit 2 with the candidates, where nobody can be asked
+ */
+export async function onlyOne<T extends Found>(
+  { terminal }: Context,
+  { noun, what, found, rows, newest, hint = 'give the uid of one of them' }: Ambiguity<T>,
+): Promise<T> {
+  const [first, ...others] = found;
+  if (first && others.length === 0) return first;
+  if (first && newest) return newestOf(found);
+  const problem = `${found.length} ${noun}s ${what}`;
+  if (terminal.isInteractive)
+    return choose(terminal, `${problem}. Which one?`, found, await rows(found, true));
+  const shown = found.slice(0, mostNamed);
+  const lines = (await rows(shown, false)).map((cells) => cells.filter(Boolean).join('  '));
+  if (found.length > mostNamed) lines.push(`and ${found.length - mostNamed} more`);
+  throw usageError(problem, hint).with({
+    lines,
+    details: { uids: found.map(({ uid }) => uid) },
+  });
+}
+
+/** @throws MediactlError exit 2 where their times do not tell one of them */
+function newestOf<T extends Found>(found: readonly T[]): T {
+  const times = found.map(({ created_at }) => timeIn(created_at) ?? Number.NaN);
+  const last = Math.max(...times);
+  const newest = found.filter((_, at) => times[at] === last);
+  if (newest.length === 1) return newest[0] as T;
+  const why = newest.length === 0 ? 'the service does not tell when' : 'several were created then';
+  throw usageError('--newest does not tell which one', 'give the uid of one of them', why);
+}

@@ -1,0 +1,125 @@
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { httpUrl } from '../../contract/http-url.ts';
+import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../contract/reading.ts';
+import type { PlaybackInfo } from '../../contract/types.ts';
+
+/** One thing that can be fetched to play or show an asset. */
+export type Playable = {
+  kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
+  url: URL;
+  /** As it was sent: ISO 8601. */
+  expiresAt: unknown;
+  /** Of an image. */
+  extent?: Extent | undefined;
+};
+
+/** Pixels; a height of 0 is not known. */
+export type Size = { width: number; height: number };
+
+/** How large an image is: its pixels, or the rank of what it is called. */
+export type Extent = Size | { rank: number };
+
+export type Playables = {
+  /** Best first: "hls_url … for video; source_url fallback" (§2); of images, the largest. */
+  found: Playable[];
+  /** Whether it is known which of the images is the larger. */
+  areOrdered: boolean;
+  /** What should be a URL and is none. */
+  unusable: string[];
+};
+
+/** What the playback info offers. @param baseUrl that relative URLs are resolved against */
+export function playables(info: PlaybackInfo, baseUrl: URL): Playables {
+  const unusable: string[] = [];
+  const offered = (kind: Playable['kind'], value: unknown, extent?: Extent): Playable[] => {
+    const told = isFields(value) ? value.url : value; // A14, A15
+    if (told === undefined || told === null || told === '') return [];
+    const url = httpUrl(told, baseUrl);
+    if (!url) unusable.push(textIn(told) ?? typeof told);
+    return url ? [{ kind, url, expiresAt: fieldsIn(value).expires_at, extent }] : [];
+  };
+  const images = listIn(info.variants).map((variant) => {
+    const fields = fieldsIn(variant);
+    return { url: isFields(variant) ? fields.url : variant, extent: extentOf(fields) };
+  });
+  const areOrdered = images.length < 2 || areComparable(images.map(({ extent }) => extent));
+  if (areOrdered) images.sort((a, b) => compare(b.extent, a.extent));
+  const found = [
+    ...offered('hls', info.hls_url),
+    ...offered('file', info.source_url),
+    ...offered('file', info.source),
+    ...images.flatMap(({ url, extent }) => offered('image', url, extent)),
+    ...offered('document', info.url),
+    ...offered('embed', info.embed_url),
+  ];
+  return { found, areOrdered, unusable };
+}
+
+/** The image nearest to a size: the smallest that covers it, else the largest there is. */
+export function nearest(images: readonly Playable[], { width, height }: Size): Playable[] {
+  const covering = images.filter(
+    ({ extent }) => isSize(extent) && extent.width >= width && (extent.height || height) >= height,
+  );
+  const [best = images[0]] = covering.sort((a, b) => compare(a.extent, b.extent));
+  return best ? [best] : [];
+}
+
+/** `640x360`, or `640` for a width of any height. @throws MediactlError exit 2 */
+export function parseDimensions(text: string): Size {
+  const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
+  if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
+  throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
+}
+
+/** Names of sizes, the smaller first. */
+const names = [
+  ...['icon', 'tiny', 'thumbnail', 'small', 'preview', 'medium', 'large', 'huge', 'full'],
+  ...['original', 'source'],
+];
+const abbreviations: Record<string, string> = {
+  ...{ xs: 'tiny', thumb: 'thumbnail', s: 'small', sm: 'small', m: 'medium', md: 'medium' },
+  ...{ l: 'large', lg: 'large', xl: 'huge', xlarge: 'huge', orig: 'original' },
+};
+
+/** A15: `width` and `height`; a `size` of both, of one, or as `640x360`; or what it is called. */
+function extentOf(variant: Fields): Extent | undefined {
+  const { size, name, label } = variant;
+  for (const { width, height } of [variant, fieldsIn(size)]) {
+    const [w, h] = [numberIn(width), numberIn(height)];
+    if (w !== undefined && w > 0) return { width: w, height: h ?? 0 };
+  }
+  const side = numberIn(size);
+  if (side !== undefined && side > 0) return { width: side, height: 0 };
+  const texts = [size, name, label].flatMap((text) => textIn(text)?.toLowerCase() ?? []);
+  for (const text of texts) {
+    const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(text) ?? [];
+    if (w !== undefined) return { width: Number(w), height: Number(h) };
+  }
+  const ranks = texts.map((text) => names.indexOf(abbreviations[text] ?? text));
+  const rank = ranks.find((each) => each >= 0);
+  return rank === undefined ? undefined : { rank };
+}
+
+export const isSize = (extent: Extent | undefined): extent is Size =>
+  extent !== undefined && 'width' in extent;
+
+const areComparable = (extents: readonly (Extent | undefined)[]) =>
+  extents.every(isSize) || extents.every((extent) => extent !== undefined && 'rank' in extent);
+
+/** By pixels; by width where a height is not known. */
+function compare(a: Extent | undefined, b: Extent | undefined): number {
+  if (!isSize(a) || !isSize(b)) return rankOf(a) - rankOf(b);
+  if (a.height === 0 || b.height === 0) return a.width - b.width;
+  return a.width * a.height - b.width * b.height;
+}
+
+const rankOf = (extent: Extent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
+
+/** Said where one image of several is meant, and nothing tells which. */
+export const sizesUnknown = (uid: string) =>
+  new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
+    code: 'sizes_unknown',
+    exitCode: exitCodes.usage,
+    reason: 'it offers several, without dimensions or names that are known',
+    hint: `mediactl play ${uid} shows their addresses; fetch the one that is meant`,
+  });

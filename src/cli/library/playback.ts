@@ -1,0 +1,77 @@
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { readInputText } from '../terminal/input.ts';
+import { statusMeans } from '../../contract/assumptions.ts';
+import { textIn } from '../../contract/reading.ts';
+import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
+import { processingFailed } from '../../client/api/wait-for-assets.ts';
+
+/** An asset's playback info, and the player data it was got with where a key was used. */
+export type Playback = { info: PlaybackInfo; player?: PlayerData };
+
+/** Player data give a token, the token gives playback info (§4, §5.6). */
+export async function resolvePlayback(context: Context, uid: string): Promise<Playback> {
+  const { assets, playback } = await context.api();
+  const player = await assets.player(uid);
+  context.terminal.redactor.add(player.playback_token);
+  return { player, info: await playback.info(uid, player.playback_token) };
+}
+
+/** "no API key; authenticated by the playback token" (§4): what a player page can do, and no more. */
+export async function playWithToken(
+  context: Context,
+  assetUid: string,
+  tokenFile: string,
+): Promise<PlaybackInfo> {
+  const token = (await readInputText(context.terminal, tokenFile)).trim();
+  if (!/^\S+$/.test(token))
+    throw usageError(`no playback token in ${tokenFile}`, 'one line, as assets player --reveal');
+  context.terminal.redactor.add(token);
+  return (await context.mediaApi()).playback.info(assetUid, token);
+}
+
+/** @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
+export async function assertNotBlocked(
+  context: Context,
+  uid: string,
+  playback: Playback,
+): Promise<void> {
+  const { blocked } = playback.info;
+  // A service that blocks in other words than `true` blocks all the same.
+  if (!blocked || blocked === 'false') return;
+  const error = new MediactlError(`playback of asset ${uid} is blocked`, {
+    code: 'blocked',
+    exitCode: exitCodes.unplayable,
+    reason: 'the service says that nothing is to be played',
+    hint: `mediactl assets wait ${uid}, if it was uploaded just now; mediactl assets get ${uid} tells its status`,
+  });
+  throw await whyUnplayable(context, uid, playback, error);
+}
+
+/** Returns that processing failed, and why, where the asset's record says so; else the error given. */
+export async function whyUnplayable(
+  context: Context,
+  uid: string,
+  { player }: Playback,
+  error: MediactlError,
+): Promise<MediactlError> {
+  if (!player) return error; // without a key the record cannot be read
+  const asset = await (await context.api()).assets.get(uid).catch(() => undefined);
+  return asset && statusMeans(asset.status) === 'failed' ? processingFailed(asset) : error;
+}
+
+export const nothingToPlay = (
+  uid: string,
+  { type }: PlaybackInfo,
+  unusable: readonly string[],
+  source?: string,
+) =>
+  new MediactlError(`asset ${uid} has no ${source ?? 'URL'} to play`, {
+    code: 'nothing_to_play',
+    exitCode: exitCodes.unplayable,
+    reason:
+      unusable.length > 0
+        ? `only http and https URLs are played, and it names ${unusable.join(', ')}`
+        : `the playback info of type ${textIn(type) ?? 'unknown'} names none`,
+    hint: `mediactl play ${uid} --info, and mediactl assets wait ${uid} if it is not ready`,
+  });

@@ -1,0 +1,90 @@
+import type { Api } from '../../client/api/api.ts';
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { cell, printable } from '../../contract/sanitize.ts';
+import { choose } from '../terminal/prompt.ts';
+import { textIn } from '../../contract/reading.ts';
+import type { Workspace } from '../../contract/types.ts';
+import { isSameUid, isUid } from '../../contract/uid.ts';
+import { onlyOne, shownUid } from './names.ts';
+
+/**
+ * A workspace by uid, the beginning of one or exact name; of several, the one that the person chooses.
+ * Costs a request: there is no detail endpoint (§4).
+ */
+export async function resolveWorkspace(
+  context: Context,
+  api: Api,
+  uidOrName: string,
+): Promise<Workspace> {
+  const all = await allOf(api);
+  const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
+  if (exact) return exact;
+  const named = all.filter(({ name }) => textIn(name) === uidOrName);
+  const shown = shownUid(context, api.transport.baseUrl, 'workspace', uidOrName);
+  const found = named.length === 0 ? all.filter(({ uid }) => uid === shown) : named;
+  if (found.length === 0)
+    throw new MediactlError(`no workspace is called ${uidOrName}`, {
+      code: 'not_found',
+      exitCode: exitCodes.notFound,
+      hint: 'mediactl workspaces ls',
+    });
+  return onlyOne(context, {
+    noun: 'workspace',
+    what: `are called ${uidOrName}`,
+    found,
+    rows: async (some) => rowsOf(some),
+  });
+}
+
+const rowsOf = (workspaces: readonly Workspace[]) =>
+  workspaces.map(({ uid, name, is_primary }) => [
+    ...[cell(name), printable(uid), is_primary ? 'primary' : ''],
+  ]);
+
+/** @throws MediactlError exit 2 where nobody can be asked */
+export async function chooseWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
+  if (!context.terminal.isInteractive) throw why;
+  const all = await allOf(await context.api());
+  if (all.length === 0) throw why;
+  return choose(context.terminal, 'Which workspace?', all, rowsOf(all));
+}
+
+async function allOf(api: Api): Promise<Workspace[]> {
+  const all: Workspace[] = [];
+  for await (const page of api.workspaces.list()) all.push(...page);
+  return all;
+}
+
+/** As a profile keeps it. */
+export const chosenWorkspace = ({ uid, name }: Workspace) => ({
+  workspace: uid,
+  workspaceName: textIn(name) ?? uid,
+});
+
+/** The workspace that the service calls primary (A10), or the only one. */
+export const primaryOf = (workspaces: readonly Workspace[]): Workspace | undefined =>
+  workspaces.find(({ is_primary }) => is_primary === true) ??
+  (workspaces.length === 1 ? workspaces[0] : undefined);
+
+/**
+ * The uid of the workspace to work in: a uid that was given is taken as it is, without a request; where
+ * nothing is given, the primary one, or the one that the person chooses.
+ *
+ * @param asking false where no question may be asked: for what is but dress
+ */
+export async function workspaceUid(context: Context, asking = true): Promise<string> {
+  const { workspace } = await context.account();
+  if (workspace && isUid(workspace)) return workspace;
+  const api = await context.api();
+  if (workspace) return (await resolveWorkspace(context, api, workspace)).uid;
+  const primary = primaryOf(await allOf(api));
+  if (primary) return primary.uid;
+  const none = usageError(
+    'no workspace',
+    'mediactl workspaces use NAME, or give --workspace',
+    'no flag, variable or profile names one, and the service calls none primary',
+  );
+  if (!asking) throw none;
+  return (await chooseWorkspace(context, none)).uid;
+}

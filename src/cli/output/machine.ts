@@ -1,0 +1,95 @@
+import { usageError } from '../../client/errors.ts';
+import { fieldsIn, toJson } from '../../contract/reading.ts';
+import type { Format, Shape } from '../settings/format.ts';
+import { printableJson, printableLines } from '../../contract/sanitize.ts';
+import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
+import { csvLines, tsvLines } from './rows.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export const json = (value: unknown, render: RenderContext) =>
+  render.isTerminal ? jsonText(toJson(value, 2), render) : toJson(value);
+
+/** One record a line, whoever reads it. */
+export const line = (value: unknown, render: RenderContext) =>
+  render.isTerminal ? jsonText(toJson(value), render) : toJson(value);
+
+const jsonToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
+
+/** For a person: safe to show, and in the colours of jq. */
+function jsonText(text: string, { colors }: RenderContext): string {
+  const safe = printableJson(text);
+  if (colors.level === 0) return safe;
+  return safe.replace(jsonToken, (token, quoted?: string, colon?: string) => {
+    if (colon !== undefined) return `${colors.blue(quoted)}${colon}`;
+    return quoted === undefined ? colors.yellow(token) : colors.green(token);
+  });
+}
+
+/** One JSON array, written while pages arrive. */
+export async function writeArray(
+  terminal: Terminal,
+  pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
+  render: RenderContext,
+): Promise<void> {
+  let before = '[';
+  for await (const page of pages) {
+    const items = page.map((item) => indent(json(item, render))).join(',\n');
+    if (items) await terminal.write(`${before}\n${items}`);
+    if (items) before = ',';
+  }
+  await terminal.write(before === '[' ? '[]\n' : '\n]\n');
+}
+
+const indent = (text: string) => text.replace(/^/gm, '  ');
+
+/** Everything as the one value that --json would print. */
+async function wholeOf(result: Exclude<Shown, { kind: 'raw' }>): Promise<unknown> {
+  if (result.kind === 'record') return result.record;
+  if (result.kind === 'text') return result.text;
+  const all: unknown[] = [];
+  for await (const page of result.pages) all.push(...page);
+  return all;
+}
+
+/** --jq: over the whole value; with --jsonl, over each record as it comes. */
+export async function filtered(
+  terminal: Terminal,
+  filter: string,
+  format: Format,
+  result: Shown,
+): Promise<void> {
+  const { runJq } = await import('./jq.lazy.ts');
+  const write = async (value: string) => {
+    const outcome = await runJq(value, filter);
+    if ('problem' in outcome)
+      throw usageError(
+        '--jq: the filter does not fit',
+        'https://jqlang.org/manual',
+        outcome.problem.replace(/\s*\n\s*/g, '; '),
+      );
+    const { text } = outcome;
+    if (text !== '')
+      await terminal.write(
+        `${terminal.stdout.isTTY ? printableLines(text) : text}`.replace(/\n?$/, '\n'),
+      );
+  };
+  if (result.kind === 'raw') return write(result.text);
+  if (format !== 'jsonl' || result.kind !== 'list') return write(toJson(await wholeOf(result)));
+  for await (const page of result.pages) for (const item of page) await write(toJson(item));
+}
+
+/** --csv, --tsv: a header, then a row a record; all fields that any record has, or those asked for. */
+export async function writeRows(
+  terminal: Terminal,
+  { format, fields }: Shape,
+  result: ListResult | RecordResult,
+  render: RenderContext,
+): Promise<void> {
+  const value = await wholeOf(result);
+  const records = (Array.isArray(value) ? value : [value]).map(fieldsIn);
+  const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
+  if (header.length === 0) return; // nothing is there, and nothing says what would be
+  const rows = records.map((record) => header.map((field) => record[field]));
+  const text = await (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
+  await terminal.write(render.isTerminal ? printableLines(text) : text);
+}

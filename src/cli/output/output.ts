@@ -1,0 +1,172 @@
+import { fieldsIn, isFields, textIn, toJson } from '../../contract/reading.ts';
+import { withFields } from './fields.ts';
+import type { Shape } from '../settings/format.ts';
+import { filtered, json, line, writeArray, writeRows } from './machine.ts';
+import { cell, printable, printableLines } from '../../contract/sanitize.ts';
+import type {
+  ListResult,
+  RecordResult,
+  RenderContext,
+  Result,
+  Row,
+  ShortUids,
+  Shown,
+} from './result.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+/**
+ * Result to stdout, in the shape asked for; what is longer than the terminal goes to the pager.
+ *
+ * @param uids how uids are shown short, and remembered; asked for where a person sees some
+ */
+export async function present(
+  terminal: Terminal,
+  shape: Shape,
+  result: Result,
+  now: number,
+  uids: () => Promise<ShortUids | undefined>,
+): Promise<void> {
+  if (result.kind === 'list' && result.isLive) return show(terminal, shape, result, now, uids);
+  await terminal.paged(() => show(terminal, shape, result, now, uids));
+  if (result.kind !== 'list') return;
+  const footer = result.footer?.();
+  if (footer) terminal.say(footer);
+}
+
+async function show(
+  terminal: Terminal,
+  shape: Shape,
+  result: Result,
+  now: number,
+  uids: () => Promise<ShortUids | undefined>,
+): Promise<void> {
+  const render: RenderContext = {
+    isTerminal: Boolean(terminal.stdout.isTTY),
+    columns: terminal.columns,
+    colors: terminal.colors(terminal.stdout),
+    now,
+  };
+  if (result.kind === 'nothing') return;
+  const asked = result.kind === 'raw' && isTabular(shape) ? recordsIn(result) : result;
+  if (asked.kind === 'raw' && shape.jq === undefined)
+    return terminal.write(
+      `${render.isTerminal ? printableLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
+    );
+  const shaped = shape.fields ? withFields(asked, shape.fields, terminal) : asked;
+  if (shape.jq !== undefined) return filtered(terminal, shape.jq, shape.format, shaped);
+  if (shaped.kind === 'raw' || shaped.kind === 'text') {
+    const machine = shape.format === 'json' || shape.format === 'jsonl';
+    return terminal.write(`${machine ? toJson(shaped.text) : shaped.text}\n`);
+  }
+  if (shape.format === 'csv' || shape.format === 'tsv')
+    return writeRows(terminal, shape, shaped, render);
+  return shaped.kind === 'record'
+    ? writeRecord(terminal, shape, shaped, render, uids)
+    : writeList(terminal, shape, shaped, render, uids);
+}
+
+/** Whether records are wanted, of an answer that came as a text. */
+const isTabular = ({ format, fields, jq }: Shape) =>
+  jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
+
+/** The records in a text of the service: the items of a page, an array, an object; else the text. */
+function recordsIn(result: Extract<Shown, { kind: 'raw' }>): Shown {
+  let value: unknown;
+  try {
+    value = JSON.parse(result.text);
+  } catch {
+    return result; // no JSON: it has no fields
+  }
+  const items = Array.isArray(value) ? value : fieldsIn(value).items;
+  if (Array.isArray(items)) {
+    const id = (item: unknown) => textIn(fieldsIn(item).uid) ?? '';
+    return {
+      kind: 'list',
+      pages: [items.map(fieldsIn)],
+      columns: [],
+      id,
+      empty: '',
+      alwaysJson: true,
+    };
+  }
+  if (!isFields(value)) return result;
+  const rows = Object.entries(value).map(([field, each]): Row => [field, cell(each)]);
+  return { kind: 'record', record: value, id: textIn(value.uid) ?? '', view: () => rows };
+}
+
+async function writeRecord(
+  terminal: Terminal,
+  { format }: Shape,
+  result: RecordResult,
+  render: RenderContext,
+  uids: () => Promise<ShortUids | undefined>,
+): Promise<void> {
+  if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
+  if (format === 'jsonl') return terminal.write(`${line(result.record, render)}\n`);
+  if (format === 'json') return terminal.write(`${json(result.record, render)}\n`);
+  const view = result.view(render);
+  if (render.isTerminal && result.uid) await (await uids())?.shorten(result.uid, [result.id]);
+  return terminal.write(typeof view === 'string' ? view : await detailOf(view, render));
+}
+
+async function writeList(
+  terminal: Terminal,
+  { format }: Shape,
+  result: ListResult,
+  render: RenderContext,
+  uids: () => Promise<ShortUids | undefined>,
+): Promise<void> {
+  if (format === 'json' || (format === 'human' && result.alwaysJson))
+    return writeArray(terminal, result.pages, render);
+  if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render, uids);
+  // Scripts count columns: they stay where they are, whatever people get to see.
+  const columns = result.columns.filter(({ wide }) => !wide);
+  for await (const page of result.pages)
+    await terminal.write(
+      page
+        .map((item) => {
+          if (format === 'quiet') return result.id(item) && `${printable(result.id(item))}\n`;
+          if (format === 'jsonl') return `${line(item, render)}\n`;
+          return `${columns.map((column) => column.value(item, render)).join('\t')}\n`;
+        })
+        .join(''),
+    );
+}
+
+/** Label and value, a line each; empty ones are left out. Measuring text is for terminals only. */
+async function detailOf(rows: readonly Row[], render: RenderContext): Promise<string> {
+  const shown = rows.filter(([, value]) => value !== '');
+  // One word a label, as JSON has it, and one in every line, for who splits lines.
+  if (!render.isTerminal) {
+    let last = '';
+    return shown
+      .map(([label, value]) => {
+        last = label.trim().replaceAll(' ', '_') || last;
+        return `${last}\t${value}\n`;
+      })
+      .join('');
+  }
+  const { detail } = await import('./detail.lazy.ts');
+  return detail(shown, render);
+}
+
+async function writeTable(
+  terminal: Terminal,
+  { pages, columns: own, empty }: ListResult,
+  render: RenderContext,
+  uids: () => Promise<ShortUids | undefined>,
+): Promise<void> {
+  const columns = [...own.filter(({ leads }) => leads), ...own.filter(({ leads }) => !leads)];
+  const rows: string[][] = [];
+  for await (const page of pages)
+    for (const item of page) rows.push(columns.map((column) => column.value(item, render)));
+  if (rows.length === 0) return empty ? terminal.say(empty) : undefined;
+  for (const [at, { uid: kind }] of columns.entries()) {
+    if (!kind) continue;
+    const shown = rows.map((row) => row[at] as string).filter(Boolean);
+    const short = await (await uids())?.shorten(kind, shown);
+    for (const row of rows) row[at] = short?.(row[at] as string) ?? (row[at] as string);
+  }
+  const { table } = await import('./table.lazy.ts');
+  await terminal.write(table(columns, rows, render));
+}

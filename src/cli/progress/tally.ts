@@ -1,0 +1,168 @@
+import type { Clock } from '../../client/clock.ts';
+import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
+import { bytes, duration, grouped, timeOfDay } from '../../contract/figures.ts';
+import { waitReason } from './plain-progress.ts';
+import { printable } from '../../contract/sanitize.ts';
+import { Rate } from './rate.ts';
+import type { Line } from './standing-lines.ts';
+
+/** A file under way: how far it is, and what it waits for. */
+type InFlight = { sent: number; size: number; note: string };
+
+/** The figures of a run of many files, kept from its events. */
+export class Tally {
+  readonly #clock: Clock;
+  readonly #budget: () => Budget | undefined;
+  readonly #rate = new Rate();
+  /** By path; those that were begun first come first. */
+  readonly #inFlight = new Map<string, InFlight>();
+  /** Sent, and not seen to be ready yet. */
+  readonly #processing = new Set<string>();
+  #files = 0;
+  #bytes = 0;
+  #done = 0;
+  #failed = 0;
+  #bytesDone = 0;
+  #sent = 0;
+  #waiting = '';
+  #waitUntil = 0;
+
+  constructor(clock: Clock, budget: () => Budget | undefined) {
+    this.#clock = clock;
+    this.#budget = budget;
+  }
+
+  planned({ files, bytes: count }: RunEvent & { event: 'planned' }): void {
+    this.#files = files;
+    this.#bytes = count;
+  }
+
+  count(event: FileEvent): void {
+    const { path } = event;
+    const file = this.#inFlight.get(path);
+    switch (event.event) {
+      case 'started':
+        this.#inFlight.set(path, { sent: 0, size: event.size_bytes, note: '' });
+        break;
+      case 'rehashing':
+        if (file) file.note = 'checking what was sent before';
+        break;
+      case 'progress':
+        if (!file) break;
+        file.note = '';
+        this.#sent += Math.max(0, event.sent_bytes - file.sent);
+        file.sent = event.sent_bytes;
+        this.#rate.add(this.#sent, this.#clock.now());
+        break;
+      case 'waiting':
+        this.#waiting = waitReason(event);
+        this.#waitUntil = Date.parse(event.until);
+        this.#rate.restart();
+        break;
+      case 'going_on':
+        this.#waitUntil = 0;
+        break;
+      case 'uploaded':
+        this.#processing.add(event.asset_uid);
+        break;
+      case 'status':
+        if (event.status === 'ready') this.#processing.delete(event.asset_uid);
+        break;
+      case 'finished':
+        this.#done++;
+        if (event.outcome === 'failed') this.#failed++;
+        this.#bytesDone += file?.size ?? 0;
+        this.#inFlight.delete(path);
+        break;
+      default:
+    }
+  }
+
+  overall(): RunEvent & { event: 'overall' } {
+    const budget = this.#budget();
+    const now = this.#clock.now();
+    const rate = this.#rate.bytesPerSecond(now);
+    const left = this.#secondsLeft();
+    return {
+      event: 'overall',
+      files_done: this.#done,
+      files: this.#files,
+      files_failed: this.#failed,
+      bytes_done: this.#bytesSoFar(),
+      bytes: this.#bytes,
+      bytes_per_second: rate === undefined ? null : Math.round(rate),
+      seconds_left: left === undefined ? null : Math.round(left),
+      requests_left: budget?.left ?? null,
+      renews_at: budget ? new Date(budget.resetAt).toISOString() : null,
+    };
+  }
+
+  /** What stands on a terminal: the whole, what it waits for, the files in flight. */
+  lines(mostFiles: number): Line[] {
+    const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
+    const files = this.#inFlightStates(mostFiles);
+    return [
+      { kind: 'parts', parts: this.#parts() },
+      ...(seconds > 0 ? [{ kind: 'waiting', why: this.#waiting, seconds } as const] : []),
+      ...(files.length > 0 ? [{ kind: 'files', files } as const] : []),
+    ];
+  }
+
+  /** The whole in a line. */
+  text(): string {
+    const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
+    const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${duration(seconds)}`] : [];
+    return [...this.#parts(), ...waiting].join(', ');
+  }
+
+  /** In words, what matters most first; no rate and no time left are claimed while it waits. */
+  #parts(): string[] {
+    const now = this.#clock.now();
+    const isWaiting = this.#waitUntil > now;
+    const left = this.#secondsLeft();
+    const budget = this.#budget();
+    const isSending = this.#done < this.#files;
+    return [
+      `${grouped(this.#done)} of ${grouped(this.#files)} files`,
+      this.#failed > 0 ? `${grouped(this.#failed)} failed` : '',
+      isSending ? this.#amount() : '',
+      left !== undefined ? `${duration(left)} left` : '',
+      isSending && !isWaiting ? this.#rate.text(now) : '',
+      this.#processing.size > 0 ? `${grouped(this.#processing.size)} being processed` : '',
+      budget
+        ? `${grouped(budget.left)} requests left, ${grouped(budget.limit)} at ${timeOfDay(budget.resetAt)}`
+        : '',
+    ].filter((part) => part !== '');
+  }
+
+  /** Of a total that nobody knows, what came so far. */
+  #amount(): string {
+    const soFar = bytes(this.#bytesSoFar());
+    return this.#bytes > 0 ? `${soFar} of ${bytes(this.#bytes)}` : soFar;
+  }
+
+  /** How each file in flight is called, and how far it is. */
+  #inFlightStates(most: number): { name: string; state: string }[] {
+    return [...this.#inFlight].slice(0, most).map(([path, { sent, size, note }]) => {
+      const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);
+      const far = size > 0 ? `${share} of ${bytes(size)}` : bytes(sent);
+      return { name: printable(path), state: note || far };
+    });
+  }
+
+  #bytesSoFar(): number {
+    let underWay = 0;
+    for (const { sent } of this.#inFlight.values()) underWay += sent;
+    const soFar = this.#bytesDone + underWay;
+    return this.#bytes > 0 ? Math.min(this.#bytes, soFar) : soFar;
+  }
+
+  #secondsLeft(): number | undefined {
+    const now = this.#clock.now();
+    const rate = this.#rate.bytesPerSecond(now);
+    const isWaiting = this.#waitUntil > now;
+    if (isWaiting || rate === undefined || this.#bytes === 0 || this.#done >= this.#files)
+      return undefined;
+    return Math.max(1, (this.#bytes - this.#bytesSoFar()) / rate);
+  }
+}

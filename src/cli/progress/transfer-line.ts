@@ -1,0 +1,61 @@
+import type { ChalkInstance } from 'chalk';
+import { bytes } from '../../contract/figures.ts';
+
+/** How far a transfer is, in bytes; what was handed to the line is `sent`, what the other side has `held`. */
+export type Transfer = {
+  held: number;
+  sent: number;
+  /** 0 where nobody knows. */
+  size: number;
+  /** In words; empty while nothing tells, or while it waits. */
+  rate: string;
+  left: string;
+};
+
+const gap = '  ';
+const shortestBar = 6;
+const longestBar = 40;
+
+/**
+ * A bar, and what there is room for beside it: of all things the time left is the last to go, then the
+ * share, the bytes, the rate.
+ */
+export function transferLine(
+  { held, sent, size, rate, left }: Transfer,
+  columns: number,
+  colors: ChalkInstance,
+): string {
+  const amount = size > 0 ? `${bytes(sent)} of ${bytes(size)}` : bytes(sent);
+  const share =
+    size > 0 ? `${Math.min(held < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
+  // The most important first, each as wide as it may become; they stand in another order.
+  const parts = [
+    { at: 4, text: left.padStart(left === '' ? 0 : 10) },
+    { at: 1, text: share.padStart(4) },
+    { at: 2, text: amount.padStart(size > 0 ? 2 * bytes(size).length + 4 : 0) },
+    { at: 3, text: rate.padStart(rate === '' ? 0 : 11) },
+  ].filter(({ text }) => text.trim() !== '');
+  const kept: typeof parts = [];
+  const widthOf = (all: typeof parts) =>
+    all.reduce((sum, { text }) => sum + gap.length + text.length, 0);
+  for (const part of parts)
+    if (kept.length === 0 || widthOf([...kept, part]) + 2 + shortestBar <= columns) kept.push(part);
+  const words = kept.sort((a, b) => a.at - b.at).map(({ text }) => text);
+  const room = Math.min(longestBar, columns - 2 - widthOf(kept));
+  const drawn = size > 0 && room >= shortestBar ? [bar({ held, sent, size }, room, colors)] : [];
+  return `  ${[...drawn, ...words].join(gap)}`.slice(0, drawn.length > 0 ? undefined : columns);
+}
+
+function bar(
+  { held, sent, size }: Pick<Transfer, 'held' | 'sent' | 'size'>,
+  columns: number,
+  colors: ChalkInstance,
+): string {
+  const upTo = (count: number) => Math.floor((columns * Math.min(count, size)) / size);
+  const [full, some] = [upTo(held), upTo(Math.max(sent, held))];
+  return [
+    colors.cyan('█'.repeat(full)),
+    colors.cyan('▒'.repeat(some - full)),
+    colors.dim('░'.repeat(columns - some)),
+  ].join('');
+}

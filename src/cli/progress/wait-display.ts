@@ -1,0 +1,85 @@
+import type { Clock } from '../../client/clock.ts';
+import type { FileEvent } from '../../client/upload/session/events.ts';
+import { counted } from '../../contract/figures.ts';
+import { waitReason, waitText } from './plain-progress.ts';
+import { printable } from '../../contract/sanitize.ts';
+import type { Line } from './standing-lines.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+type Event<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
+
+/** What is waited for, on stderr: how many there are yet, on a terminal; elsewhere a line a change. */
+export class WaitDisplay {
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #since: number;
+  readonly #count: number;
+  readonly #statuses = new Map<string, string>();
+  #ready = 0;
+  #failed = 0;
+  #waiting: { why: string; until: number } | undefined;
+  #standing: { close(): void } | undefined;
+
+  private constructor(terminal: Terminal, clock: Clock, count: number) {
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#count = count;
+    this.#since = clock.now();
+  }
+
+  /** @param count assets in all */
+  static async open(terminal: Terminal, clock: Clock, count: number): Promise<WaitDisplay> {
+    const display = new WaitDisplay(terminal, clock, count);
+    if (count > 0 && terminal.canAnimate) {
+      const { Standing } = await import('./standing.lazy.ts');
+      display.#standing = new Standing(terminal, () => display.#lines());
+    } else if (count > 1) terminal.say(`waiting for ${counted(count, 'asset')}`);
+    return display;
+  }
+
+  /** @param name what a person knows it by */
+  status(name: string, status: string): void {
+    if (this.#statuses.get(name) === status) return;
+    this.#statuses.set(name, status);
+    if (!this.#standing && this.#count === 1)
+      this.#terminal.say(`${printable(name)} is ${printable(status)}`);
+  }
+
+  settled(isReady: boolean): void {
+    if (isReady) this.#ready++;
+    else this.#failed++;
+  }
+
+  /** The service is away, or the budget is used up; or it goes on. */
+  waits(event: Event<'waiting'> | Event<'going_on'>): void {
+    if (event.event === 'going_on') {
+      this.#waiting = undefined;
+      return;
+    }
+    const [why, until] = [waitReason(event), Date.parse(event.until)];
+    this.#waiting = { why, until };
+    if (!this.#standing) this.#terminal.warn(waitText(event, this.#clock.now()));
+  }
+
+  close(): void {
+    this.#standing?.close();
+  }
+
+  #lines(): Line[] {
+    const now = this.#clock.now();
+    const seconds = (now - this.#since) / 1000;
+    const { why, until } = this.#waiting ?? { why: '', until: 0 };
+    return [
+      { kind: 'working', text: this.#text(), seconds },
+      ...(until > now ? [{ kind: 'waiting', why, seconds: (until - now) / 1000 } as const] : []),
+    ];
+  }
+
+  #text(): string {
+    const [only] = this.#statuses;
+    if (this.#count === 1)
+      return only ? `${printable(only[0])}: ${printable(only[1])}` : 'waiting for it';
+    const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
+    return `${this.#ready} of ${this.#count} ready${failed}`;
+  }
+}

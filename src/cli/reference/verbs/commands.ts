@@ -1,0 +1,35 @@
+import { type Define, example } from '../../commands/command.ts';
+import { record } from '../../output/result.ts';
+import { type CommandNode, leaves } from '../node.ts';
+import { describe } from '../tree.ts';
+
+/** Without what is empty: whoever reads it pays by the word. */
+const compact = (tree: CommandNode): unknown =>
+  JSON.parse(
+    JSON.stringify(tree, (_key, value) =>
+      value === null ||
+      value === false ||
+      value === '' ||
+      (Array.isArray(value) && value.length === 0)
+        ? undefined
+        : value,
+    ),
+  );
+
+export const commands: Define = (command, run) => {
+  example(command, 'mediactl commands', 'mediactl commands --json');
+  command
+    .description(
+      'Lists every command in a line. With --json, the whole tree: arguments, options, examples.',
+    )
+    .action(
+      run(async (context) => {
+        const tree = describe(await context.commandTree());
+        const all = leaves(tree);
+        const width = Math.max(...all.map(({ path }) => path.length));
+        return record(compact(tree), 'mediactl', () =>
+          all.map(({ path, summary }) => `${path.padEnd(width)}  ${summary}\n`).join(''),
+        );
+      }),
+    );
+};

@@ -1,0 +1,75 @@
+import type { Names } from '../../commands/command.ts';
+import { type Define, example } from '../../commands/command.ts';
+import type { Context } from '../../context.ts';
+import { type KeptName, KeptNames, keptFolders, keptWorkspaces } from '../../library/kept-names.ts';
+import { parseDuration } from '../../settings/units.ts';
+import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
+import { textIn } from '../../../contract/reading.ts';
+import { isUid } from '../../../contract/uid.ts';
+
+const keptMs = 60_000;
+const patience = '500ms';
+const mostAssets = 50;
+
+/**
+ * What shells ask while somebody types: a name a line, a tab and a description. It must never be in
+ * the way: no answer within half a second (MEDIACTL_COMPLETION_TIMEOUT), or any error, is no names and
+ * no word.
+ */
+export const complete: Define = (command, run) => {
+  example(command, 'mediactl __complete folders');
+  command
+    .description('Prints names for completion.')
+    .argument('<values>')
+    .action(
+      run(async (context, values) => {
+        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || patience;
+        const patienceMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
+        const within = new Promise<KeptName[]>((resolve) =>
+          setTimeout(resolve, patienceMs, []).unref(),
+        );
+        const asked = namesOf(context, values as Names).catch((): KeptName[] => []);
+        const names = await Promise.race([asked, within]);
+        const lines = names
+          .filter(([value]) => isTypeable(value))
+          .map(([value, description]) => `${value}\t${description.replace(/\p{Cc}/gu, ' ')}`);
+        return lines.length > 0
+          ? ({ kind: 'raw', text: lines.join('\n') } as const)
+          : { kind: 'nothing' };
+      }),
+    );
+};
+
+/** What means something else than a name where an id is typed. */
+const isReserved = (name: string) => name.startsWith('-') || name === '@last' || isUid(name);
+
+/** Nobody can type a control character, and no shell should be handed one. */
+const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
+
+async function namesOf(context: Context, values: Names): Promise<KeptName[]> {
+  if (values === 'profiles') {
+    const { profiles } = await context.profiles.read();
+    return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
+  }
+  if (values === 'uploads') {
+    const entries = await (await context.journal()).list();
+    return entries.map((entry) => [entry.id, isCorrupt(entry) ? 'unreadable' : entry.path]);
+  }
+  return (await remote[values]?.(context).within(keptMs))?.names ?? [];
+}
+
+/** Names that cost a request: a minute old is new enough for somebody who types. */
+const remote: Partial<Record<Names, (context: Context) => KeptNames>> = {
+  workspaces: keptWorkspaces,
+  folders: keptFolders,
+  assets: (context) =>
+    new KeptNames(context, 'assets', async () => {
+      const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
+      const count = (name: string) => items.filter((item) => textIn(item.name) === name).length;
+      return items.map(({ uid, name, type }): KeptName => {
+        const text = textIn(name) ?? '';
+        const isTyped = text !== '' && count(text) === 1 && !isReserved(text);
+        return isTyped ? [text, `${textIn(type) ?? ''} ${uid}`] : [uid, text];
+      });
+    }),
+};

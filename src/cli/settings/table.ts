@@ -1,0 +1,252 @@
+import { formats } from './format.ts';
+import {
+  debugLevel,
+  duration,
+  type Kind,
+  oneOf,
+  onOrOff,
+  positiveDuration,
+  text,
+} from './kinds.ts';
+import { queueAddress } from '../../client/queue/queue-address.ts';
+
+/** An option that gives a setting, as Commander spells it. */
+export type SettingFlag = {
+  flags: string;
+  help: string;
+  /** What an option without an argument stands for, if not `1`. */
+  gives?: string;
+  /** An option of that name takes something else with some commands: there it is theirs alone. */
+  hasNamesake?: true;
+  /** The option that help lists before this one, where that is not the one above. */
+  after?: string;
+};
+
+/** One setting: everything that the program and its documentation know of it. */
+export type Setting = {
+  kind: Kind<unknown, unknown>;
+  flags?: readonly SettingFlag[];
+  variable: string;
+  /** May stand in `.mediactl.json`. */
+  project?: true;
+  /** May stand in a profile, by `config set`. */
+  profile?: true;
+  fallback?: string;
+  /** Names that completion offers. */
+  suggests?: 'profiles' | 'workspaces' | 'folders';
+  /** For `help environment`. */
+  what: string;
+};
+
+/**
+ * Every setting, in the order that `config ls` and the documentation show them. A row is all that a
+ * setting takes: its options, its property of `Settings`, `config`, help and completion are made of it.
+ */
+export const table = {
+  profile: {
+    kind: text,
+    flags: [{ flags: '--profile <name>', help: 'account to act as' }],
+    variable: 'MEDIACTL_PROFILE',
+    project: true,
+    suggests: 'profiles',
+    what: 'account to act as',
+  },
+  api_key: {
+    kind: text,
+    variable: 'MEDIACTL_API_KEY',
+    what: 'API key, in place of the profile’s',
+  },
+  base_url: {
+    kind: text,
+    flags: [{ flags: '--base-url <url>', help: 'service host, such as https://media.example.com' }],
+    variable: 'MEDIACTL_BASE_URL',
+    what: 'service host',
+  },
+  workspace: {
+    kind: text,
+    flags: [
+      {
+        flags: '-w, --workspace <workspace>',
+        help: 'workspace, by uid or name',
+        after: '--profile',
+      },
+    ],
+    variable: 'MEDIACTL_WORKSPACE',
+    project: true,
+    profile: true,
+    what: 'workspace, by uid or name',
+  },
+  folder: {
+    kind: text,
+    variable: 'MEDIACTL_FOLDER',
+    project: true,
+    profile: true,
+    what: 'folder that uploads go to',
+  },
+  queue: {
+    kind: queueAddress,
+    variable: 'MEDIACTL_QUEUE',
+    profile: true,
+    what: 'queue that several machines work at: redis://HOST or postgres://HOST/DATABASE',
+  },
+  output: {
+    kind: oneOf(formats),
+    flags: [
+      {
+        flags: '-o, --output <form>',
+        help: 'json, jsonl, csv, tsv or quiet; each is an option too',
+        hasNamesake: true,
+      },
+      {
+        flags: '--json',
+        help: 'print JSON: an array for a list, an object for a record',
+        gives: 'json',
+      },
+      {
+        flags: '--jsonl',
+        help: 'print one JSON object a line, while pages arrive',
+        gives: 'jsonl',
+      },
+      { flags: '--csv', help: 'print comma-separated values with a header', gives: 'csv' },
+      { flags: '--tsv', help: 'print tab-separated values with a header', gives: 'tsv' },
+      { flags: '-q, --quiet', help: 'print uids only, one a line', gives: 'quiet', after: '--jq' },
+    ],
+    variable: 'MEDIACTL_OUTPUT',
+    project: true,
+    profile: true,
+    fallback: 'human',
+    what: 'form of results: human, json, jsonl, csv, tsv or quiet',
+  },
+  fields: {
+    kind: text,
+    flags: [
+      {
+        flags: '--fields <paths>',
+        help: 'print these fields alone: name,player_config.theme',
+      },
+    ],
+    variable: 'MEDIACTL_FIELDS',
+    what: 'fields to print',
+  },
+  jq: {
+    kind: text,
+    flags: [{ flags: '--jq <filter>', help: 'filter the JSON with jq, which is built in' }],
+    variable: 'MEDIACTL_JQ',
+    what: 'filter over the JSON',
+  },
+  yes: {
+    kind: onOrOff,
+    flags: [{ flags: '-y, --yes', help: 'answer yes to every question' }],
+    variable: 'MEDIACTL_YES',
+    what: '1: answer yes to every question',
+  },
+  dry_run: {
+    kind: onOrOff,
+    flags: [{ flags: '-n, --dry-run', help: 'print what would be sent, and change nothing' }],
+    variable: 'MEDIACTL_DRY_RUN',
+    what: '1: change nothing',
+  },
+  no_input: {
+    kind: onOrOff,
+    flags: [{ flags: '--no-input', help: 'never ask; fail where an answer is needed' }],
+    variable: 'MEDIACTL_NO_INPUT',
+    what: '1: never ask',
+  },
+  color: {
+    kind: oneOf(['auto', 'always', 'never']),
+    flags: [{ flags: '--color <when>', help: 'auto, always or never' }],
+    variable: 'MEDIACTL_COLOR',
+    profile: true,
+    fallback: 'auto',
+    what: 'auto, always or never; NO_COLOR and FORCE_COLOR count too',
+  },
+  pager: {
+    kind: text,
+    flags: [{ flags: '--no-pager', help: 'do not show long results page by page', gives: 'cat' }],
+    variable: 'MEDIACTL_PAGER',
+    profile: true,
+    what: 'program that shows long results on a terminal; PAGER where it is not set, cat for none',
+  },
+  pictures: {
+    kind: oneOf(['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'never']),
+    variable: 'MEDIACTL_PICTURES',
+    profile: true,
+    fallback: 'auto',
+    what: 'pictures in the terminal: auto, kitty, iterm, sixel, blocks or never',
+  },
+  request_timeout: {
+    kind: positiveDuration,
+    flags: [
+      {
+        flags: '--request-timeout <duration>',
+        help: 'longest silence of a connection (30s; 120s in uploads)',
+      },
+    ],
+    variable: 'MEDIACTL_REQUEST_TIMEOUT',
+    profile: true,
+    what: 'longest silence of a connection',
+  },
+  max_wait: {
+    kind: duration,
+    flags: [
+      {
+        flags: '--max-wait <duration>',
+        help: 'longest wait in all for rate limits and outages (1h)',
+      },
+    ],
+    variable: 'MEDIACTL_MAX_WAIT',
+    profile: true,
+    fallback: '1h',
+    what: 'longest wait in all for rate limits and outages',
+  },
+  debug: {
+    kind: debugLevel,
+    flags: [
+      {
+        flags: '--debug <what>',
+        help: 'say more on stderr: --debug alone, or --debug=http for every request',
+      },
+    ],
+    variable: 'MEDIACTL_DEBUG',
+    what: '1 or http: say more on stderr',
+  },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof table;
+
+/** What was typed, or stands in a file, by setting. */
+export type GivenFlags = Partial<Record<SettingName, string>>;
+
+export const settingNames = Object.keys(table) as SettingName[];
+
+/** Settings that `config set` keeps in a profile, besides `names.*`. */
+export const profileSettings = settingNames.filter((name) => 'profile' in table[name]);
+
+/** Settings that `.mediactl.json` may name. */
+export const projectSettings = settingNames.filter((name) => 'project' in table[name]);
+
+export const flagsOf = (name: SettingName): readonly SettingFlag[] => {
+  const setting: Setting = table[name];
+  return setting.flags ?? [];
+};
+
+/** `--base-url` of `--base-url <url>`. */
+export const longOf = ({ flags }: SettingFlag) => /--[\w-]+/.exec(flags)?.[0] as string;
+
+/** What errors call a setting: its option, if that takes a value. */
+export function spokenName(name: SettingName): string {
+  const flag = flagsOf(name).find(({ flags }) => flags.includes('<'));
+  return flag ? longOf(flag) : table[name].variable;
+}
+
+/** The options of every command, in the order in which help lists them, each with its setting. */
+export function settingFlags(): { name: SettingName; flag: SettingFlag }[] {
+  const listed: { name: SettingName; flag: SettingFlag }[] = [];
+  const all = settingNames.flatMap((name) => flagsOf(name).map((flag) => ({ name, flag })));
+  for (const each of all.filter(({ flag }) => flag.after === undefined)) listed.push(each);
+  for (const each of all.filter(({ flag }) => flag.after !== undefined)) {
+    const before = listed.findIndex(({ flag }) => longOf(flag) === each.flag.after);
+    listed.splice(before + 1, 0, each);
+  }
+  return listed;
+}

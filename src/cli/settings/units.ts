@@ -1,0 +1,78 @@
+import { usageError } from '../../client/errors.ts';
+
+const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `90s`, `30m`, `1h30m`, `500ms`; a bare number is seconds. In milliseconds. */
+export function parseDuration(name: string, text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text)
+    throw usageError(`${name} does not accept '${text}'`, 'a duration such as 90s, 30m or 1h30m');
+  return parts.reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * durationMs[unit as keyof typeof durationMs],
+    0,
+  );
+}
+
+const powers: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 };
+
+/** `8MiB` and `8M` in powers of 1024, `500kB` in powers of 1000; a bare number is bytes. */
+export function parseSize(name: string, text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)$/i.exec(text);
+  const power = powers[match?.[2]?.toLowerCase() ?? '?'];
+  if (!match || power === undefined)
+    throw usageError(`${name} does not accept '${text}'`, 'a size such as 8MiB, 500k or 1048576');
+  const decimal = match[4] !== '' && match[3] === '';
+  return Math.floor(Number(match[1]) * (decimal ? 1000 : 1024) ** power);
+}
+
+/** A whole number of at least `least`. */
+export function parseCount(name: string, text: string, least = 0): number {
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < least)
+    throw usageError(`${name} does not accept '${text}'`, `a whole number of at least ${least}`);
+  return count;
+}
+
+const dayMs = 86_400_000;
+
+/** `YYYY-MM-DD`, `today`, `yesterday`, or an age in days or weeks (`7d`, `2w`), as YYYY-MM-DD in UTC. */
+export function parseDay(name: string, text: string, now: number): string {
+  const hint = 'YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
+    const date = new Date(`${text}T00:00:00Z`);
+    if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
+    throw usageError(`${name}: there is no day ${text}`, hint);
+  }
+  const named = ['today', 'yesterday'].indexOf(text);
+  const age = /^(\d{1,5}) ?([hdw]|(?:hour|day|week)s? ago)$/.exec(text);
+  const unitMs = { h: dayMs / 24, d: dayMs, w: 7 * dayMs }[age?.[2]?.[0] ?? 'd'] ?? dayMs;
+  if (named < 0 && !age)
+    throw usageError(`${name} does not accept '${text}'`, hint, 'the API knows days only');
+  const agoMs = named >= 0 ? named * dayMs : Number(age?.[1]) * unitMs;
+  return new Date(now - agoMs).toISOString().slice(0, 10);
+}
+
+/**
+ * `06:00` (the next one, by the clock on the wall here), a moment such as `2026-03-01T06:00Z`, or a
+ * while from now (`8h`). In milliseconds since the epoch.
+ */
+export function parseMoment(name: string, text: string, now: number): number {
+  const time = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text);
+  if (time) {
+    const next = new Date(now);
+    next.setHours(Number(time[1]), Number(time[2]), 0, 0);
+    if (next.getTime() <= now) next.setDate(next.getDate() + 1);
+    return next.getTime();
+  }
+  const hint = 'a time such as 06:00, a moment such as 2026-03-01T06:00Z, or a while such as 8h';
+  if (/^\d{4}-\d{2}-\d{2}T/.test(text)) {
+    const moment = Date.parse(text);
+    if (Number.isNaN(moment)) throw usageError(`${name} does not accept '${text}'`, hint);
+    if (moment <= now) throw usageError(`${name}: ${text} is past`, hint);
+    return moment;
+  }
+  if (!/^\d+(?:\.\d+)?(?:ms|s|m|h|d)/.test(text))
+    throw usageError(`${name} does not accept '${text}'`, hint);
+  return now + parseDuration(name, text);
+}

@@ -1,0 +1,42 @@
+import select from '@inquirer/select';
+import stringWidth from 'string-width';
+import { cutAtEnd } from '../progress/standing-lines.ts';
+import type { Terminal } from './terminal.ts';
+
+/** So many stand at once: a terminal has 24 lines or more. */
+const pageSize = 12;
+
+/**
+ * A list to choose one of, on stderr; cells are aligned, and must be printable.
+ *
+ * @returns the index of the one chosen; undefined where the person left
+ */
+export async function chooseAt(
+  terminal: Pick<Terminal, 'stdin' | 'stderr' | 'columns' | 'interruption'>,
+  question: string,
+  rows: readonly (readonly string[])[],
+): Promise<number | undefined> {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => stringWidth(row[at] ?? ''))),
+  );
+  const padded = (cell: string, at: number) =>
+    cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell));
+  const choices = rows.map((row, at) => ({
+    name: cutAtEnd(row.map(padded).join('  ').trimEnd(), terminal.columns - 3),
+    short: row[0] ?? '',
+    value: at,
+  }));
+  try {
+    return await select(
+      { message: question, choices, pageSize, loop: false },
+      {
+        ...{ input: terminal.stdin, output: terminal.stderr, clearPromptOnDone: true },
+        ...(terminal.interruption && { signal: terminal.interruption }),
+      },
+    );
+  } catch (error) {
+    terminal.interruption?.throwIfAborted();
+    if ((error as Error).name === 'ExitPromptError') return undefined;
+    throw error;
+  }
+}

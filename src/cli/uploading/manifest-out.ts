@@ -1,0 +1,44 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { exitCodes, MediactlError } from '../../client/errors.ts';
+import type { UploadRecord } from './record.ts';
+
+/** The file of --manifest-out: JSON lines of what became of each file, as it happens. */
+export class ManifestOut {
+  readonly #path: string | undefined;
+  #handle: FileHandle | undefined;
+  #failure: MediactlError | undefined;
+
+  constructor(path: string | undefined) {
+    this.#path = path;
+  }
+
+  /** Why it is not whole: uploads go on without it. */
+  get failure(): MediactlError | undefined {
+    return this.#failure;
+  }
+
+  async write(records: readonly UploadRecord[]): Promise<void> {
+    if (this.#path === undefined || this.#failure) return;
+    try {
+      this.#handle ??= await open(this.#path, 'w', 0o600);
+      await this.#handle.appendFile(
+        records.map((record) => `${JSON.stringify(record)}\n`).join(''),
+      );
+    } catch (error) {
+      this.#failure = notWritten(this.#path, error as Error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+  }
+}
+
+const notWritten = (path: string, underlying: Error) =>
+  new MediactlError(`${path} is not whole`, {
+    code: 'manifest_out',
+    exitCode: exitCodes.unclassified,
+    reason: underlying.message,
+    hint: 'once there is room, the same command writes it again, and sends nothing twice',
+    underlying,
+  });

@@ -1,0 +1,168 @@
+import type { Context } from '../context.ts';
+import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { bytes } from '../../contract/figures.ts';
+import { printable, when } from '../../contract/sanitize.ts';
+import { choose } from '../terminal/prompt.ts';
+import type { Column } from '../output/result.ts';
+import {
+  acknowledged,
+  assetOf,
+  type CorruptEntry,
+  isCorrupt,
+  type JournalEntry,
+} from '../../client/upload/store/journal-entry.ts';
+import { Spool } from '../../client/upload/sources/spool.ts';
+import { isSameUid } from '../../contract/uid.ts';
+
+/** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */
+export type PendingUpload = {
+  id: string;
+  path: string;
+  asset_uid: string | null;
+  session_uid: string | null;
+  size_bytes: number | null;
+  offset_bytes: number | null;
+  base_url: string | null;
+  profile: string | null;
+  begun_at: string | null;
+  expires_at: string | null;
+  state: 'not begun' | 'creation unknown' | 'resumable' | 'expired' | 'uploaded' | 'unreadable';
+};
+
+export function pendingUpload(entry: JournalEntry | CorruptEntry, now: number): PendingUpload {
+  if (isCorrupt(entry))
+    return {
+      id: entry.id,
+      path: entry.path,
+      asset_uid: entry.assetUid ?? null,
+      session_uid: null,
+      size_bytes: null,
+      offset_bytes: null,
+      base_url: null,
+      profile: null,
+      begun_at: entry.begunAt ?? null,
+      expires_at: null,
+      state: 'unreadable',
+    };
+  const session = 'session' in entry ? entry.session : undefined;
+  return {
+    id: entry.id,
+    // Where a path was typed matters to nobody later; stdin has none.
+    path: entry.identity === undefined ? entry.realPath : entry.path,
+    asset_uid: assetOf(entry) ?? null,
+    session_uid: session?.uid ?? null,
+    size_bytes: entry.file.sizeBytes,
+    offset_bytes: acknowledged(entry),
+    base_url: entry.baseUrl,
+    profile: entry.profile,
+    begun_at: entry.begunAt,
+    expires_at: session?.expiresAt ?? null,
+    state: stateOf(entry, now),
+  };
+}
+
+function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
+  if (entry.state === 'open')
+    return Date.parse(entry.session.expiresAt) <= now ? 'expired' : 'resumable';
+  const words = {
+    planned: 'not begun',
+    intended: 'creation unknown',
+    whole: 'uploaded',
+  } as const;
+  return words[entry.state];
+}
+
+/** A spool that was made within this time, in milliseconds, may get its page yet. */
+const freshMs = 60_000;
+
+/** The uploads begun on this machine; what came on stdin without a page of the journal is one too. */
+export async function keptUploads(context: Context): Promise<(JournalEntry | CorruptEntry)[]> {
+  const entries = await (await context.journal()).list();
+  const spooled = await new Spool(context.stateDir).list();
+  const orphans = spooled
+    .filter(({ name }) => !entries.some(({ id }) => id === name))
+    .filter(({ since }) => context.clock.now() - since > freshMs)
+    .map(({ name, path }) => ({ id: name, path, isSpool: true, reason: 'it has no page' }));
+  return [...entries, ...orphans];
+}
+
+/** Uploads that somebody may still want to finish, the one begun last at the end. */
+export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
+  [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
+
+/** How far a file is: for people, and in a pipe. */
+export function howFar(
+  { size_bytes, offset_bytes }: Pick<PendingUpload, 'size_bytes' | 'offset_bytes'>,
+  { isTerminal }: { isTerminal: boolean },
+): string {
+  if (size_bytes === null || offset_bytes === null) return '';
+  return isTerminal
+    ? `${bytes(offset_bytes)} of ${bytes(size_bytes)}`
+    : `${offset_bytes}/${size_bytes}`;
+}
+
+export const pendingColumns: Column<PendingUpload>[] = [
+  { header: 'ID', value: ({ id }) => id, whole: true },
+  { header: 'PATH', value: ({ path }) => printable(path), leads: true },
+  {
+    header: 'DONE',
+    value: howFar,
+  },
+  { header: 'STATE', value: ({ state }) => state, whole: true },
+  {
+    header: 'EXPIRES',
+    spare: 1,
+    value: ({ expires_at }, { isTerminal, now }) =>
+      expires_at ? (isTerminal ? when(expires_at, now) : printable(expires_at)) : '',
+  },
+];
+
+/**
+ * An upload of this machine by its id, its session's uid or its asset's uid, or the beginning of one of
+ * them.
+ *
+ * @throws MediactlError exit 2 where several begin so, 3 where none does
+ */
+export async function findUpload(
+  context: Context,
+  id: string,
+): Promise<JournalEntry | CorruptEntry> {
+  const all = await keptUploads(context);
+  const names = (entry: JournalEntry | CorruptEntry) =>
+    isCorrupt(entry) || !('session' in entry)
+      ? [entry.id]
+      : [entry.id, entry.session.uid, entry.session.assetUid];
+  const exact = all.find((entry) => names(entry).some((name) => isSameUid(name, id)));
+  if (exact) return exact;
+  const wanted = id.toLowerCase();
+  const begins = (name: string) => name.toLowerCase().startsWith(wanted);
+  const found = id.length < 6 ? [] : all.filter((entry) => names(entry).some(begins));
+  const [only, ...others] = found;
+  if (others.length > 0)
+    throw usageError(`${found.length} uploads begin with ${id}`, 'type more of the id').with({
+      lines: found.map((entry) => entry.id),
+    });
+  if (only) return only;
+  throw new MediactlError(`no upload ${id} is kept on this machine`, {
+    code: 'not_found',
+    exitCode: exitCodes.notFound,
+    hint: 'mediactl uploads ls',
+  });
+}
+
+/** The id of the upload that was given, or that the person chooses. @throws MediactlError exit 2 where nobody can be asked */
+export async function uploadId(
+  context: Context,
+  id: string | undefined,
+  hint: string,
+): Promise<string> {
+  if (id !== undefined) return id;
+  const entries = context.terminal.isInteractive ? unfinished(await keptUploads(context)) : [];
+  if (entries.length === 0) throw usageError('which upload?', hint);
+  const now = context.clock.now();
+  const rows = entries.map((entry) => {
+    const { path, state, begun_at } = pendingUpload(entry, now);
+    return [printable(path), state, when(begun_at, now), entry.id];
+  });
+  return (await choose(context.terminal, 'Which upload?', entries, rows)).id;
+}

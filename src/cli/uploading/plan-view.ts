@@ -1,0 +1,107 @@
+import type { RateLimit } from '../../client/http/rate-limit.ts';
+import { bytes, grouped } from '../../contract/figures.ts';
+import type { Column } from '../output/result.ts';
+import { type Count, type Plan, toSend } from '../../client/upload/batch/plan.ts';
+import { sessionLifetimeMs } from '../../contract/tus.ts';
+
+const leastOfHourMs = 5 * 60_000;
+
+/** What a plan costs, where that can be told. */
+type Cost = {
+  requests: number;
+  /** At the limit learned, of one key; null where the service tells none. */
+  hours: number | null;
+  /** Requests of a window. */
+  limit: number | null;
+};
+
+export type PlanRecord = {
+  there: Count;
+  changed: Count;
+  same: Count;
+  new: Count;
+  requests: number;
+  bytes: number;
+  hours: number | null;
+  limit: number | null;
+  /** Assets that --prune would move to the trash. */
+  gone: number;
+  /** Files that cannot be sent within the day that their session lives. */
+  outlive_sessions: number;
+};
+
+/** The specification's window: "1000 requests per hour per key by default" (§8). */
+export const costOf = (
+  { requests }: Plan,
+  rateLimit: RateLimit | undefined,
+  now: number,
+): Cost => ({
+  requests,
+  // One that ends within minutes may be shorter than the hour of the specification.
+  hours:
+    rateLimit && rateLimit.resetAt - now > leastOfHourMs
+      ? Math.round((requests / rateLimit.limit) * 10) / 10
+      : null,
+  limit: rateLimit?.limit ?? null,
+});
+
+/** Whether a file takes longer than its session lives, by the pace that somebody asked for. */
+export const outlivesSession = (sizeBytes: number, bytesPerSecond: number | undefined) =>
+  bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
+
+/**
+ * "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour".
+ *
+ * @param same files whose content is there, where that was looked at
+ * @param isExact whether every file was compared: else the date alone says that one has changed
+ */
+export function planLine(
+  plan: Plan,
+  rateLimit: RateLimit | undefined,
+  now: number,
+  same = 0,
+  isExact = false,
+): string {
+  const { there, changed, alike, new: fresh } = plan;
+  const send = toSend(plan);
+  const { requests, hours, limit } = costOf(plan, rateLimit, now);
+  const counts = [
+    [there.files, 'there'],
+    [same, 'with content that is already there'],
+    [fresh.files, 'new'],
+    [isExact ? changed.files : 0, 'changed'],
+    [alike.files + (isExact ? 0 : changed.files), 'to be compared'],
+  ] as const;
+  const said = counts
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${grouped(count)} ${what}`);
+  const time =
+    hours !== null && limit !== null && hours >= 0.1
+      ? `, ${grouped(hours)} h at ${grouped(limit)} an hour`
+      : '';
+  const most = isExact || alike.files + changed.files === 0 ? '' : 'at most ';
+  const files = there.files + same + send.files;
+  return `${grouped(files)} ${files === 1 ? 'file' : 'files'}: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${grouped(requests)} requests${time}`;
+}
+
+export type PlanRow = { kind: string } & Count;
+
+export const planRows = ({ there, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
+  { kind: 'there', ...there },
+  { kind: 'new', ...fresh },
+  { kind: 'changed', ...changed },
+  { kind: 'same content', ...same },
+  ...(gone > 0 ? [{ kind: 'to the trash', files: gone, bytes: 0 }] : []),
+];
+
+export const planColumns: Column<PlanRow>[] = [
+  { header: 'KIND', value: ({ kind }) => kind, whole: true },
+  {
+    header: 'FILES',
+    value: ({ files }, { isTerminal }) => (isTerminal ? grouped(files) : String(files)),
+  },
+  {
+    header: 'SIZE',
+    value: ({ bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
+  },
+];

@@ -1,0 +1,59 @@
+import type { Context } from '../context.ts';
+import { asMediactlError, exitCodes, type MediactlError } from '../../client/errors.ts';
+import { makeStateFolder } from '../../client/folders.ts';
+import type { MadeFolders } from '../library/folder-creation.ts';
+import { stateError } from '../../client/state-error.ts';
+import type { Receipts } from '../../client/upload/store/receipts.ts';
+
+const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
+
+/**
+ * Opens the receipts of this machine for writing. With `again`, a damaged or missing store is set aside and a
+ * new one begun; if nothing can be written, the upload runs without receipts.
+ *
+ * @throws MediactlError `state_…` (14)
+ */
+export async function openReceipts(
+  context: Context,
+  again: boolean,
+): Promise<Receipts | undefined> {
+  try {
+    const receipts = await context.receipts(again ? 'again' : 'write');
+    const { directory } = await context.journal();
+    await makeStateFolder(directory).catch((error) => {
+      throw stateError(error, directory);
+    });
+    return receipts;
+  } catch (thrown) {
+    const error = asMediactlError(thrown);
+    if (!again || !isState(error)) throw thrown;
+    context.terminal.warn(
+      `${error.message} (${error.explanation.reason}): another run would send it again`,
+    );
+    return undefined;
+  }
+}
+
+/** Forgets assets that are gone. Where that cannot be written, it is reported once. */
+export async function forgetting(context: Context): Promise<(assetUid: string) => Promise<void>> {
+  let isReported = false;
+  const failed = (thrown: unknown) => {
+    const error = asMediactlError(thrown);
+    if (!isState(error)) throw thrown;
+    if (!isReported)
+      context.terminal.warn(`${error.message} (${error.explanation.reason}): it still lists them`);
+    isReported = true;
+    return undefined;
+  };
+  const receipts = await context.receiptsIfAny().catch(failed);
+  return async (assetUid) => receipts?.forgetAsset(assetUid).catch(failed);
+}
+
+/** The folders that this machine has made at a service: its tree may be older. */
+export function madeFolders(receipts: Receipts, service: string, workspace: string): MadeFolders {
+  const mark = receipts.folderMark();
+  return {
+    find: (path) => receipts.madeFolder(service, workspace, path, mark),
+    keep: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
+  };
+}

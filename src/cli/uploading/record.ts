@@ -1,0 +1,117 @@
+import type { Context } from '../context.ts';
+import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
+import { bytes } from '../../contract/figures.ts';
+import { cell, printable } from '../../contract/sanitize.ts';
+import type { Column } from '../output/result.ts';
+import type { Outcome } from '../../client/upload/session/events.ts';
+import type { Uploaded } from '../../client/upload/session/job.ts';
+import { type FileOutcome, outcomeOf } from '../../client/upload/session/outcome.ts';
+import { fieldsIn, textIn } from '../../contract/reading.ts';
+
+/** One file of `upload --json`. */
+export type UploadRecord = {
+  path: string;
+  /** `there`, `same` (content), `elsewhere` and `queued` sent nothing. */
+  outcome: Outcome;
+  /** Of the queue that it is in, or came through. */
+  queue_id: string | null;
+  asset_uid: string | null;
+  session_uid: string | null;
+  name: string | null;
+  size_bytes: number | null;
+  bytes_sent: number | null;
+  resumed_from: number | null;
+  requests: number | null;
+  duration_ms: number | null;
+  blake3: string | null;
+  verified: boolean | null;
+  status: string | null;
+  error: ErrorRecord | null;
+};
+
+type Facts = Omit<
+  UploadRecord,
+  'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'
+>;
+
+/** The service's words may hold what is secret; a path is the person's own. */
+export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRecord {
+  const { job, uploaded, error, status, requests, durationMs } = outcome;
+  const { path, ...facts } = uploaded
+    ? uploadedRecord(job.path, uploaded)
+    : notUploadedRecord(job.path, error);
+  return {
+    path,
+    outcome: outcomeOf(outcome),
+    queue_id: outcome.queueId ?? null,
+    ...facts,
+    requests,
+    duration_ms: durationMs,
+    status: status ?? null,
+    error: terminal.redactor.redactRecord(error?.toJSON() ?? null),
+  };
+}
+
+const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
+  path,
+  asset_uid: uploaded.assetUid,
+  session_uid: uploaded.sessionUid,
+  name: uploaded.name,
+  size_bytes: uploaded.sizeBytes,
+  bytes_sent: uploaded.bytesSent,
+  resumed_from: uploaded.resumedFrom,
+  blake3: uploaded.blake3,
+  verified: uploaded.verified,
+});
+
+/** Nothing is known but what the error tells: some name the asset that they leave. */
+function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
+  return {
+    path,
+    asset_uid: textIn(fieldsIn(error?.explanation.details).asset_uid) ?? null,
+    session_uid: null,
+    name: null,
+    size_bytes: null,
+    bytes_sent: null,
+    resumed_from: null,
+    blake3: null,
+    verified: null,
+  };
+}
+
+const before: Partial<Record<Outcome, string>> = {
+  there: 'there already',
+  elsewhere: 'being uploaded by another run',
+};
+
+const result = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
+  if (outcome === 'queued') return `queued as ${queue_id}`;
+  if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${printable(error.message)}`;
+  const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
+  const skipped = `skipped: the same content is there as ${cell(name)}`;
+  return [outcome === 'same' ? skipped : before[outcome], status, check].filter(Boolean).join(', ');
+};
+
+export const uploadColumns: Column<UploadRecord>[] = [
+  { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), uid: 'asset', spare: 1 },
+  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
+  {
+    header: 'SIZE',
+    value: ({ size_bytes }, { isTerminal }) =>
+      size_bytes === null ? '' : isTerminal ? bytes(size_bytes) : String(size_bytes),
+    least: 9,
+    spare: 2,
+  },
+  { header: 'RESULT', value: result, least: 18 },
+];
+
+/** A file in a line, for whoever watches. */
+export const lineOf = (record: UploadRecord) =>
+  [
+    printable(record.path),
+    record.size_bytes === null ? '' : bytes(record.size_bytes),
+    result(record),
+    cell(record.asset_uid),
+  ]
+    .filter(Boolean)
+    .join('  ');

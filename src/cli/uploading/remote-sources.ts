@@ -1,0 +1,116 @@
+import type { Transport } from '../../client/http/transport.ts';
+import type { Context } from '../context.ts';
+import { usageError } from '../../client/errors.ts';
+import { versionOf } from '../../client/upload/session/known.ts';
+import { RangeSource } from '../../client/upload/sources/range-source.ts';
+import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
+import type { Source } from '../../client/upload/sources/source.ts';
+import { isAddress, readAddress } from '../../client/upload/sources/source-address.ts';
+import { StreamSource } from '../../client/upload/sources/stream-source.ts';
+import type { Wanted } from '../../client/upload/sources/wanted.ts';
+
+/** So many addresses are looked at together. */
+const atOnce = 8;
+
+/** Files that are not of this machine: of web servers, of remotes of rclone, and stdin of a known length. */
+export class RemoteSources {
+  readonly #context: Context;
+  /** By what receipts know each by: addresses may differ in their query alone, which is not shown. */
+  readonly #openers = new Map<string, () => Promise<Source>>();
+  readonly #remotes: RcloneFiles[] = [];
+  readonly #files: Wanted[] = [];
+  #transport: Transport | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  get files(): readonly Wanted[] {
+    return this.#files;
+  }
+
+  /** What opens one of these; undefined for any other. @param knownAs of stdin, its path */
+  opener(knownAs: string): (() => Promise<Source>) | undefined {
+    return this.#openers.get(knownAs);
+  }
+
+  /** Looks at each before anything is sent. @throws MediactlError as `RangeSource.open`, `openRclone` */
+  async look(addresses: readonly string[], recursive: boolean): Promise<void> {
+    for (let at = 0; at < addresses.length; at += atOnce)
+      await Promise.all(
+        addresses
+          .slice(at, at + atOnce)
+          .map((address) =>
+            isRclone(address) ? this.#lookRemote(address, recursive) : this.#lookUrl(address),
+          ),
+      );
+  }
+
+  /** stdin, sent while it comes. @param name what makes it the same another day, with its size */
+  takeStream(sizeBytes: number, chunkBytes: number, name: string): void {
+    const { terminal, signal } = this.#context;
+    const realPath = `stdin:${name}:${sizeBytes}`;
+    const file = { path: '-', below: '', sizeBytes, isOnce: true, filename: name };
+    this.#files.push(file);
+    this.#openers.set(file.path, async () => {
+      if (terminal.stdin.isTTY)
+        throw usageError('stdin is a terminal, not a file', 'mediactl upload - --size N < FILE');
+      return new StreamSource(terminal.stdin, { sizeBytes, chunkBytes, realPath, signal });
+    });
+  }
+
+  async #lookUrl(address: string): Promise<void> {
+    const { path } = readAddress(address);
+    const open = () =>
+      RangeSource.open(address, this.#anonymous(new URL(address)), {
+        signal: this.#context.signal,
+      });
+    const source = await open();
+    const { identity, realPath, fileName, contentType } = source;
+    this.#files.push({
+      ...{ path, named: address, knownAs: realPath, below: '', filename: fileName },
+      ...{ sizeBytes: source.sizeBytes, mtimeNs: versionOf(identity) },
+      ...(contentType !== undefined && { about: { contentType } }),
+    });
+    this.#openers.set(realPath, open);
+    await source.close();
+  }
+
+  async #lookRemote(address: string, recursive: boolean): Promise<void> {
+    const { signal, host } = this.#context;
+    const remote = await openRclone(address, {
+      ...{ recursive, signal, environment: host.environment },
+      transport: this.#anonymous(new URL('http://127.0.0.1')),
+    });
+    this.#remotes.push(remote);
+    for (const file of remote.files) {
+      const path = remote.addressOf(file);
+      const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;
+      this.#files.push({
+        ...{ path, named: address, knownAs: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
+        filename: file.path.split('/').at(-1),
+        below: recursive ? foldersOf(file) : '',
+      });
+      this.#openers.set(path, async () => {
+        const source = await remote.sourceOf(file);
+        // As it was listed: what its own server makes of it lasts no longer than that.
+        return { ...source, identity: { sizeBytes: source.sizeBytes, mtimeNs } };
+      });
+    }
+  }
+
+  #anonymous(url: URL): Transport {
+    this.#transport ??= this.#context.anonymousApi(url).transport;
+    return this.#transport;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#remotes.map((remote) => remote.close()));
+    await this.#transport?.close();
+  }
+}
+
+const foldersOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
+
+export const isRclone = (path: string) => path.startsWith('rclone:');
+export const isRemote = (path: string) => isAddress(path) || isRclone(path);

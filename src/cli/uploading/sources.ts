@@ -1,0 +1,169 @@
+import { stat } from 'node:fs/promises';
+import type { Context } from '../context.ts';
+import { usageError } from '../../client/errors.ts';
+import { parseSize } from '../settings/units.ts';
+import { readInputText } from '../terminal/input.ts';
+import { entriesIn } from '../../client/upload/sources/manifest.ts';
+import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
+import { FileSource, placeOf, type Source } from '../../client/upload/sources/source.ts';
+import { Walk, type WalkOptions } from '../../client/upload/sources/walk.ts';
+import type { About, Wanted } from '../../client/upload/sources/wanted.ts';
+import { isRemote, RemoteSources } from './remote-sources.ts';
+
+type SourceFlags = WalkOptions & {
+  fromList?: string | undefined;
+  manifest?: string | undefined;
+  manifestOut?: string | undefined;
+  /** Of stdin, so that it need not be kept. */
+  size?: string | undefined;
+  name?: string | undefined;
+  chunkBytes: number;
+  /** Files of other shards are left to them. */
+  shard?: Shard | undefined;
+};
+
+/** Where the files of a run come from. */
+export type Sources = {
+  /** What was named, as it was named. */
+  named: readonly string[];
+  /** Whether a manifest names folders. */
+  namesFolders: boolean;
+  files(): AsyncIterable<Wanted>;
+  /** Files that other shards have seen to, once all files have come. */
+  readonly elsewhere: number;
+  /** What was left out on the way, in words. */
+  passedOver(): readonly string[];
+  failures: Walk['failures'];
+  open(path: string, knownAs?: string): Promise<Source>;
+  close(): Promise<void>;
+};
+
+/** @throws MediactlError exit 2 where nothing is named, or a list cannot be read */
+export async function openSources(
+  context: Context,
+  given: readonly string[],
+  flags: SourceFlags,
+): Promise<Sources> {
+  if (flags.manifest !== undefined && (given.length > 0 || flags.fromList !== undefined))
+    throw usageError('--manifest names all files by itself', 'leave out the paths and --from-list');
+  const about = await manifestOf(context, flags.manifest);
+  const named = [...given, ...(await lines(context, flags.fromList)), ...about.keys()];
+  if (named.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
+  const size = flags.size === undefined ? undefined : parseSize('--size', flags.size);
+  if (size !== undefined && (size < 1 || named.join() !== '-'))
+    throw usageError(
+      '--size is for stdin alone, of one byte at least',
+      'mediactl upload - --size N',
+    );
+  if (flags.shard && named.includes('-'))
+    throw usageError('--shard is for files that have paths, and stdin has none');
+  const leaveOut = await outputPlace(flags, named);
+  let elsewhere = 0;
+  const isMine = (file: Wanted) => {
+    const isHere = !flags.shard || isInShard(flags.shard, file);
+    if (!isHere) elsewhere++;
+    return isHere;
+  };
+  const remotes = new RemoteSources(context);
+  const walk = new Walk({
+    ...flags,
+    leaveOut,
+    onRepeat: ({ path, named: typed }) => {
+      if (about.has(typed ?? path)) throw usageError(`the manifest names ${path} twice`);
+    },
+  });
+  try {
+    if (size !== undefined) remotes.takeStream(size, flags.chunkBytes, flags.name ?? 'stdin');
+    const local = size === undefined ? named.filter((path) => !isRemote(path)) : [];
+    // A list was written by a program, or long ago: what is not there is missed.
+    const typed = new Set(given);
+    await walk.look(local, (path) => typed.has(path));
+    await remotes.look(named.filter(isRemote), flags.recursive);
+  } catch (error) {
+    await remotes.close();
+    throw error;
+  }
+  return {
+    named,
+    namesFolders: [...about.values()].some(({ folder }) => folder !== undefined),
+    async *files() {
+      const isNamed = new Set<string>();
+      const said = (file: Wanted) => {
+        const { named: typed = file.path } = file;
+        const mine = about.get(typed);
+        if (!mine) return file;
+        if (mine.name !== undefined && isNamed.has(typed))
+          throw usageError(`a name is for one file, and ${typed} is several`);
+        isNamed.add(typed);
+        return { ...file, about: { ...file.about, ...defined(mine) } };
+      };
+      for await (const file of walk.files()) if (isMine(file)) yield said(file);
+      for (const file of remotes.files) if (isMine(file)) yield said(file);
+    },
+    get elsewhere() {
+      return elsewhere;
+    },
+    passedOver: () => walk.passedOver,
+    failures: walk.failures,
+    open: (path, knownAs) => remotes.opener(knownAs ?? path)?.() ?? FileSource.open(path, knownAs),
+    close: () => remotes.close(),
+  };
+}
+
+/** What --manifest says of each file, by its path. */
+async function manifestOf(
+  context: Context,
+  manifest: string | undefined,
+): Promise<Map<string, About>> {
+  const about = new Map<string, About>();
+  if (manifest === undefined) return about;
+  for (const entry of await entriesIn(await readInputText(context.terminal, manifest))) {
+    if (about.has(entry.path)) throw usageError(`the manifest names ${entry.path} twice`);
+    about.set(entry.path, entry.about);
+  }
+  return about;
+}
+
+/** The place of --manifest-out, which is no file to be uploaded. @throws MediactlError exit 2 */
+async function outputPlace(
+  { manifest, manifestOut, fromList }: SourceFlags,
+  named: readonly string[],
+): Promise<string | undefined> {
+  if (manifestOut === undefined) return undefined;
+  const placed = (path: string) => placeOf(path).catch(() => undefined); // said when it is opened
+  const out = await placed(manifestOut);
+  const overwrites = () =>
+    usageError('--manifest-out would write over what is read', 'give it another file');
+  // One of a file's hard links may be among the sources, or in a directory that is walked.
+  const links = await stat(manifestOut).then(
+    ({ nlink }) => nlink,
+    () => 0,
+  );
+  if (links > 1) throw overwrites();
+  const read = [manifest, fromList, ...named].filter((path) => path !== undefined);
+  for (const path of read) if (!isRemote(path) && (await placed(path)) === out) throw overwrites();
+  return out;
+}
+
+const defined = (about: About): About =>
+  Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
+
+/** Longer than any path (PATH_MAX is 4,096 bytes), and than signed addresses. */
+const maxPathLength = 16_384;
+
+/** The lines of --from-list. */
+async function lines(context: Context, path: string | undefined): Promise<string[]> {
+  if (path === undefined) return [];
+  const text = await readInputText(context.terminal, path);
+  const paths = text
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''))
+    .filter((line) => line !== '');
+  if (paths.some(({ length }) => length > maxPathLength))
+    throw usageError(
+      `${path} is not a list of files`,
+      'a path or an address a line',
+      `it has a line of more than ${maxPathLength} characters`,
+    );
+  return paths;
+}

@@ -1,0 +1,150 @@
+import { exitCodes, MediactlError, someFailed } from '../../client/errors.ts';
+import { bytes, duration, grouped } from '../../contract/figures.ts';
+import type { Outcome } from '../../client/upload/session/events.ts';
+import { labelOf } from '../../client/upload/session/job.ts';
+import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/outcome.ts';
+import type { RunEnd } from '../../client/upload/batch/run.ts';
+
+/** What came of a run, counted while it goes on. */
+export class Summary {
+  readonly #counts: Record<Outcome, number> = {
+    ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, queued: 0, left: 0, failed: 0 },
+  };
+  readonly #failed: { error: MediactlError; label: string }[] = [];
+  /** Of files that somebody stopped, or the time. */
+  readonly #stopped: MediactlError[] = [];
+  readonly #startedAt: number;
+  #last: FileOutcome | undefined;
+  #bytesSent = 0;
+  #unverified = 0;
+  #notUploaded = 0;
+  #files = 0;
+
+  /** @param startedAt milliseconds since the epoch */
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt;
+  }
+
+  count(outcome: FileOutcome): void {
+    const { uploaded, error, job } = outcome;
+    this.#files++;
+    this.#last = outcome;
+    if (error && isStop(error)) {
+      this.#stopped.push(error);
+      this.#counts[outcomeOf(outcome)]++;
+      return;
+    }
+    this.#bytesSent += uploaded?.bytesSent ?? 0;
+    if (uploaded?.verified === null) this.#unverified++;
+    if (!error) this.#counts[outcomeOf(outcome)]++;
+    else {
+      this.#counts.failed++;
+      if (!uploaded) this.#notUploaded++;
+      this.#failed.push({ error, label: labelOf(job) });
+    }
+  }
+
+  get hasUploaded(): boolean {
+    return this.#counts.uploaded > 0;
+  }
+
+  get hasQueued(): boolean {
+    return this.#counts.queued > 0;
+  }
+
+  get hasFailures(): boolean {
+    return this.#failed.length > 0;
+  }
+
+  /** True if other runs are still sending some of the files. */
+  get hasOthers(): boolean {
+    return this.#counts.elsewhere > 0;
+  }
+
+  /** Of a single file that was not sent: why, and what would send it. */
+  get skipped(): string | undefined {
+    const { uploaded, job } = this.#last ?? {};
+    if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
+    const name = labelOf(job);
+    return uploaded.how === 'there'
+      ? `${name}: there already as asset ${uploaded.assetUid}; --again sends it again`
+      : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
+  }
+
+  /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing where there was nothing */
+  line(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
+    const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
+    const counts = [
+      [uploaded, isWaited ? 'uploaded and ready' : 'uploaded'],
+      [there, 'there already'],
+      [
+        same,
+        'skipped: that folder has the same content already (-v lists it, --same upload sends it)',
+      ],
+      [elsewhere, 'being uploaded by another run'],
+      [queued, 'queued'],
+      [failed, 'failed'],
+      [left + stopped, 'not finished'],
+    ] as const;
+    const said = counts
+      .filter(([count]) => count > 0)
+      .map(([count, what]) => `${grouped(count)} ${what}`);
+    if (said.length === 0) return nothing;
+    const doubt = this.#unverified > 0 ? ` (${grouped(this.#unverified)} of them unverified)` : '';
+    const seconds = (now - this.#startedAt) / 1000;
+    const sent = queued > 0 ? '' : `; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
+    return `${said.join(', ')}${doubt}${sent}`;
+  }
+
+  /** The error to end with. @param isOne there was one file in all, whose own error says it all */
+  failure(isOne: boolean, { stop, left }: RunEnd): MediactlError | undefined {
+    const first = this.#failed[0]?.error;
+    // Told by its name, whichever was told first.
+    const failures = this.#failed.map(({ error, label }) => error.of(label));
+    const [stopped] = this.#stopped;
+    if (isOne && (first ?? stopped)) return first ?? stopped;
+    const isState = stop?.exitCode === exitCodes.state;
+    const all = left + this.#counts.left + (isState ? this.#notUploaded : 0);
+    const files = this.#files + left;
+    const uploaded = `${grouped(files - all)} of ${grouped(files)} files are uploaded`;
+    if (stop)
+      return new MediactlError(isState ? `${stop.message}; ${uploaded}` : stop.message, {
+        ...stop.explanation,
+        hint: [
+          stop.explanation.hint,
+          all > 0 &&
+            `${grouped(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
+        ]
+          .filter(Boolean)
+          .join('; '),
+        details: { files_left: all, failures: failures.map((failure) => failure.toJSON()) },
+      });
+    if (!first) return undefined;
+    return someFailed(
+      this.#problem(),
+      failures,
+      this.#notUploaded > 0
+        ? 'run the same command again once they are fixed: what is uploaded is not sent twice'
+        : undefined,
+    );
+  }
+
+  #problem(): string {
+    const counted = (count: number, words: string) =>
+      `${grouped(count)} of ${grouped(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
+    const afterwards = this.#failed.length - this.#notUploaded;
+    return [
+      ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
+      ...(afterwards > 0 ? [counted(afterwards, 'uploaded, and failed afterwards')] : []),
+    ].join('; ');
+  }
+}
+
+/** The time that --until gave is over: nothing failed. */
+export const timeIsUp = (until: string) =>
+  new MediactlError(`stopped at ${until}`, {
+    code: 'until',
+    exitCode: exitCodes.rateLimited,
+    reason: '--until said so',
+    retryable: true,
+  });

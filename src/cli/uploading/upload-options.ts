@@ -1,0 +1,71 @@
+import type { Context } from '../context.ts';
+import { usageError } from '../../client/errors.ts';
+import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
+import type { UploadOptions } from '../../client/upload/session/job.ts';
+import type { Shard } from '../../client/upload/sources/shard.ts';
+import { maxChunkBytes } from '../../contract/tus.ts';
+
+const idleTimeoutMs = 120_000;
+/** What a line and a service of usual kind take at once. */
+export const usualParallel = 8;
+
+type Flags = {
+  chunkSize?: string;
+  again?: boolean | undefined;
+  same?: 'skip' | 'upload';
+  onExpired?: 'restart' | 'fail';
+  requireChecksum?: boolean | undefined;
+};
+
+/** The uploader's options from what was typed. */
+export function uploadOptions({ settings }: Context, flags: Flags): UploadOptions {
+  const { chunkSize = '50MiB', onExpired = 'restart', same = 'skip' } = flags;
+  const chunkBytes = parseSize('--chunk-size', chunkSize);
+  if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
+    throw usageError(
+      `--chunk-size does not accept '${chunkSize}'`,
+      'from 1 byte to 50MiB',
+      'the service takes at most 50 MiB a request',
+    );
+  return {
+    ...{ chunkBytes, onExpired, same },
+    idleTimeoutMs: settings.requestTimeoutMs ?? idleTimeoutMs,
+    again: flags.again ?? false,
+    requireChecksum: flags.requireChecksum ?? false,
+  };
+}
+
+/** `--limit-rate`, in bytes a second. */
+export function rateLimitOf(typed: string | undefined): number | undefined {
+  if (typed === undefined) return undefined;
+  const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
+  if (bytesPerSecond >= 1) return bytesPerSecond;
+  throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
+}
+
+/** A whole number where one is typed. @throws MediactlError exit 2 */
+export const countOf = (flag: string, typed: string | undefined, least: number) =>
+  typed === undefined ? undefined : parseCount(flag, typed, least);
+
+/** `--shard`, such as 3/10. @throws MediactlError exit 2 */
+export function shardOf(typed: string | undefined): Shard | undefined {
+  if (typed === undefined) return undefined;
+  const [, number = 0, of = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
+  if (number >= 1 && number <= of) return { number, of };
+  throw usageError(
+    `--shard does not accept '${typed}'`,
+    'from 1/10 to 10/10; in a job of Kubernetes, $((JOB_COMPLETION_INDEX + 1))/10',
+  );
+}
+
+/** `--until`: a time of day, a moment or a while from now. */
+export function untilOf({ clock }: Context, typed: string | undefined) {
+  if (typed === undefined) return undefined;
+  return { time: parseMoment('--until', typed, clock.now()), typed };
+}
+
+/** `--timeout` where it is waited at all. */
+export const waitOf = (wait: boolean | undefined, timeout: string) => {
+  const timeoutMs = parseDuration('--timeout', timeout);
+  return wait ? timeoutMs : undefined;
+};

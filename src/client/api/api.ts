@@ -1,0 +1,38 @@
+import type { NameOverrides } from '../../contract/assumptions.ts';
+import { AssetsApi } from './assets.ts';
+import { EmbedsApi } from './embeds.ts';
+import { FoldersApi } from './folders.ts';
+import { PlaybackApi } from './playback.ts';
+import type { Transport } from '../http/transport.ts';
+import { UploadSessionsApi } from './upload-sessions.ts';
+import { WorkspacesApi } from './workspaces.ts';
+
+/** The API of one profile, a property a resource. */
+export class Api {
+  readonly transport: Transport;
+  readonly assets: AssetsApi;
+  readonly videos: AssetsApi;
+  readonly workspaces: WorkspacesApi;
+  readonly folders: FoldersApi;
+  readonly embeds: EmbedsApi;
+  readonly playback: PlaybackApi;
+  readonly uploadSessions: UploadSessionsApi;
+  readonly #names: NameOverrides;
+
+  constructor(transport: Transport, names: NameOverrides) {
+    this.transport = transport;
+    this.#names = names;
+    this.assets = new AssetsApi(transport, 'assets', names);
+    this.videos = new AssetsApi(transport, 'videos', names);
+    this.workspaces = new WorkspacesApi(transport, names);
+    this.folders = new FoldersApi(transport, names);
+    this.embeds = new EmbedsApi(transport, names);
+    this.playback = new PlaybackApi(transport);
+    this.uploadSessions = new UploadSessionsApi(transport);
+  }
+
+  /** The same API, for a caller who wants to hear of its own waits and requests. */
+  observed(observer: Parameters<Transport['observed']>[0]): Api {
+    return new Api(this.transport.observed(observer), this.#names);
+  }
+}

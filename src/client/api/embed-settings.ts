@@ -1,0 +1,154 @@
+import { domainToASCII } from 'node:url';
+import { exitCodes, usageError } from '../errors.ts';
+import { type NameOverrides, namesFor } from '../../contract/assumptions.ts';
+import { fieldsIn, listIn, textIn } from '../../contract/reading.ts';
+import type { EmbedRecord } from '../../contract/types.ts';
+import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+import { type Fields, nameHint } from './writes.ts';
+
+/** Words of a switch that restricts embedding to domains. Any other word may reverse it, or be of something else. */
+const switchWords =
+  /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
+
+/** Returns true if a name plainly says that true restricts embedding: `restricted`, `domains_only`, `allowList`. */
+function saysRestriction(field: string): boolean {
+  const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+  const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
+  const ofDomains =
+    name.includes('domain') && /enable|limit|protect|check|lock|enforce|only/.test(name);
+  return words.every((word) => switchWords.test(word)) && (ofDomains || /restrict|list/.test(name));
+}
+
+/** Returns the switch of the restriction (A05) among boolean fields, or undefined if that is not certain. */
+export function switchAmong(fields: readonly string[]): string | undefined {
+  const plain = fields.filter(saysRestriction);
+  // Beside one that says more, `enabled` may be of embedding itself.
+  const candidates = plain.length > 0 ? plain : fields;
+  const known = namesFor('embed_enabled').find((name) => candidates.includes(name));
+  return known ?? (fields.length === 1 ? plain[0] : undefined);
+}
+
+/** Matches no name of a list that is something else than the domains that may embed. */
+export const allowListName =
+  /^(?!.*(?:block|den(?:y|ied)|forbid|ban|black|exclu|except|reject|admin|owner|user|member|mail|server|path))/i;
+
+const domainLike = /^(?:[^\s@/]+\.[^\s@/]+|localhost(?::\d+)?)$/i;
+
+/** What is no host name (an address, a port) is compared as it is. */
+const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
+
+/** The embed settings of a workspace, read under whatever names this service uses (A05 to A07). */
+export class EmbedSettings {
+  /** As the service sent it. */
+  readonly record: EmbedRecord;
+  readonly #names: NameOverrides;
+  /** A switch that is set as `!NAME` is true while every site may embed. */
+  readonly #isInverse: boolean;
+
+  constructor(record: EmbedRecord, names: NameOverrides) {
+    this.record = record;
+    this.#names = names;
+    this.#isInverse = names.embed_enabled?.startsWith('!') === true;
+  }
+
+  /** @throws MediactlError exit 2 if it is not clear which field is the switch */
+  get enabled(): boolean {
+    return this.record[this.#sure('embed_enabled')] !== this.#isInverse;
+  }
+
+  /** Returns true if the restriction is known to be off. */
+  get isOff(): boolean {
+    return this.#switch !== undefined && !this.enabled;
+  }
+
+  /** The change that switches the restriction. @throws MediactlError like `enabled` */
+  switching(enabled: boolean): Fields {
+    return { [this.#sure('embed_enabled')]: enabled !== this.#isInverse };
+  }
+
+  get hasList(): boolean {
+    return this.#list !== undefined;
+  }
+
+  /** Returns the domains as the service spells them. @throws MediactlError exit 6 if it is not clear which field is the list */
+  get spellings(): string[] {
+    return this.#entries.map((entry) => {
+      const domain = this.#domainIn(entry);
+      if (domain !== undefined) return domain;
+      throw unexpectedAnswer('the allow-list has something that is not a domain', {
+        exitCode: exitCodes.usage,
+        reason: JSON.stringify(entry),
+        hint: 'mediactl config set names.embed_domain NAME',
+      });
+    });
+  }
+
+  /** To compare by: lower case, in ASCII (IDNA). */
+  get domains(): string[] {
+    return this.spellings.map(comparable);
+  }
+
+  /** How the service spells a domain of its list; the domain itself where it is not on it. */
+  spellingOf(domain: string): string {
+    return this.spellings.find((spelling) => comparable(spelling) === domain) ?? domain;
+  }
+
+  /** A07: the name that the list's own entries use, else the first guess. */
+  get domainField(): string {
+    const names = namesFor('embed_domain', this.#names);
+    const seen = names.find((name) => this.#entries.some((entry) => name in fieldsIn(entry)));
+    return seen ?? (names[0] as string);
+  }
+
+  get #entries(): unknown[] {
+    return this.record[this.#sure('embed_domains')] as unknown[];
+  }
+
+  /** A05: an override, or the boolean that is known or plainly says it. */
+  get #switch(): string | undefined {
+    const { embed_enabled: declared } = this.#names;
+    if (declared === undefined) return switchAmong(this.#booleans);
+    return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
+  }
+
+  /** A06: an override, a name that is known, or the only array if it looks like domains. */
+  get #list(): string | undefined {
+    const known = namesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
+    const [only = ''] = this.#lists;
+    if (known !== undefined || this.#lists.length !== 1 || this.#names.embed_domains) return known;
+    const isDomain = (entry: unknown) => domainLike.test(this.#domainIn(entry) ?? '');
+    return allowListName.test(only) && listIn(this.record[only]).every(isDomain) ? only : undefined;
+  }
+
+  get #booleans(): string[] {
+    return Object.keys(this.record).filter((field) => typeof this.record[field] === 'boolean');
+  }
+
+  get #lists(): string[] {
+    return Object.keys(this.record).filter((field) => Array.isArray(this.record[field]));
+  }
+
+  #sure(key: 'embed_enabled' | 'embed_domains'): string {
+    const isList = key === 'embed_domains';
+    const field = isList ? this.#list : this.#switch;
+    if (field !== undefined) return field;
+    const fields = isList ? this.#lists : this.#booleans;
+    const kind = isList ? 'array' : 'boolean';
+    const listed = fields.join(', ');
+    const error = usageError(
+      'it is not clear which field of the embed settings is meant',
+      nameHint(key, 'NAME', listed && `, with one of ${listed}`),
+      listed
+        ? `${listed} ${fields.length === 1 ? 'is' : 'are'} of type ${kind}, and may be ${isList ? '' : 'the opposite, or '}something else`
+        : `the record has no ${this.#names[key] ?? kind}; it has ${Object.keys(this.record).join(', ') || 'no fields'}`,
+    );
+    throw isList ? error.with({ code: 'unexpected_answer', exitCode: exitCodes.rejected }) : error;
+  }
+
+  /** A06: strings or objects. */
+  #domainIn(entry: unknown): string | undefined {
+    const record = fieldsIn(entry);
+    const name = namesFor('embed_domain', this.#names).find((each) => each in record);
+    return typeof entry === 'string' ? entry : textIn(record[name ?? '']);
+  }
+}

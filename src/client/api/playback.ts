@@ -1,0 +1,72 @@
+import { paths } from '../../contract/paths.ts';
+import { isFields } from '../../contract/reading.ts';
+import type { PlaybackInfo } from '../../contract/types.ts';
+import { type Downloaded, download, type Expected, type Sink } from './download.ts';
+import type { ApiResponse, Purpose } from '../http/messages.ts';
+import { type Bounds, small } from './small-media.ts';
+import type { Transport } from '../http/transport.ts';
+import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+
+const playing: Purpose = {
+  action: 'play this asset',
+  // "authenticated by the playback token" (§4): no API key is involved.
+  statuses: {
+    401: {
+      code: 'token_expired',
+      problem: 'the playback token is not valid, or has expired',
+      hint: 'mediactl assets player UID --reveal, for a new one',
+    },
+    403: { hint: 'mediactl assets player UID --reveal, for a token of this asset' },
+  },
+};
+
+/** §4 Playback info, and the signed media URLs that it hands out. Neither ever sees the key. */
+export class PlaybackApi {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** @throws MediactlError by status; `token_expired` (4) for a token that is none any more */
+  async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
+    const info = await this.#transport.json({
+      method: 'POST',
+      url: paths.playbackInfo(),
+      json: { asset_id: assetUid, playback_token: playbackToken },
+      authenticate: false,
+      // The request changes nothing, so it may be repeated like a read.
+      retry: 'reads',
+      purpose: playing,
+    });
+    if (isFields(info)) return info;
+    throw unexpectedAnswer('the playback info is not as the API has it', {
+      reason: 'it is a list',
+      hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
+    });
+  }
+
+  /** Fetches a signed URL whole, into a sink. */
+  download(url: URL, sink: Sink, expected: Expected): Promise<Downloaded> {
+    return download(this.#transport, url, sink, expected);
+  }
+
+  /** Fetches a signed URL whole, if it is small. @throws MediactlError by status; `too_large`, `timeout` */
+  small(url: URL, bounds: Bounds): Promise<Buffer> {
+    return small(this.#transport, url, bounds);
+  }
+
+  /** Fetches from a signed URL, wherever it points: whole, or its first bytes. */
+  media(url: URL, firstBytes?: number): Promise<ApiResponse> {
+    return this.#transport.exchange({
+      method: 'GET',
+      url,
+      authenticate: false,
+      purpose: { action: 'fetch this media' },
+      ...(firstBytes && {
+        headers: { range: `bytes=0-${firstBytes - 1}` },
+        maxBodyBytes: firstBytes,
+      }),
+    });
+  }
+}

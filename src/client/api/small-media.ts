@@ -1,0 +1,54 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { Transport } from '../http/transport.ts';
+
+/** What is fetched is kept in memory, and somebody waits for it. */
+export type Bounds = {
+  mostBytes: number;
+  withinMs: number;
+  /** Of the program: the person's Ctrl-C. */
+  interruption: AbortSignal;
+};
+
+/**
+ * Fetches a signed URL whole, without the key, from a public address or from the service itself.
+ *
+ * @throws MediactlError by status or network failure; `too_large`, `private_address` (6), `timeout` (10)
+ */
+export async function small(
+  transport: Transport,
+  url: URL,
+  { mostBytes, withinMs, interruption }: Bounds,
+): Promise<Buffer> {
+  const ended = new AbortController();
+  const timer = setTimeout(() => ended.abort(tooSlow(url, withinMs)), withinMs);
+  try {
+    const { bytes } = await transport.send({
+      method: 'GET',
+      url,
+      authenticate: false,
+      isPublic: true,
+      purpose: { action: 'fetch this media' },
+      maxBodyBytes: mostBytes + 1,
+      signal: AbortSignal.any([interruption, ended.signal]),
+    });
+    if (bytes.length > mostBytes) throw tooLarge(url, mostBytes);
+    return Buffer.from(bytes);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooSlow = (url: URL, withinMs: number) =>
+  new MediactlError(`${url.host} takes too long`, {
+    code: 'timeout',
+    exitCode: exitCodes.unreachable,
+    reason: `it did not send the media within ${withinMs / 1000} s`,
+    hint: 'run it again',
+  });
+
+const tooLarge = (url: URL, mostBytes: number) =>
+  new MediactlError(`${url.host} sends more than is shown`, {
+    code: 'too_large',
+    exitCode: exitCodes.rejected,
+    reason: `it is past ${mostBytes} bytes`,
+  });

@@ -1,0 +1,118 @@
+import { exitCodes, MediactlError } from '../errors.ts';
+import { paths } from '../../contract/paths.ts';
+import { fieldsIn, numberIn, textIn, timeIn } from '../../contract/reading.ts';
+import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
+import { identifier } from '../http/identifier.ts';
+import { jsonOf } from '../http/json.ts';
+import type { ApiResponse, Purpose } from '../http/messages.ts';
+import { foreignOrigin } from '../http/network-error.ts';
+import type { Headers } from '../http/rate-limit.ts';
+import type { Transport } from '../http/transport.ts';
+import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+
+/** What POST /upload/ answers (§2 Upload session), with the session's address made absolute. */
+export type CreatedSession = {
+  uid: string;
+  sessionUrl: string;
+  assetUid: string;
+  /** ISO 8601, where the service tells it. */
+  expiresAt: string | undefined;
+};
+
+const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
+
+/** Of the requests to a session. */
+export const transferPurpose: Purpose = {
+  ...uploadPurpose,
+  statuses: {
+    413: {
+      problem: 'the service does not accept so many bytes at once',
+      hint: 'run the same command again with a smaller --chunk-size, such as 8MiB',
+    },
+  },
+};
+
+/** §4 Upload (TUS): the creation, and a look at a session. The transfer is the uploader's own. */
+export class UploadSessionsApi {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Sent once: a POST whose answer was lost may have made an asset. Only a 429 is waited out, since
+   * it says that nothing was made.
+   *
+   * @throws MediactlError by status; `foreign_origin` where the location leaves the base URL; `size_differs`
+   *   (13) where the session is for another number of bytes
+   */
+  async create(
+    lengthBytes: number,
+    metadata: UploadMetadata,
+    signal?: AbortSignal,
+  ): Promise<CreatedSession> {
+    const response = await this.#transport.send({
+      method: 'POST',
+      url: paths.upload(),
+      headers: {
+        'tus-resumable': tusVersion,
+        'upload-length': String(lengthBytes),
+        'upload-metadata': encodeMetadata(metadata),
+        'content-length': '0',
+      },
+      purpose: uploadPurpose,
+      ...(signal && { signal }),
+    });
+    const session = fieldsIn(await jsonOf(response));
+    const assetUid = identifier(session.asset_uid);
+    const totalBytes = numberIn(session.total_size) ?? lengthBytes;
+    if (totalBytes !== lengthBytes)
+      throw new MediactlError('the service created an upload session of another size', {
+        code: 'size_differs',
+        exitCode: exitCodes.integrity,
+        reason: `the file has ${lengthBytes} bytes, the session ${totalBytes}; no byte was sent`,
+        hint: `mediactl assets get ${assetUid} shows the asset that it created`,
+        details: { asset_uid: assetUid },
+      });
+    const expiresAt = timeIn(session.expires_at);
+    return {
+      uid: textIn(session.uid) ?? assetUid,
+      sessionUrl: this.#sessionUrl(response, session.location, assetUid),
+      assetUid,
+      expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
+    };
+  }
+
+  /** "session URL from the Location header" (§4); the body's `location` says the same (§2). */
+  #sessionUrl({ headers }: ApiResponse, inBody: unknown, assetUid: string): string {
+    const { baseUrl } = this.#transport;
+    const location = [headers.location, textIn(inBody)].find(
+      (each) => each !== undefined && URL.canParse(each, baseUrl.href),
+    );
+    if (location === undefined)
+      throw unexpectedAnswer('the answer to the upload’s creation has no session in it', {
+        reason: 'it has no Location that can be read',
+        details: { asset_uid: assetUid },
+      });
+    // "path of the session, may be relative; resolve against {base_url}" (§2)
+    const url = new URL(location, baseUrl);
+    if (url.origin !== baseUrl.origin)
+      throw foreignOrigin('the location of the upload session', url).with({
+        details: { asset_uid: assetUid },
+      });
+    return url.href;
+  }
+
+  /** "HEAD {location} returns the current Upload-Offset" (§4); undefined where it is refused. */
+  async look(sessionUrl: string, signal?: AbortSignal): Promise<Headers | undefined> {
+    const { status, headers } = await this.#transport.exchange({
+      method: 'HEAD',
+      url: sessionUrl,
+      headers: { 'tus-resumable': tusVersion },
+      purpose: transferPurpose,
+      ...(signal && { signal }),
+    });
+    return status < 300 ? headers : undefined;
+  }
+}

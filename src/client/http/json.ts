@@ -1,0 +1,77 @@
+import { ExactNumber, textIn } from '../../contract/reading.ts';
+import type { ApiResponse } from './messages.ts';
+import { isHtml } from './reason.ts';
+import { unexpectedAnswer } from './unexpected-answer.ts';
+
+/** Of an API's answer; more would overflow the stack of whoever walks it. */
+const deepest = 2_000;
+
+/**
+ * The JSON of an answer: an object or an array. Numbers that JavaScript cannot hold come as
+ * `ExactNumber`, whose text is as it was sent.
+ *
+ * @throws MediactlError `unexpected_answer`
+ */
+export async function jsonOf(response: ApiResponse): Promise<object> {
+  const { text, url, headers, status } = response;
+  const unreadable = (underlying: unknown, reason: string) =>
+    unexpectedAnswer('the answer is not the JSON of the API', {
+      reason,
+      hint: 'check the base URL and any proxy on the way: mediactl auth status',
+      status,
+      underlying,
+    });
+  if (isHtml(response))
+    throw unreadable(
+      undefined,
+      `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`,
+    );
+  if (isDeeperThan(text, deepest))
+    throw unreadable(undefined, `it is nested past ${deepest} levels`);
+  try {
+    const value: unknown = await parseExact(text);
+    if (typeof value === 'object' && value !== null) return value;
+    throw new Error(`it is ${textIn(value) ?? 'null'}`); // caught below
+  } catch (error) {
+    throw unreadable(error, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
+  }
+}
+
+/** A number that a double may not hold: of many digits, or a large exponent. */
+const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
+
+/** JSON of any form, with `ExactNumber` where a double would not do. @throws SyntaxError */
+export async function parseExact(text: string): Promise<unknown> {
+  if (!longNumber.test(text)) return JSON.parse(text);
+  const { isSafeNumber, parse } = await import('lossless-json');
+  return parse(text, undefined, (digits) =>
+    isSafeNumber(digits, { approx: false }) ? Number(digits) : new ExactNumber(digits),
+  );
+}
+
+/** Whether JSON text opens more objects and arrays within each other than that. */
+function isDeeperThan(text: string, levels: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      do at = text.indexOf('"', at + 1);
+      while (at > 0 && isEscaped(text, at));
+      if (at < 0) return false; // no JSON: the parser says so
+    } else if (code === openBrace || code === openBracket) {
+      if (++depth > levels) return true;
+    } else if (code === closeBrace || code === closeBracket) depth--;
+  }
+  return false;
+}
+
+const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = [...'"\\{[}]'].map(
+  (character) => character.charCodeAt(0),
+);
+
+/** By an odd number of backslashes. */
+function isEscaped(text: string, at: number): boolean {
+  let count = 0;
+  while (text.charCodeAt(at - count - 1) === backslash) count++;
+  return count % 2 === 1;
+}

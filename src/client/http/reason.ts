@@ -1,0 +1,127 @@
+import { type Fields, fieldsIn, isFields, listIn, textIn } from '../../contract/reading.ts';
+import type { ApiResponse } from './messages.ts';
+
+/** What a service says of its refusal. */
+export type Reason = {
+  message: string | undefined;
+  /** The service's own short name for the error. */
+  code?: string | undefined;
+  /** As it was sent. */
+  details?: unknown;
+  /** Names of fields that it found missing or wrong. */
+  fields: readonly string[];
+};
+
+/** The service's own words, whatever form they came in (A13). */
+export function reasonIn(response: ApiResponse): Reason {
+  const text = response.text.trim();
+  if (isHtml(response)) {
+    const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? text.replace(/<[^>]*>/g, ' ');
+    return { message: `a web page instead of the API: "${cut(title)}"`, fields: [] };
+  }
+  if (!/json/i.test(response.headers['content-type'] ?? ''))
+    return { message: cut(text) || undefined, fields: [] };
+  try {
+    return inJson(JSON.parse(text), text);
+  } catch {
+    return { message: cut(text) || undefined, fields: [] }; // no JSON after all, or no end of it
+  }
+}
+
+/** Where services put what went wrong, in the order of how much it tells. */
+const wordKeys = [
+  'message',
+  'detail',
+  'title',
+  'msg',
+  'description',
+  'error_description',
+  'reason',
+];
+/** Where they list what is wrong with which field. */
+const listKeys = ['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'];
+
+function inJson(body: unknown, text: string): Reason {
+  const found: { words: string[]; fields: string[] } = { words: [], fields: [] };
+  collect(body, found, 0);
+  const error = fieldsIn(fieldsIn(body).error);
+  const detail = fieldsIn(body).detail;
+  const words = [...new Set(found.words.map(cut).filter(Boolean))];
+  return {
+    message: words.join('; ') || (text === '{}' ? undefined : cut(text)),
+    code: textIn(error.code) ?? textIn(fieldsIn(body).code),
+    details:
+      error.details ?? fieldsIn(body).details ?? (Array.isArray(detail) ? detail : undefined),
+    fields: [...new Set(found.fields)],
+  };
+}
+
+/** Nobody nests a reason deeper. */
+const deepest = 6;
+
+function collect(
+  value: unknown,
+  found: { words: string[]; fields: string[] },
+  depth: number,
+): void {
+  if (depth > deepest) return;
+  if (typeof value === 'string') found.words.push(value);
+  else if (Array.isArray(value)) for (const entry of value) collectEntry(entry, found, depth);
+  else if (isFields(value)) {
+    const before = found.words.length;
+    if (value.error !== true) collect(value.error, found, depth + 1);
+    for (const key of wordKeys) collect(value[key], found, depth + 1);
+    for (const key of listKeys) collect(value[key], found, depth + 1);
+    if (found.words.length === before) collectByField(value, found);
+  }
+}
+
+/** `{loc, msg, ctx}` as Pydantic has it, `{field, message}`, a text. */
+function collectEntry(
+  entry: unknown,
+  found: { words: string[]; fields: string[] },
+  depth: number,
+): void {
+  if (!isFields(entry)) {
+    collect(entry, found, depth + 1);
+    return;
+  }
+  const { loc, field, name, param, msg, message, ctx } = entry;
+  const path = (Array.isArray(loc) ? loc : [loc ?? field ?? param ?? name]).flatMap(
+    (step) => textIn(step) ?? [],
+  );
+  const said = textIn(msg) ?? textIn(message);
+  if (said === undefined) {
+    collect(entry, found, depth + 1);
+    return;
+  }
+  const expected = textIn(fieldsIn(ctx).expected);
+  found.words.push(
+    `${path.length > 0 ? `${path.join('.')}: ` : ''}${said}${expected ? ` (expected ${expected})` : ''}`,
+  );
+  const last = path.at(-1);
+  if (last !== undefined && /^\w+$/.test(last)) found.fields.push(last);
+}
+
+/** What stands in place of a field's name where no single one is wrong. */
+const notOneField = new Set(['non_field_errors', '__all__', 'messages', 'errors', 'body']);
+
+/** `{"name": ["This field is required."]}`, as Django REST framework has it. */
+function collectByField(value: Fields, found: { words: string[]; fields: string[] }): void {
+  for (const [field, said] of Object.entries(value)) {
+    const isField = /^\w+$/.test(field) && !notOneField.has(field);
+    const texts = listIn(said).filter((each) => typeof each === 'string');
+    if (texts.length === 0 || texts.length !== listIn(said).length) continue;
+    found.words.push(isField ? `${field}: ${texts.join(' ')}` : texts.join(' '));
+    if (isField) found.fields.push(field);
+  }
+}
+
+const cut = (text: string) => {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+};
+
+export const isHtml = (response: ApiResponse) =>
+  /html/i.test(response.headers['content-type'] ?? '') ||
+  /^\s*<(!doctype|html)/i.test(response.text);

@@ -1,0 +1,383 @@
+import type { LookupFunction } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { backoffMs, type Clock } from '../clock.ts';
+import { MediactlError } from '../errors.ts';
+import { paths } from '../../contract/paths.ts';
+import { toJson } from '../../contract/reading.ts';
+import type { Scope } from '../../contract/scopes.ts';
+import { drain, flatten, readBody } from './answer.ts';
+import { AnswerLimit } from './answer-limit.ts';
+import type { Connections } from './dispatcher.lazy.ts';
+import { errorFrom } from './error-response.ts';
+import type { Budget, GateState, Lane, Wait } from './gate.ts';
+import { jsonOf } from './json.ts';
+import { Line } from './line.ts';
+import type { ApiRequest, ApiResponse } from './messages.ts';
+import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
+import type { ProxySettings } from './proxy.ts';
+import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
+
+/** Something a person who waits wants to know. */
+export type TransportNotice =
+  | { kind: 'rate-limited'; untilMs: number }
+  | { kind: 'retrying'; untilMs: number; reason: string }
+  | { kind: 'resumed' };
+
+export type TransportOptions = {
+  baseUrl: URL;
+  apiKey?: string | undefined;
+  clock: Clock;
+  userAgent: string;
+  /** Milliseconds. */
+  requestTimeoutMs: number;
+  /** Milliseconds that one command may spend waiting, in all. */
+  maxWaitMs: number;
+  signal?: AbortSignal | undefined;
+  proxy?: ProxySettings | undefined;
+  onNotice?: (notice: TransportNotice) => void;
+  /** Called before each request leaves, tries included; what it throws keeps it from leaving. */
+  onRequest?: () => void;
+  /** Called before each request with the key that may change something. */
+  onWrite?: (() => void) | undefined;
+  /** Who its requests are for; a person, unless somebody says otherwise. */
+  lane?: Lane | undefined;
+  /** One line a request and answer; whoever prints it redacts it. */
+  trace?: ((line: string) => void) | undefined;
+};
+
+const readAttempts = 4;
+const redirectsFollowed = 3;
+/** A service that asks for no wait at all must not be asked in a hot loop. */
+const leastPauseMs = 1_000;
+const transientStatuses = new Set([500, 502, 503, 504]);
+/** By which a gateway says that the service is not there, or the service that it cannot work. */
+const outageStatuses = new Set([502, 503, 504]);
+
+/** The one way to the network: authentication, origin, pacing, retries, time limits, errors. */
+export class Transport {
+  readonly baseUrl: URL;
+  readonly #options: TransportOptions;
+  readonly #line: Line;
+
+  constructor(options: TransportOptions, line = new Line(options.clock, options.maxWaitMs)) {
+    this.#options = options;
+    this.baseUrl = options.baseUrl;
+    this.#line = line;
+  }
+
+  /** The same transport, for a caller who wants to hear of its own waits and requests, or in its lane. */
+  observed(
+    observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>,
+  ): Transport {
+    return new Transport({ ...this.#options, ...observer }, this.#line);
+  }
+
+  get rateLimit(): RateLimit | undefined {
+    return this.#line.rateLimit;
+  }
+
+  /** Why bulk work may be waiting. */
+  get gate(): GateState {
+    return this.#line.gate.state;
+  }
+
+  /** What is left of the window under way, where the service tells it. */
+  get budget(): Budget | undefined {
+    return this.#line.gate.budget;
+  }
+
+  /** Requests of each window that bulk work leaves for people. */
+  reserve(requests: number | undefined): void {
+    this.#line.gate.reserve = requests;
+  }
+
+  /** Of each scope that a call needed, whether the service let it. */
+  get scopes(): ReadonlyMap<Scope, boolean> {
+    return this.#line.scopes;
+  }
+
+  /** Requests sent so far by all who share the line, tries included. */
+  get requestCount(): number {
+    return this.#line.requestCount;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  /** Sends, and throws what is not 2xx as a MediactlError. */
+  async send(call: ApiRequest): Promise<ApiResponse> {
+    const response = await this.exchange(call);
+    if (response.status >= 200 && response.status < 300) return response;
+    throw errorFrom(response, call.purpose);
+  }
+
+  /** Sends, and reads the answer as JSON: an object or an array of whatever form. */
+  async json(call: ApiRequest): Promise<object> {
+    return jsonOf(await this.send(call));
+  }
+
+  /** Sends and returns whatever answer comes, once pacing and retries are done. */
+  async exchange(call: ApiRequest): Promise<ApiResponse> {
+    const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'pacing');
+    for (let attempt = 0; ; attempt++) {
+      const last = retry !== 'reads' || attempt + 1 >= readAttempts;
+      try {
+        const response = await this.#sendOnce(call);
+        if (response.status === 429 && retry !== 'none') {
+          await this.#waitOutRateLimit(response, call);
+          attempt--; // a 429 is no failure
+          continue;
+        }
+        if (outageStatuses.has(response.status) && this.#isBulk) this.#line.gate.failed();
+        this.#noteScope(call, response);
+        if (last || !transientStatuses.has(response.status)) return response;
+        await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
+      } catch (error) {
+        if (this.#line.ended.signal.aborted) throw error;
+        if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+        if (this.#isBulk && this.#line.wasReached) {
+          const isWaitedFor = this.#line.gate.failed();
+          if (isWaitedFor && neverLeft(error)) {
+            attempt--; // it did not leave
+            continue;
+          }
+        }
+        if (last) throw error;
+        // Nobody listens there: waiting would only hide it from the person at the terminal. Somebody
+        // who did before comes back.
+        if (error.explanation.code === 'refused' && !this.#line.wasReached) throw error;
+        await this.waitBeforeRetry(attempt, error, call.signal);
+      }
+    }
+  }
+
+  /**
+   * As long as the answer asked for, else full jitter; throws the failure itself where the wait
+   * would pass --max-wait.
+   */
+  async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
+    const { retryAfterSeconds } = failure.explanation;
+    const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoffMs(this.clock, attempt);
+    if (!this.#line.waitBudget.spend(delayMs)) throw failure;
+    await this.#wait(delayMs, signal, {
+      kind: 'retrying',
+      untilMs: this.clock.now() + delayMs,
+      reason: failure.message,
+    });
+  }
+
+  async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
+    const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
+    const delayMs = Math.max(asked, leastPauseMs);
+    this.#line.gate.closed(this.clock.now() + delayMs);
+    if (this.#isBulk) return; // the gate waits, for as long as it takes
+    if (!this.#line.waitBudget.spend(delayMs))
+      throw errorFrom(response, call.purpose).with({
+        reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
+        retryAfterSeconds: Math.ceil(delayMs / 1000),
+      });
+    await this.#wait(delayMs, call.signal, {
+      kind: 'rate-limited',
+      untilMs: this.clock.now() + delayMs,
+    });
+  }
+
+  #noteScope({ purpose }: ApiRequest, { status }: ApiResponse): void {
+    const isAnswered = status === 403 || (status >= 200 && status < 300);
+    if (purpose.scope && isAnswered) this.#line.scopes.set(purpose.scope, status !== 403);
+  }
+
+  get #isBulk(): boolean {
+    return (this.#options.lane ?? 'person') !== 'person';
+  }
+
+  async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
+    this.#options.onNotice?.(notice);
+    const interruption = signal ?? this.#options.signal ?? this.#line.ended.signal;
+    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#line.ended.signal]));
+    this.#options.onNotice?.({ kind: 'resumed' });
+  }
+
+  async #sendOnce(asked: ApiRequest): Promise<ApiResponse> {
+    let call = asked;
+    let url = new URL(call.url, this.baseUrl);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    for (let hops = 0; ; hops++) {
+      const response = await this.#fetch(call, url);
+      const location = response.headers.location;
+      // A redirect of a write is never followed; one of a read only within its origin (§5: the key
+      // belongs to one service).
+      if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
+        return response;
+      if (!URL.canParse(location, url.href)) return response;
+      const target = new URL(location, url);
+      if (!/^https?:$/.test(target.protocol)) return response;
+      if (call.mayFollow?.(target) === false) return response;
+      // Without a key there is none to hand over: signed media may lead to a CDN.
+      if (target.origin !== url.origin && call.authenticate !== false)
+        throw foreignOrigin(`a redirect`, target);
+      if (hops >= redirectsFollowed) return response;
+      // A password for one host is told to no other.
+      if (target.origin !== url.origin) call = withoutAuthorization(call);
+      url = target;
+    }
+  }
+
+  async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
+    const { trace, userAgent, apiKey } = this.#options;
+    const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
+    // "POST /playback/info/ — no API key" (§4), whoever calls it.
+    const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
+    if (apiKey && !keyless && url.origin === this.baseUrl.origin)
+      headers.authorization = `Bearer ${apiKey}`;
+    const interruption = call.signal ?? this.#options.signal;
+    if (headers.authorization) {
+      await this.#line.gate.enter(
+        this.#options.lane ?? 'person',
+        interruption ?? this.#line.ended.signal,
+        (wait) => this.#options.onNotice?.(noticeOf(wait)),
+      );
+    }
+    if (headers.authorization && !isRead(call.method)) this.#options.onWrite?.();
+    let isAnswered = !headers.authorization;
+    const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
+    const limit = new AnswerLimit(idleTimeoutMs, url.origin);
+    let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
+    if (call.json !== undefined) {
+      headers['content-type'] ??= 'application/json';
+      body = toJson(call.json);
+    } else if (call.body) {
+      headers['content-length'] = String(call.body.lengthBytes);
+      body = call.body.open();
+    }
+    if (body === null || typeof body === 'string' || body instanceof Uint8Array) limit.begin();
+    else body = sentThen(body, () => limit.begin());
+    const startedAt = this.clock.now();
+    trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
+    let isSent = false;
+    let sinkFailed = false;
+    try {
+      this.#options.onRequest?.();
+      this.#line.requestCount++;
+      isSent = true;
+      const isOwn = isSameHost(url, this.baseUrl);
+      const { request } = await (call.isPublic && !isOwn ? this.#openPublic(url) : this.#open());
+      const answer = await request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: call.method as Dispatcher.HttpMethod,
+        headers,
+        body: body as Dispatcher.RequestOptions['body'], // its types leave iterables out
+        signal: interruption ? AbortSignal.any([interruption, limit.signal]) : limit.signal,
+        // undici counts both from the last byte, so they serve as idle timers.
+        headersTimeout: idleTimeoutMs,
+        bodyTimeout: idleTimeoutMs,
+      });
+      this.#line.wasReached = true;
+      const head = { status: answer.statusCode, headers: flatten(answer.headers) };
+      const { sink } = call;
+      if (sink && head.status < 300) limit.beginStream();
+      else limit.begin();
+      const bytes =
+        sink && head.status < 300
+          ? await drain(answer.body, (part) => {
+              const taken = sink(part, head).catch((error) => {
+                sinkFailed = true;
+                throw error;
+              });
+              return limit.received(part.length, taken);
+            })
+          : await readBody(answer.body, call.maxBodyBytes);
+      // undici takes a connection back in the turn after its answer: before, it opens another one.
+      await new Promise((resolve) => setImmediate(resolve));
+      const response: ApiResponse = {
+        ...head,
+        bytes,
+        receivedAt: this.clock.now(),
+        get text() {
+          return new TextDecoder().decode(bytes);
+        },
+        url,
+      };
+      const rateLimit = readRateLimit(response.headers, response.receivedAt);
+      this.#line.rateLimit = rateLimit ?? this.#line.rateLimit;
+      const isItself = !outageStatuses.has(head.status);
+      if (!isAnswered) this.#line.gate.told(rateLimit, isItself);
+      isAnswered = true;
+      if (this.#isBulk && isItself) this.#line.waitBudget.renew();
+      trace?.(
+        `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
+      );
+      return response;
+    } catch (error) {
+      trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
+      // What cannot be written here, or is not to be sent, is no fault of the line.
+      if (sinkFailed || !isSent) throw error;
+      throw limit.signal.aborted && !interruption?.aborted
+        ? limit.signal.reason
+        : networkError(error, url, idleTimeoutMs);
+    } finally {
+      limit.clear();
+      if (!isAnswered) this.#line.gate.gone();
+    }
+  }
+
+  /** undici is loaded with the first request. */
+  #open(): Promise<Connections> {
+    this.#line.connections ??= this.#connections();
+    return this.#line.connections;
+  }
+
+  async #openPublic(url: URL): Promise<Connections> {
+    this.#line.publicAddresses ??= import('./public-address.ts').then(({ PublicAddresses }) =>
+      PublicAddresses.for(this.baseUrl),
+    );
+    const addresses = await this.#line.publicAddresses;
+    addresses.assertAllowed(url);
+    this.#line.publicConnections ??= this.#connections(addresses.lookup);
+    return this.#line.publicConnections;
+  }
+
+  async #connections(lookup?: LookupFunction): Promise<Connections> {
+    const { openConnections } = await import('./dispatcher.lazy.ts');
+    return openConnections(this.#options.proxy, lookup);
+  }
+
+  async close(): Promise<void> {
+    const { ended, connections, publicConnections } = this.#line;
+    ended.abort();
+    for (const each of [connections, publicConnections]) await (await each)?.close();
+  }
+}
+
+const isSameHost = (url: URL, service: URL) =>
+  url.hostname === service.hostname ||
+  (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
+
+/** Hands on a body, and tells when all of it is with the socket. */
+async function* sentThen(body: AsyncIterable<Uint8Array>, then: () => void) {
+  yield* body;
+  then();
+}
+
+const noticeOf = (wait: Wait | undefined): TransportNotice => {
+  if (!wait) return { kind: 'resumed' };
+  const { untilMs, why } = wait;
+  return why === 'rate limit'
+    ? { kind: 'rate-limited', untilMs }
+    : { kind: 'retrying', untilMs, reason: 'the service cannot be reached' };
+};
+
+function withoutAuthorization(call: ApiRequest): ApiRequest {
+  const { authorization: _authorization, ...headers } = call.headers ?? {};
+  return { ...call, headers };
+}
+
+const isRead = (method: string) => method === 'GET' || method === 'HEAD';
+
+const headerLines = (headers: Headers) =>
+  Object.entries(headers)
+    .map(([name, value]) => `\n    ${name}: ${value}`)
+    .join('');

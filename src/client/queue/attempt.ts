@@ -1,0 +1,200 @@
+import type { Api } from '../api/api.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import { type OnUploadEvent, waitingEvent } from '../upload/session/events.ts';
+import type { Uploaded, UploadJob, UploadTools } from '../upload/session/job.ts';
+import { versionOf } from '../upload/session/known.ts';
+import type { FoundAssets } from '../upload/session/lost.ts';
+import { findLost } from '../upload/session/lost-creation.ts';
+import { allowsNewAsset } from '../upload/batch/lost-creations.ts';
+import { changed, type Source } from '../upload/sources/source.ts';
+import { openUpload } from '../upload/session/upload-file.ts';
+import type { Lease } from './lease.ts';
+import { markOf, removeMarked } from './marked.ts';
+import { keepHere, type OwnReceipts, uploadedHere } from './own-receipts.ts';
+import type { OpenAddress, Roots } from './roots.ts';
+import { SharedJournal } from './shared-journal.ts';
+import type { Claim, Store } from './store.ts';
+import type { UploadTask } from './task.ts';
+
+/** What a worker has for all its files. */
+export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
+  roots: Roots;
+  openAddress: OpenAddress;
+  /** The receipts of this machine; undefined where they cannot be kept. */
+  receipts: OwnReceipts | undefined;
+  signal: AbortSignal;
+};
+
+export type AttemptOptions = {
+  /** Milliseconds. */
+  idleTimeoutMs: number;
+  /** Whether assets carry the mark of their upload, and lost ones are deleted by it. */
+  marks: boolean;
+  /** Another attempt was made before, whatever the store remembers of it. */
+  isRepeated: boolean;
+  /** Milliseconds since the epoch. */
+  queuedAt: number;
+};
+
+export type Attempted = { uploaded: Uploaded; requests: number; removed: string[] };
+
+/**
+ * One worker's attempt at one file of the queue, with the uploader of this machine: its journal is in the
+ * store, and nothing leaves once the lease is lost.
+ */
+export async function attempt(
+  id: string,
+  task: UploadTask,
+  { claim, lease, store, label }: { claim: Claim; lease: Lease; store: Store; label: string },
+  options: AttemptOptions,
+  tools: WorkTools,
+): Promise<Attempted> {
+  assertService(task, tools.api);
+  const mark = options.marks ? markOf(id, options.queuedAt) : undefined;
+  let requests = 0;
+  const removed: string[] = [];
+  const api = tools.api.observed({
+    lane: 'bulk',
+    onNotice: (notice) => onEvent({ path: task.path, ...waitingEvent(notice) }),
+    onRequest: () => {
+      lease.assertHeld();
+      requests++;
+    },
+  });
+  const journal = new SharedJournal(store, claim, lease, label);
+  // What is said of a file by who has lost it would only confuse.
+  const onEvent: OnUploadEvent = (event) => {
+    if (!lease.signal.aborted) tools.onEvent(event);
+  };
+  const lostBefore = async () => {
+    if (mark === undefined) return undefined;
+    const { removed: deleted, left } = await removeMarked(api, mark);
+    removed.push(...deleted);
+    return { assets: left, isAll: true };
+  };
+  let file: Source | undefined;
+  const upload = await openUpload(
+    jobOf(id, task, mark),
+    {
+      ...{ chunkBytes: task.chunkBytes, idleTimeoutMs: options.idleTimeoutMs, same: 'upload' },
+      ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
+    },
+    {
+      ...{ api, journal, before: 0, throttle: tools.throttle, profile: tools.profile },
+      signal: AbortSignal.any([tools.signal, lease.signal]),
+      onEvent,
+      openSource: async () => {
+        const source = await tools.roots.open(task.source, tools.openAddress);
+        file = source;
+        const change = changeSince(task, source);
+        if (!change) return held(source, lease);
+        await source.close();
+        throw changed(task.path, change, 'it was queued').with({
+          hint: 'once it no longer changes, queue it again',
+        });
+      },
+      findLost: async (lost) => {
+        const marked = await lostBefore();
+        return (
+          marked ?? ((await findLost(api, journal, () => false, [lost])).get(lost) as FoundAssets)
+        );
+      },
+      // What a guess by name finds may be another worker's: it is left alone, and a new one made.
+      confirmNewAsset: async (refusal) => {
+        if (options.marks || !allowsNewAsset(refusal)) throw refusal;
+      },
+    },
+  );
+  try {
+    const { receipts } = tools;
+    const isUnknown = claim.page === undefined;
+    const before = file && receipts && isUnknown && (await uploadedHere(task, file, receipts, api));
+    if (before) return { uploaded: before, requests, removed };
+    // A store that lost its last second may have lost what an attempt was about to do.
+    if (options.isRepeated && isUnknown) refuseLeft(task, await lostBefore());
+    const { uploaded, settled } = await upload.run();
+    await settled;
+    if (file && receipts)
+      await keepHere(task, file, uploaded, receipts, api.transport.clock.now()).catch(
+        ({ message }: Error) => onEvent({ path: task.path, ...receiptLost(message) }),
+      );
+    return { uploaded, requests, removed };
+  } finally {
+    await upload.close();
+  }
+}
+
+const receiptLost = (why: string) =>
+  ({ event: 'notice', message: `the receipt cannot be kept: ${why}` }) as const;
+
+const jobOf = (id: string, task: UploadTask, mark: string | undefined): UploadJob => {
+  const { description, path, workspace, folder, filename, name, contentType, tags } = task;
+  const words = [description, mark].filter(Boolean).join(' ');
+  return {
+    ...{ id, path, label: path, workspace, folder, filename, name, contentType, tags },
+    description: words || undefined,
+  };
+};
+
+function assertService({ service }: UploadTask, { transport }: Api): void {
+  const own = transport.baseUrl.origin;
+  if (service === own) return;
+  throw new MediactlError(`it is for ${service}`, {
+    code: 'foreign_service',
+    exitCode: exitCodes.usage,
+    reason: `this worker's account is of ${own}`,
+    hint: 'a queue for each service: the address with #NAME',
+  });
+}
+
+/** Why a file is not the one that was queued; undefined where it is. */
+function changeSince(
+  { sizeBytes, fileVersion }: UploadTask,
+  { identity }: Source,
+): string | undefined {
+  if (sizeBytes !== identity.sizeBytes)
+    return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
+  const isSame = sameVersion(fileVersion, versionOf(identity));
+  return isSame ? undefined : 'it was written to';
+}
+
+/** File servers keep times to the millisecond, and some to the second: their times have no fraction. */
+function sameVersion(queued: string, now: string): boolean {
+  const versions = [queued, now];
+  const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
+  const areTimes = versions.every((version) => /^\d{10,}$/.test(version));
+  return queued === now || (areTimes && queued.slice(0, end) === now.slice(0, end));
+}
+
+/** The same bytes, as long as the file is this worker's. */
+const held = (source: Source, lease: Lease): Source => ({
+  path: source.path,
+  realPath: source.realPath,
+  get identity() {
+    return source.identity;
+  },
+  get sizeBytes() {
+    return source.sizeBytes;
+  },
+  async *read(start, end, reading) {
+    for await (const bytes of source.read(start, end, reading)) {
+      lease.assertHeld();
+      yield bytes;
+    }
+  },
+  assertUnchanged: (...given) => source.assertUnchanged(...given),
+  close: () => source.close(),
+});
+
+/** @throws MediactlError `creation_unknown` (2) */
+function refuseLeft({ path }: UploadTask, found: { assets: { uid: string }[] } | undefined): void {
+  const [first] = found?.assets ?? [];
+  if (first)
+    throw new MediactlError(`an earlier attempt at ${path} made asset ${first.uid}`, {
+      code: 'creation_unknown',
+      exitCode: exitCodes.usage,
+      reason: 'the queue lost what became of it',
+      hint: 'mediactl assets get it: if it is whole, forget this upload; else delete it, then retry',
+      details: { asset_uids: found?.assets.map(({ uid }) => uid) },
+    });
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
+import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
+import { Channel } from '../upload/batch/channel.ts';
+import type { Uploaded } from '../upload/session/job.ts';
+import type { FileOutcome } from '../upload/session/outcome.ts';
+import { emptyPlan } from '../upload/batch/plan.ts';
+import { ReadyWatch } from '../upload/batch/ready-watch.ts';
+import type { ReceiptKey } from '../upload/store/receipts.ts';
+import {
+  difference,
+  type ManyTools,
+  type Run,
+  type RunEnd,
+  type RunOptions,
+} from '../upload/batch/run.ts';
+import { isAddress } from '../upload/sources/source-address.ts';
+import { keyOf, saidOf, type Wanted } from '../upload/sources/wanted.ts';
+import type { Fleet } from './fleet.ts';
+import { Follower } from './follower.ts';
+import { retryFailed } from './jobs.ts';
+import { receiptIn, thereBefore } from './results.ts';
+import type { Roots } from './roots.ts';
+import { shortTaskId, type TaskSource, taskId, type UploadTask } from './task.ts';
+
+/** Files that are given to the queue together. */
+const batchSize = 200;
+/** A service that is away for hours is tried again for as long: 2 s, 4 s … 17 min. */
+const attempts = 10;
+const firstPauseMs = 2_000;
+
+/** In which nobody has a job in hand. */
+const renewable: ReadonlySet<string> = new Set(['failed', 'waiting', 'delayed', 'prioritized']);
+
+/** @property path as it was typed @property key what this machine's receipts know it by */
+type Queued = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
+
+/**
+ * Hands what is wanted, less what is known, to the workers of a queue; then waits for what becomes of it,
+ * if somebody wants to know. The same file for the same place is one job, however often it is queued.
+ */
+export class QueueRun implements Run {
+  readonly #fleet: Fleet;
+  readonly #roots: Roots;
+  readonly #options: RunOptions;
+  readonly #tools: ManyTools;
+  readonly #outcomes = new Channel<FileOutcome>();
+  readonly #plan = emptyPlan();
+  readonly #watch: ReadyWatch | undefined;
+  #follower: Follower | undefined;
+  readonly #followed = new Map<string, Queued>();
+  #stop: MediactlError | undefined;
+  #left = 0;
+
+  /** @param options `timeoutMs`: wait until the assets are ready */
+  constructor(fleet: Fleet, roots: Roots, options: RunOptions, tools: ManyTools) {
+    this.#fleet = fleet;
+    this.#roots = roots;
+    this.#options = options;
+    this.#tools = tools;
+    const { timeoutMs } = options;
+    if (timeoutMs === undefined) return;
+    this.#watch = new ReadyWatch(tools, timeoutMs, {
+      onSettled: (outcome) => this.#outcomes.push(outcome),
+      onFailed: (error) => {
+        if (endsTheRun(error)) this.#stop ??= error;
+      },
+    });
+  }
+
+  get end(): RunEnd {
+    return { plan: this.#plan, stop: this.#stop, left: this.#left };
+  }
+
+  outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.during(() => this.#all(wanted));
+  }
+
+  async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
+    const done = (outcome: FileOutcome) => this.#done(outcome);
+    const files = await difference(wanted, this.#plan, this.#options, this.#tools, done);
+    await this.#tools.onPlan(this.#plan);
+    const carry = () => this.#queueAndFollow(files);
+    await (this.#watch?.during(carry) ?? carry());
+  }
+
+  async #queueAndFollow(files: readonly Wanted[]): Promise<void> {
+    const { api, signal = new AbortController().signal, onEvent } = this.#tools;
+    const { clock } = api.transport;
+    if (this.#watch)
+      this.#follower = await Follower.open(
+        this.#fleet,
+        { clock, signal },
+        { onEvent, onOutcome: (outcome) => this.#came(outcome) },
+      );
+    for (let at = 0; at < files.length; at += batchSize) {
+      if (this.#stop || signal.aborted) {
+        this.#left += files.length - at;
+        break;
+      }
+      await this.#queue(files.slice(at, at + batchSize));
+    }
+    try {
+      await this.#follower?.untilNoneIsLeft();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      this.#left += this.#follower?.size ?? 0; // the workers continue
+      const { reason } = signal;
+      if (reason instanceof MediactlError) this.#stop ??= reason;
+    }
+  }
+
+  async #queue(files: readonly Wanted[]): Promise<void> {
+    const queued: Queued[] = [];
+    for (const file of files) {
+      if (this.#stop) this.#left++;
+      else
+        await this.#taskOf(file).then(
+          (one) => queued.push(one),
+          (thrown) => this.#failed(file, asMediactlError(thrown)),
+        );
+    }
+    const { queue, store, patiently } = this.#fleet;
+    await this.#nameAsBefore(queued);
+    const receipts = await store.receipts(queued.map(({ id }) => id));
+    const fresh = queued.filter((one, index) => {
+      const result = receiptIn(receipts[index]);
+      if (!result) return true;
+      const uploaded = thereBefore(result, one.task.sizeBytes);
+      const { path, task } = one;
+      this.#tools.onEvent({ path, event: 'started', size_bytes: task.sizeBytes });
+      this.#tools.onEvent({
+        path,
+        event: 'finished',
+        outcome: 'there',
+        asset_uid: uploaded.assetUid,
+      });
+      this.#keepReceipt(one, uploaded);
+      this.#done({ ...outcomeOf(one), uploaded });
+      return false;
+    });
+    for (const one of fresh) {
+      this.#followed.set(one.id, one);
+      this.#follower?.add(one.id, { ...one.task, path: one.path });
+    }
+    const states = await Promise.all(fresh.map(({ id }) => patiently(() => queue.getJobState(id))));
+    const jobs = fresh.map(({ id, task }) => ({
+      ...{ name: task.filename, data: task },
+      opts: {
+        ...{ jobId: id, attempts, stackTraceLimit: 0 },
+        backoff: { type: 'exponential', delay: firstPauseMs, jitter: 0.5 },
+      },
+    }));
+    await patiently(() => queue.addBulk(jobs)); // a job that is there stays as it is
+    const idle = fresh.filter((_, index) => renewable.has(states[index] as string));
+    await Promise.all(idle.map((one) => this.#renew(one)));
+    if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
+  }
+
+  /** Gives files that an earlier version queued the ids that it gave them: else they would be sent again. */
+  async #nameAsBefore(queued: Queued[]): Promise<void> {
+    const { queue, store, patiently } = this.#fleet;
+    const ids = queued.map(({ id }) => shortTaskId(id));
+    const [receipts, states] = await Promise.all([
+      store.receipts(ids),
+      Promise.all(ids.map((id) => patiently(() => queue.getJobState(id)))),
+    ]);
+    for (const [index, id] of ids.entries())
+      if (receipts[index] !== undefined || states[index] !== 'unknown')
+        (queued[index] as Queued).id = id;
+  }
+
+  /** A job that nobody has in hand is as it was queued last: its address may be signed anew. */
+  async #renew({ id, task }: Queued): Promise<void> {
+    const { queue, patiently } = this.#fleet;
+    const job = await patiently(() => queue.getJob(id));
+    if (!job) return;
+    await patiently(() => job.updateData(task));
+    await retryFailed(job);
+  }
+
+  async #taskOf(file: Wanted): Promise<Queued> {
+    const { folders, api, contentType } = this.#tools;
+    const { workspace, about: all, chunkBytes, onExpired, requireChecksum, again } = this.#options;
+    const { path, sizeBytes = 0, mtimeNs = '0', named, knownAs = path } = file;
+    const lasting = isAddress(path) ? { path: knownAs } : this.#roots.sourceOf(knownAs);
+    const folder = await folders.make(file);
+    const task: UploadTask = {
+      ...{ version: 1, service: api.transport.baseUrl.origin, sizeBytes },
+      path: isAddress(path) ? path : placeOf(lasting),
+      source: isAddress(path) ? { path: named ?? path } : lasting,
+      fileVersion: mtimeNs,
+      workspace,
+      filename: file.filename ?? basename(path),
+      ...defined({
+        folder,
+        ...saidOf(file, all, contentType),
+        again: again ? randomUUID() : undefined,
+      }),
+      ...{ chunkBytes, onExpired, requireChecksum },
+    };
+    const { service } = task;
+    return {
+      id: taskId(task, lasting),
+      task,
+      path,
+      key: keyOf(file, { service, workspace, folders }),
+    };
+  }
+
+  /** What became of a file that was waited for. */
+  #came(outcome: FileOutcome): void {
+    const queued = this.#followed.get(outcome.queueId as string);
+    if (queued && outcome.uploaded) this.#keepReceipt(queued, outcome.uploaded);
+    this.#done(outcome);
+  }
+
+  /** This machine knows it too from now on, whoever has sent it. */
+  #keepReceipt({ key, task, path }: Queued, uploaded: Uploaded): void {
+    const { receipts, api, onEvent } = this.#tools;
+    if (!key) return;
+    const at = new Date(api.transport.clock.now()).toISOString();
+    receipts
+      ?.keep({ ...key, ...uploaded, mtimeNs: task.fileVersion, reason: null, at })
+      .catch(({ message }: Error) =>
+        onEvent({ path, event: 'notice', message: `the receipt cannot be kept: ${message}` }),
+      );
+  }
+
+  #failed({ path }: Wanted, error: MediactlError): void {
+    if (endsTheRun(error)) this.#stop ??= error;
+    const job = { path, workspace: this.#options.workspace };
+    this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });
+  }
+
+  /** What is whole may be waited for yet; all else is told. */
+  #done(outcome: FileOutcome): void {
+    const { uploaded, error } = outcome;
+    if (uploaded && !error) void this.#tools.onUploaded(uploaded.assetUid).catch(() => {}); // @last is a courtesy
+    if (this.#watch && uploaded && !error) this.#watch.add(outcome);
+    else this.#outcomes.push(outcome);
+  }
+}
+
+const outcomeOf = ({ id: queueId, task: { workspace }, path }: Queued): FileOutcome => ({
+  ...{ job: { path, workspace }, path, queueId, requests: 0, durationMs: 0 },
+});
+
+/** As workers know it. */
+const placeOf = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
+
+const defined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };

@@ -1,0 +1,91 @@
+import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
+import type { Uploaded } from '../upload/session/job.ts';
+import { fieldsIn, jsonIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
+import type { UploadJobOfQueue } from './fleet.ts';
+import type { TaskResult } from './task.ts';
+
+/** A result as the uploader has it. */
+export const uploadedOf = (result: TaskResult, sizeBytes: number): Uploaded => ({
+  ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
+  assetUid: result.asset_uid,
+  sessionUid: result.session_uid,
+  bytesSent: result.bytes_sent,
+  resumedFrom: result.resumed_from,
+  blake3: result.blake3,
+  verified: result.verified,
+});
+
+/** Of a file that came through the queue before. */
+export const thereBefore = (result: TaskResult, sizeBytes: number): Uploaded => ({
+  ...uploadedOf(result, sizeBytes),
+  ...{ how: 'there', bytesSent: 0, resumedFrom: null },
+});
+
+/** As the queue keeps it. */
+export const resultOf = (
+  uploaded: Uploaded,
+  more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
+): TaskResult => ({
+  asset_uid: uploaded.assetUid,
+  session_uid: uploaded.sessionUid,
+  name: uploaded.name,
+  bytes_sent: uploaded.bytesSent,
+  resumed_from: uploaded.resumedFrom,
+  blake3: uploaded.blake3,
+  verified: uploaded.verified,
+  ...more,
+});
+
+/** A result as it stands in the store; undefined where it is none. */
+export function resultIn(value: unknown): TaskResult | undefined {
+  const { asset_uid, session_uid, name, blake3, worker, ...told } = fieldsIn(value);
+  const [assetUid, sessionUid] = [textIn(asset_uid), textIn(session_uid)];
+  if (assetUid === undefined || sessionUid === undefined) return undefined;
+  return {
+    asset_uid: assetUid,
+    session_uid: sessionUid,
+    name: textIn(name) ?? '',
+    bytes_sent: numberIn(told.bytes_sent) ?? 0,
+    resumed_from: numberIn(told.resumed_from) ?? null,
+    blake3: textIn(blake3) ?? '',
+    verified: typeof told.verified === 'boolean' ? told.verified : null,
+    worker: textIn(worker) ?? '',
+    requests: numberIn(told.requests) ?? 0,
+    duration_ms: numberIn(told.duration_ms) ?? 0,
+    removed: listIn(told.removed).filter((uid) => typeof uid === 'string'),
+  };
+}
+
+/** A receipt of the store. */
+export const receiptIn = (text: string | undefined): TaskResult | undefined =>
+  text === undefined ? undefined : resultIn(jsonIn(text));
+
+/** Why the queue says that a job has failed: our own record, or the engine's words. */
+export function failureIn(reason: string): MediactlError {
+  const record = recordIn(reason);
+  if (record) return MediactlError.from(record);
+  const hasKilled = /stalled more than/.test(reason);
+  return new MediactlError(hasKilled ? 'given up' : 'it failed', {
+    code: hasKilled ? 'given_up' : 'unclassified',
+    exitCode: exitCodes.unclassified,
+    reason: hasKilled
+      ? 'each worker that had it in hand died, or lost the queue for too long'
+      : reason || undefined,
+    hint: 'mediactl uploads retry ID --queue, once it is known why',
+  });
+}
+
+function recordIn(reason: string): ErrorRecord | undefined {
+  try {
+    const record = JSON.parse(reason) as ErrorRecord | null;
+    return typeof record?.message === 'string' && typeof record.code === 'string'
+      ? record
+      : undefined;
+  } catch {
+    return undefined; // words of the engine
+  }
+}
+
+/** What people call a job's file; whatever the store holds. */
+export const pathOf = ({ data, id }: Pick<UploadJobOfQueue, 'data' | 'id'>): string =>
+  typeof data?.path === 'string' ? data.path : (id as string);

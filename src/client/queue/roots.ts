@@ -1,0 +1,191 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { exitCodes, MediactlError, usageError } from '../errors.ts';
+import { FileSource, type Source } from '../upload/sources/source.ts';
+import { isAddress, readAddress } from '../upload/sources/source-address.ts';
+import type { TaskSource, UploadTask } from './task.ts';
+
+/** A directory that files are read below, by a name that every machine knows it by, if it has one. */
+type Directory = { name?: string; path: string };
+/** An address that files are read below: `https://bucket.example.com/rushes/`. */
+type Address = { origin: string; path: string };
+
+export type OpenAddress = (address: string, mayFollow: (target: URL) => boolean) => Promise<Source>;
+
+/** Fewer files say nothing about a root: they may just be gone. */
+const minSample = 3;
+const maxSample = 20;
+
+/** What a `--root` may be. */
+const forms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
+
+/**
+ * Where a machine may read. Whoever reaches the store can queue any path and any address: nothing outside
+ * is opened, nor asked for.
+ */
+export class Roots {
+  readonly #directories: readonly Directory[];
+  readonly #addresses: readonly Address[];
+  readonly #owner: string;
+
+  private constructor(
+    directories: readonly Directory[],
+    addresses: readonly Address[],
+    owner: string,
+  ) {
+    this.#directories = directories;
+    this.#addresses = addresses;
+    this.#owner = owner;
+  }
+
+  /**
+   * @param typed each as `forms`
+   * @param owner whose they are, for people
+   * @throws MediactlError exit 2
+   */
+  static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
+    const directories: Directory[] = [];
+    const addresses: Address[] = [];
+    for (const text of typed) {
+      if (isAddress(text)) {
+        const { url } = readAddress(text);
+        addresses.push({ origin: url.origin, path: url.pathname.replace(/\/?$/, '/') });
+        continue;
+      }
+      const [, name, named] = /^([A-Za-z][\w-]*)=(.+)$/.exec(text) ?? [];
+      const path = await realpath(resolve(cwd, named ?? text)).catch(() => undefined);
+      if (path === undefined || !(await stat(path)).isDirectory())
+        throw usageError(`there is no directory ${named ?? text}`, forms);
+      if (name !== undefined && directories.some((each) => each.name === name))
+        throw usageError(`--root ${name} is given twice`, forms);
+      directories.push({ path, ...(name !== undefined && { name }) });
+    }
+    return new Roots(directories, addresses, owner);
+  }
+
+  /** In words. */
+  get label(): string {
+    return [
+      ...this.#directories.map(({ name, path }) => (name ? `${name}=${path}` : path)),
+      ...this.#addresses.map(({ origin, path }) => origin + path),
+    ].join(', ');
+  }
+
+  /** How others find a file of this machine: below the innermost root that has a name, else by its path. */
+  sourceOf(path: string): TaskSource {
+    const [innermost] = this.#directories
+      .filter((each) => each.name !== undefined && isBelow(each.path, path))
+      .sort((one, other) => other.path.length - one.path.length);
+    if (innermost?.name === undefined) return { path };
+    const parts = relative(innermost.path, path).split(sep);
+    return { root: innermost.name, path: parts.join('/') };
+  }
+
+  /**
+   * Opens what somebody queued.
+   *
+   * @param openAddress of an address that may be asked for, and may lead where `mayFollow` lets it
+   * @throws MediactlError `outside_roots` (2); `root_gone` (2) where the disk is not there, which is no
+   *   fault of the file; as `FileSource.open`
+   */
+  async open(source: TaskSource, openAddress: OpenAddress): Promise<Source> {
+    if (source.root === undefined && isAddress(source.path)) {
+      this.#assertAllowed(source.path);
+      return openAddress(source.path, (target) => this.#isBelowOne(target));
+    }
+    const { root, place } = this.#placeOf(source);
+    const real = await realpath(place).catch(() => undefined);
+    if (real === undefined) {
+      await assertThere(root);
+      return FileSource.open(place); // which says what is wrong with it
+    }
+    if (!isBelow(root.path, real)) throw this.#outside(place);
+    return FileSource.open(real, place);
+  }
+
+  /**
+   * Compares the directories with files that are queued below them, by existence and size.
+   *
+   * @throws MediactlError `root_gone` (2); `root_mismatch` (2) where less than half of them are there
+   */
+  async assertHolds(tasks: readonly UploadTask[]): Promise<void> {
+    for (const root of this.#directories) {
+      const sample = tasks.filter(({ source }) => this.#find(source)?.root === root);
+      const looks = sample.slice(0, maxSample).map(({ source, sizeBytes }) =>
+        stat(resolve(root.path, source.path)).then(
+          ({ size }) => size === sizeBytes,
+          () => false,
+        ),
+      );
+      const found = (await Promise.all(looks)).filter(Boolean).length;
+      if (looks.length > 0 && found === 0) await assertThere(root);
+      if (looks.length < minSample || found >= looks.length / 2) continue;
+      throw new MediactlError(`${root.path} has ${found} of ${looks.length} queued files`, {
+        code: 'root_mismatch',
+        exitCode: exitCodes.usage,
+        reason:
+          'by path and size: its disk may not be mounted, or it is another directory or a copy',
+        hint: 'mount the disk, or start the worker with another --root; files that were deleted: mediactl uploads forget ID --queue',
+      });
+    }
+  }
+
+  #assertAllowed(address: string): void {
+    const { url, path } = readAddress(address);
+    if (!this.#isBelowOne(url)) throw this.#outside(path);
+  }
+
+  /** Servers may take an escaped separator for one, and lead elsewhere by it. */
+  #isBelowOne(url: URL): boolean {
+    return this.#addresses.some(
+      (each) =>
+        each.origin === url.origin &&
+        url.pathname.startsWith(each.path) &&
+        !/%2f|%5c/i.test(url.pathname),
+    );
+  }
+
+  #placeOf(source: TaskSource): { root: Directory; place: string } {
+    const found = this.#find(source);
+    if (found) return found;
+    const { root: name, path } = source;
+    throw this.#outside(name === undefined ? path : `${name}:${path}`);
+  }
+
+  #find({ root: name, path }: TaskSource): { root: Directory; place: string } | undefined {
+    if (name === undefined && !isAbsolute(path)) return undefined;
+    return [...this.#directories]
+      .sort((one, other) => other.path.length - one.path.length)
+      .filter((each) => name === undefined || each.name === name)
+      .map((root) => ({ root, place: resolve(root.path, path) }))
+      .find(({ root, place }) => isBelow(root.path, place));
+  }
+
+  #outside(path: string): MediactlError {
+    return new MediactlError(`${path} is not below a root of ${this.#owner}`, {
+      code: 'outside_roots',
+      exitCode: exitCodes.usage,
+      reason: `it reads below ${this.label || 'nothing'}`,
+      hint: `a worker with ${forms}`,
+      retryable: true, // by another worker
+    });
+  }
+}
+
+/** An absolute path in a directory, at whatever depth. */
+function isBelow(directory: string, path: string): boolean {
+  const way = relative(directory, path);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** A disk that is not mounted is an empty directory, or none. @throws MediactlError `root_gone` */
+async function assertThere({ path }: Directory): Promise<void> {
+  const names = await readdir(path).catch(() => []);
+  if (names.length > 0) return;
+  throw new MediactlError(`there is nothing in ${path}`, {
+    code: 'root_gone',
+    exitCode: exitCodes.usage,
+    reason: 'files are queued from there: its disk may not be mounted here',
+    hint: 'mount it',
+  });
+}

@@ -1,0 +1,103 @@
+import { tlsFailure } from '../http/network-error.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { QueueAddress } from './queue-address.ts';
+import { isRejectedWrite, rejectedWrite, textOf } from './patience.ts';
+
+const codes = {
+  queue_refused: exitCodes.unauthenticated,
+  queue_unusable: exitCodes.usage,
+  queue_tls: exitCodes.unreachable,
+  queue_full: exitCodes.unreachable,
+  queue_unreachable: exitCodes.unreachable,
+};
+const roomHint =
+  'give the server more memory or disk, or make room: mediactl uploads forget --done --queue';
+
+type Kind = [failure: RegExp, code: keyof typeof codes, problem: string, hint: string];
+
+/** Failures that say what is wrong, by SQLSTATE or code, then the server's words. */
+const known: readonly Kind[] = [
+  [
+    /^42501/,
+    'queue_refused',
+    'role ROLE lacks rights in LABEL',
+    'as the owner of the schemas (where there are none yet, run mediactl doctor as a role that may make them): grant usage, create on schema bullmq to "ROLE"; grant usage on schema mediactl to "ROLE"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "ROLE"; grant usage on all sequences in schema bullmq to "ROLE"',
+  ],
+  [
+    // The second form is that of a command within a script.
+    /\bNOPERM\b|The user executing the script can't (?:run|access)/,
+    'queue_refused',
+    'the user of LABEL lacks rights',
+    'redis-cli ACL SETUSER NAME ~bull:* ~mediactl:* "&*" +@all -@dangerous +info',
+  ],
+  [
+    /^28|\b(?:NOAUTH|WRONGPASS)\b/,
+    'queue_refused',
+    'LABEL does not let mediactl in',
+    'user and password stand in MEDIACTL_QUEUE, or in the profile',
+  ],
+  [
+    /\b(?:CROSSSLOT|MOVED|CLUSTERDOWN|cluster_enabled:1)\b/,
+    'queue_unusable',
+    'LABEL is a Redis Cluster, which cannot hold a queue',
+    'a Redis or Valkey without cluster mode; docs/workers.md says what works',
+  ],
+  [
+    /^(?:42P01|42883|3F000) |unsupported startup parameter/,
+    'queue_unusable',
+    'the queue LABEL cannot be used through this connection pooler',
+    "no options in the address, and in pgbouncer.ini pool_mode=session or, for its database, connect_query='set search_path=bullmq'",
+  ],
+  [
+    new RegExp(`^\\S*(?:${tlsFailure.source})|does not support SSL`),
+    'queue_tls',
+    'no secure connection to the queue LABEL',
+    'check that the server speaks TLS at that port; export NODE_EXTRA_CA_CERTS=ca.pem if an authority of your own signed its certificate',
+  ],
+  [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', roomHint],
+];
+
+/** Lists all other failures to open a store; first, SQLSTATE of a server that is there. */
+const atOpening: readonly Kind[] = [
+  [
+    /^(?!08|57|53300|E)[0-9A-Z]{5} /,
+    'queue_unusable',
+    'the queue LABEL cannot be used',
+    'check the address, its database above all',
+  ],
+  [
+    /^/,
+    'queue_unreachable',
+    'the queue LABEL cannot be reached',
+    'check the address, and that the server runs',
+  ],
+];
+
+const classified =
+  (kinds: readonly Kind[]) =>
+  ({ label }: QueueAddress, error: unknown, role = 'NAME'): MediactlError | undefined => {
+    const { message, code: cause, text } = textOf(error);
+    const [, code, problem, hint] = kinds.find(([failure]) => failure.test(text)) ?? [];
+    if (!code || !problem || !hint) return undefined;
+    const named = (words: string) => words.replaceAll('ROLE', role).replace('LABEL', label);
+    return new MediactlError(named(problem), {
+      ...{ code, exitCode: codes[code], reason: message || cause, hint: named(hint) },
+      ...{ retryable: ['queue_full', 'queue_unreachable'].includes(code), underlying: error },
+    });
+  };
+
+/** Classifies a failure of a store that says what is wrong; undefined for all others. */
+export const knownFailure = classified(known);
+
+/** Classifies why a store cannot be opened. */
+const anyFailure = classified([...known, ...atOpening]);
+export const openFailure = (address: QueueAddress, error: unknown, role?: string): MediactlError =>
+  error instanceof MediactlError ? error : (anyFailure(address, error, role) as MediactlError);
+
+/** Tells that a store is away, and why. */
+export function awayWords({ label }: QueueAddress, cause: unknown): string {
+  const { message, code } = textOf(cause);
+  return isRejectedWrite(cause)
+    ? `the queue ${label} accepts no writes; waiting for it (${message}): ${roomHint}`
+    : `the queue ${label} cannot be reached; waiting for it (${message || code})`;
+}

@@ -1,0 +1,121 @@
+import { asMediactlError, MediactlError } from '../../errors.ts';
+import { waitForGrowing } from '../../api/wait-for-assets.ts';
+import { textIn } from '../../../contract/reading.ts';
+import { noteOutcome } from '../store/asset-outcome.ts';
+import { waitingEvent } from '../session/events.ts';
+import { labelOf } from '../session/job.ts';
+import type { FileOutcome, RunTools } from '../session/outcome.ts';
+
+type Hearers = {
+  /** Told of each file once its asset is ready, failed, or not ready in time. */
+  onSettled(outcome: FileOutcome): void;
+  /** Told of what ends the waiting for all. */
+  onFailed(error: MediactlError): void;
+};
+
+/**
+ * Waits, beside the lanes, for what they have sent: each file is told of once its asset is ready, failed
+ * or not ready in time.
+ */
+export class ReadyWatch {
+  readonly #tools: RunTools;
+  readonly #timeoutMs: number;
+  readonly #tell: (outcome: FileOutcome) => void;
+  readonly #onFailed: (error: MediactlError) => void;
+  /** Two files of one content have one asset. */
+  readonly #waiting = new Map<string, FileOutcome[]>();
+  readonly #ended = new AbortController();
+  readonly #noted: Promise<void>[] = [];
+  #come: string[] = [];
+  #noMore = () => {};
+  readonly #over = new Promise<void>((resolve) => {
+    this.#noMore = resolve;
+  });
+
+  constructor(tools: RunTools, timeoutMs: number, { onSettled, onFailed }: Hearers) {
+    this.#tools = tools;
+    this.#timeoutMs = timeoutMs;
+    this.#tell = onSettled;
+    this.#onFailed = onFailed;
+  }
+
+  /** Of an upload that is whole. What is known of it needs no look. */
+  add(outcome: FileOutcome): void {
+    const { assetUid = '', state } = outcome.uploaded ?? {};
+    if (state === 'ready') {
+      outcome.status = 'ready';
+      this.#tell(outcome);
+      return;
+    }
+    const others = this.#waiting.get(assetUid);
+    if (others) others.push(outcome);
+    else {
+      this.#waiting.set(assetUid, [outcome]);
+      this.#come.push(assetUid);
+    }
+  }
+
+  /** Waits beside work that adds to it. Resolves once that is done, and all have been told of. */
+  async during(work: () => Promise<void>): Promise<void> {
+    const watching = this.#run();
+    try {
+      await work();
+    } catch (error) {
+      this.#ended.abort(new Error('the run has ended')); // nothing is waited for any more
+      this.#noMore();
+      throw error;
+    }
+    this.#noMore();
+    await watching;
+  }
+
+  async #run(): Promise<void> {
+    const { api, signal, onEvent, receipts } = this.#tools;
+    let current = '';
+    const observed = api.observed({
+      lane: 'looking',
+      onNotice: (notice) => onEvent({ path: current, ...waitingEvent(notice) }),
+    });
+    try {
+      await waitForGrowing(
+        observed.assets,
+        { take: () => this.#come.splice(0), over: this.#over },
+        {
+          clock: api.transport.clock,
+          signal: signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal,
+          timeoutMs: this.#timeoutMs,
+          gate: () => api.transport.gate,
+          onStatus: ({ uid }, status) => {
+            const [outcome] = this.#waiting.get(uid) ?? [];
+            if (!outcome) return;
+            current = labelOf(outcome.job);
+            onEvent({ path: current, event: 'status', asset_uid: uid, status });
+          },
+          onSettled: (uid, found) => {
+            if (receipts)
+              this.#noted.push(
+                noteOutcome(receipts, uid, found).catch((error) =>
+                  this.#onFailed(asMediactlError(error)),
+                ),
+              );
+            for (const outcome of this.#waiting.get(uid) ?? []) {
+              if (found instanceof MediactlError) outcome.error = found;
+              else outcome.status = textIn(found.status);
+              this.#tell(outcome);
+            }
+            this.#waiting.delete(uid);
+          },
+        },
+      );
+      await Promise.all(this.#noted);
+    } catch (thrown) {
+      if (this.#ended.signal.aborted) return; // the run tells why
+      this.#onFailed(asMediactlError(thrown));
+      await this.#over;
+      for (const outcome of [...this.#waiting.values()].flat()) {
+        outcome.error ??= asMediactlError(thrown);
+        this.#tell(outcome);
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { lstat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { asMediactlError } from '../../errors.ts';
+import { stateError } from '../../state-error.ts';
+import { openChecksum } from '../sources/checksum.ts';
+import type { UploadTools } from './job.ts';
+import type { CorruptEntry, JournalEntry, Open } from '../store/journal-entry.ts';
+import { PrefixDigest } from '../sources/prefix-digest.ts';
+import type { Source } from '../sources/source.ts';
+
+type Tools = Pick<UploadTools, 'journal' | 'receipts'>;
+
+/**
+ * Looks for the unfinished upload of a file that has another path by now, and gives it the id and path of
+ * today. Service, metadata, size and acknowledged bytes must be the same, nothing may be left at its
+ * path, and no other upload may fit. Those that do not fit are named. The journal is listed once a run.
+ */
+export function resumableFinder({ journal, receipts }: Tools): UploadTools['findResumable'] {
+  let unfinished: Promise<[key: string, id: string][]> | undefined;
+  return async (file, source, notice) => {
+    if (!isFile(file)) return undefined;
+    unfinished ??= journal.list().then((all) => all.filter(isOpen).map((e) => [keyOf(e), e.id]));
+    const own = keyOf(file);
+    const similar = (await unfinished).filter(([key]) => key === own);
+    if (similar.length === 0) return undefined;
+    const pages = await Promise.all(similar.map(([, id]) => journal.read(id)));
+    const isSent = ({ session }: Open) => receipts?.hasAsset(session.assetUid);
+    const entries = pages.filter(isOpen).filter((entry) => !isSent(entry));
+    const [found, another] = await fitting(source, entries);
+    const release = found && !another && (await journal.lock(found.id).catch(unlessElsewhere));
+    try {
+      const entry = release && (await journal.read(found.id)); // another process may have taken it
+      if (entry && isOpen(entry)) {
+        const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
+        try {
+          await journal.write(moved);
+          await journal.remove(entry.id);
+        } catch (error) {
+          throw stateError(error, journal.directory);
+        }
+        notice(`continuing asset ${entry.session.assetUid}, begun as ${entry.realPath}`);
+        return moved;
+      }
+    } finally {
+      if (release) await release();
+    }
+    for (const { session, realPath } of entries)
+      notice(`not continued: asset ${session.assetUid} of ${realPath}; see mediactl uploads ls`);
+    return undefined;
+  };
+}
+
+/** Returns those whose path leads nowhere, and whose acknowledged bytes are the beginning of this file. */
+async function fitting(source: Source, entries: readonly Open[]): Promise<Open[]> {
+  const digest = new PrefixDigest(source, await openChecksum());
+  const found: Open[] = [];
+  const offsetOf = ({ prefix }: Open) => prefix?.offset ?? 0;
+  // A run that was killed while it moved a page left two of one session: the one that got further counts.
+  const bySession = new Map<string, Open>();
+  for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b)))
+    bySession.set(entry.session.uid, entry);
+  for (const entry of bySession.values()) {
+    const { code } = await lstat(entry.realPath).catch((error) => error);
+    if (offsetOf(entry) === 0 || !['ENOENT', 'ENOTDIR'].includes(code)) continue;
+    await digest.catchUp(offsetOf(entry));
+    if (digest.current().blake3 === entry.prefix?.blake3) found.push(entry);
+  }
+  return found;
+}
+
+/** Another process that sends it has it. @throws any other error */
+function unlessElsewhere(error: unknown): undefined {
+  if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
+}
+
+const isFile = ({ realPath, identity }: JournalEntry) => isAbsolute(realPath) && !identity;
+
+const isOpen = (entry?: JournalEntry | CorruptEntry): entry is Open =>
+  entry !== undefined && 'state' in entry && entry.state === 'open' && isFile(entry);
+
+const keyOf = ({ baseUrl, metadata, file }: JournalEntry) =>
+  JSON.stringify([baseUrl, Object.entries(metadata).sort(), file.sizeBytes]);

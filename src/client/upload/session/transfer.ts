@@ -1,0 +1,93 @@
+import { MediactlError } from '../../errors.ts';
+import { type Chunk, SessionHttpStack, type SessionState } from './http-stack.ts';
+import { isSessionGone, SessionGone } from './session-gone.ts';
+
+/** Failures in a row without one more acknowledged byte, before an upload is given up for now. */
+const maxTries = 10;
+
+/**
+ * Moves the file's bytes to an existing session, over broken connections and failing servers, until
+ * all are acknowledged.
+ *
+ * @throws SessionGone where the service does not know the session
+ * @throws MediactlError when it had to stop; the session can be resumed
+ */
+export async function transfer(
+  sessionUrl: string,
+  chunkBytes: number,
+  state: SessionState,
+): Promise<void> {
+  const { transport, signal } = state;
+  let acknowledged = -1;
+  let failures = 0;
+  const stack = new SessionHttpStack({
+    ...state,
+    onAcknowledged: async (offset, headers) => {
+      if (offset > acknowledged) failures = 0;
+      acknowledged = Math.max(offset, acknowledged);
+      await state.onAcknowledged(offset, headers);
+    },
+  });
+  for (;;) {
+    try {
+      return await runTus(sessionUrl, chunkBytes, state, stack);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const wasThere = acknowledged >= 0;
+      // Bytes of an earlier run count until the session has answered this one.
+      const isAllSent = stack.isAllSent || (!wasThere && state.sentTo >= state.source.sizeBytes);
+      if (isSessionGone(error)) throw new SessionGone(error, wasThere, isAllSent);
+      if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
+      if (++failures >= maxTries) throw error;
+      await transport.waitBeforeRetry(failures - 1, error, signal);
+    }
+  }
+}
+
+/** One run of tus-js-client: HEAD, then PATCH after PATCH, ended by the first failure. */
+async function runTus(
+  sessionUrl: string,
+  chunkBytes: number,
+  { source, signal }: SessionState,
+  stack: SessionHttpStack,
+): Promise<void> {
+  const { Upload } = await import('tus-js-client');
+  await new Promise<void>((resolve, reject) => {
+    const upload = new Upload(
+      // Our file reader takes the source itself; tus-js-client only passes it on.
+      source as unknown as Buffer,
+      {
+        // Only the session's address: without an endpoint it can never create a second asset.
+        uploadUrl: sessionUrl,
+        chunkSize: chunkBytes,
+        retryDelays: null,
+        storeFingerprintForResuming: false,
+        fingerprint: async () => '',
+        httpStack: stack,
+        fileReader: {
+          openFile: async () => ({
+            size: source.sizeBytes,
+            slice: async (start: number, end: number) => ({
+              value: { start, end, size: end - start } satisfies Chunk,
+              done: end >= source.sizeBytes,
+            }),
+            close: () => {},
+          }),
+        },
+        onSuccess: () => settle(resolve),
+        onError: (error) =>
+          settle(() => reject(('causingError' in error && error.causingError) || error)),
+      },
+    );
+    const aborted = () => {
+      upload.abort();
+      settle(() => reject(signal?.reason));
+    };
+    const settle = (end: () => void) => {
+      signal?.removeEventListener('abort', aborted);
+      end();
+    };
+    signal?.addEventListener('abort', aborted, { once: true });
+    upload.start();
+  });
+}

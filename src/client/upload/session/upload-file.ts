@@ -1,0 +1,142 @@
+import { asMediactlError, type MediactlError } from '../../errors.ts';
+import { createUpload } from './creation.ts';
+import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
+import type { Open, Whole } from '../store/journal-entry.ts';
+import { sentBefore, thereBefore, versionOf } from './known.ts';
+import { recoverFromGoneSession } from './recover.ts';
+import { continueFrom } from './resume.ts';
+import { sendFile } from './send-file.ts';
+import { SessionGone } from './session-gone.ts';
+import { UploadRun } from './upload-run.ts';
+import { mismatch, unverified } from './verification.ts';
+
+/** One file's upload, from its path to a checked asset, going on where an earlier run stopped. */
+export type OpenedUpload = {
+  /** Of its page in the journal. */
+  id: string;
+  /** @throws MediactlError; the journal keeps what is needed to go on */
+  run(): Promise<Sent>;
+  close(): Promise<void>;
+};
+
+/** What is whole, and when that is on the disk here, or why not: other files need not wait for that. */
+export type Settled = Promise<MediactlError | undefined>;
+type Sent = { uploaded: Uploaded; settled: Settled };
+
+/** @throws MediactlError where there is no such file, or none that can be read */
+export async function openUpload(
+  job: UploadJob,
+  options: UploadOptions,
+  tools: UploadTools,
+): Promise<OpenedUpload> {
+  const source = await tools.openSource(job.path, job.knownAs);
+  const run = new UploadRun(source, job, options, tools);
+  return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
+}
+
+/** One process at a time has an upload in hand. */
+async function uploadLocked(run: UploadRun): Promise<Sent> {
+  const release = await run.page.lock();
+  try {
+    const { uploaded, settled } = await sent(run);
+    return { uploaded, settled: settled.finally(release) };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+async function sent(run: UploadRun): Promise<Sent> {
+  const known = await knownOf(run);
+  if ('how' in known)
+    return { uploaded: accepted(run, known), settled: Promise.resolve(undefined) };
+  let entry = known.entry ?? (await createUpload(run));
+  while (entry.state === 'open') entry = await sentOrNext(run, entry);
+  const uploaded = await concluded(run, entry);
+  const settled = keepReceipt(run, uploaded, entry);
+  if (uploaded.verified === null && run.options.requireChecksum) {
+    const unkept = await settled;
+    if (unkept) throw unkept;
+  }
+  return { uploaded: accepted(run, uploaded), settled };
+}
+
+/** What was sent before; else what an earlier run left to go on with, if anything. */
+async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole | undefined }> {
+  const { again } = run.options;
+  // Another run may have sent it since this one began.
+  // One that is gone on with by its id is not done, whatever was sent of that file before.
+  const before = again || run.job.id !== undefined ? undefined : thereBefore(run);
+  if (before) return before;
+  run.say({ event: 'started', size_bytes: run.source.sizeBytes });
+  if (run.source.sizeBytes === 0) run.notice('the file is empty');
+  let found = await run.page.read();
+  const same = found || again ? undefined : await sentBefore(run);
+  if (same) return same;
+  if (!found && !again)
+    found = await run.tools.findResumable?.(run.planned(), run.source, run.notice.bind(run));
+  // Of stdin there is no other copy: whatever comes next, it can be found.
+  if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
+  return { entry: found && (await continueFrom(run, found)) };
+}
+
+function accepted({ options }: UploadRun, before: Uploaded): Uploaded {
+  if (before.verified === null && options.requireChecksum) throw unverified(before.assetUid);
+  return before;
+}
+
+async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
+  try {
+    return await sendFile(run, entry);
+  } catch (error) {
+    if (error instanceof SessionGone) return recoverFromGoneSession(run, entry, error);
+    throw error;
+  }
+}
+
+/** stdin cannot come twice: what was kept of it is sent. */
+const sendAgain = ({ id, label, job }: UploadRun) =>
+  job.identity === undefined
+    ? `mediactl upload --again '${label}'`
+    : `mediactl uploads resume ${id} --again`;
+
+/** The whole file is there: it gets its tags. */
+async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
+  const { session, blake3, verified } = entry;
+  const { api } = run.tools;
+  const { tags } = run.job;
+  if (verified === false) throw mismatch(run.label, sendAgain(run), entry);
+  if (tags && tags.length > 0) await api.assets.update(session.assetUid, api.assets.tagging(tags));
+  run.say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
+  return {
+    how: 'uploaded',
+    state: 'pending',
+    assetUid: session.assetUid,
+    sessionUid: session.uid,
+    name: run.metadata.asset_name ?? run.metadata.filename,
+    sizeBytes: run.source.sizeBytes,
+    bytesSent: run.bytesSent,
+    resumedFrom: run.resumedFrom,
+    blake3,
+    verified,
+  };
+}
+
+/** The page is done with once the receipt is kept; where there is none, the page tells what is there. */
+async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Settled {
+  const { receipts, api } = run.tools;
+  try {
+    await receipts?.keep({
+      ...run.key,
+      ...uploaded,
+      mtimeNs: versionOf(run.source.identity),
+      reason: null,
+      at: new Date(api.transport.clock.now()).toISOString(),
+    });
+    await (receipts ? run.page.forget() : run.page.write(entry));
+    return undefined;
+  } catch (error) {
+    await run.page.write(entry).catch(() => {}); // what it says is enough to find the asset
+    return asMediactlError(error);
+  }
+}

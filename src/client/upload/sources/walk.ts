@@ -1,0 +1,317 @@
+import { isUtf8 } from 'node:buffer';
+import { type BigIntStats, type Dirent, statSync } from 'node:fs';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { notAFile, placeOf, unreadable as unreadableFile } from './source.ts';
+import type { Wanted } from './wanted.ts';
+
+export type WalkOptions = {
+  recursive: boolean;
+  /** Globs over the path below the directory; one without a slash is of the name alone. */
+  include: readonly string[];
+  exclude: readonly string[];
+  /** The place of a file that is none of them, such as one that is being written. */
+  leaveOut?: string | undefined;
+  /** Told of a file that came before, by another name of it. */
+  onRepeat?: (file: Wanted) => void;
+};
+
+type Failure = { path: string; error: MediactlError };
+type Matches = (inside: string) => boolean;
+
+/** One, and several of them. */
+const kinds = {
+  system: [
+    'file of a file manager',
+    'files of file managers',
+    ", such as .DS_Store; --include '*' takes all files",
+  ],
+  link: ['linked directory', 'linked directories', ', which may form a loop'],
+  special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
+} as const;
+
+/** No local disk takes so long to tell of a file, but when it is busy. */
+const slowLookMs = 1;
+const mostSlowLooks = 20;
+
+/** So many files are looked at together. */
+const atOnce = 64;
+
+/**
+ * The files behind paths, as they are found: nothing is collected. Directories are walked with
+ * `recursive`, a path that leads nowhere may be a glob that no shell has expanded.
+ */
+export class Walk {
+  readonly #options: WalkOptions;
+  readonly #counts = new Map<keyof typeof kinds, number>();
+  readonly #failures: Failure[] = [];
+  #places: Place[] = [];
+  #slowLooks = 0;
+  #isFar = false;
+
+  constructor(options: WalkOptions) {
+    this.#options = options;
+  }
+
+  /** What was left out on the way, in words, a kind each: "2 linked directories". */
+  get passedOver(): string[] {
+    return [...this.#counts].map(([kind, count]) => {
+      const [one, several, more] = kinds[kind];
+      return `${count} ${count === 1 ? one : several}${more}`;
+    });
+  }
+
+  /** Directories that cannot be read, and names that are no UTF-8. */
+  get failures(): readonly Failure[] {
+    return this.#failures;
+  }
+
+  /** All files, once `look` has seen where they are. */
+  async *files(): AsyncGenerator<Wanted> {
+    const { include, exclude } = this.#options;
+    const { default: picomatch } = await import('picomatch');
+    const anyOf = (globs: readonly string[]): Matches => {
+      const each = globs.map((glob) =>
+        picomatch(glob, { basename: !glob.includes('/'), dot: true }),
+      );
+      return (inside) => each.some((matches) => matches(inside));
+    };
+    const isIncluded = anyOf(include);
+    const isWanted = (inside: string) => include.length === 0 || isIncluded(inside);
+    const isUnwanted = anyOf(exclude);
+    // However it is spelled, a file is wanted once.
+    const seen = this.#places.length > 1 ? new Set<string>() : undefined;
+    const isNew = (file: Wanted) => {
+      const { knownAs = file.path } = file;
+      if (knownAs === this.#options.leaveOut) return false;
+      if (seen?.has(knownAs)) {
+        this.#options.onRepeat?.(file);
+        return false;
+      }
+      seen?.add(knownAs);
+      return true;
+    };
+    for (const place of this.#places) {
+      if ('file' in place) {
+        if (isNew(place.file)) yield place.file;
+        continue;
+      }
+      const insideOf = (found: string) => relative(place.directory, found).split(sep).join('/');
+      const isMeant: Matches =
+        place.glob === undefined ? isWanted : picomatch(place.glob, { dot: false });
+      const deepest =
+        place.glob === undefined || place.glob.includes('**')
+          ? Number.POSITIVE_INFINITY
+          : place.glob.split('/').length;
+      for await (const file of this.#under(place.directory, deepest, (found) => {
+        const inside = insideOf(found);
+        if (isUnwanted(inside) || !isMeant(inside)) return false;
+        if (!isOfSystem(inside) || isIncluded(inside)) return true;
+        this.#passOver('system');
+        return false;
+      })) {
+        if (place.glob === undefined)
+          file.below = insideOf(file.path).split('/').slice(0, -1).join('/');
+        file.named = place.named;
+        if (isNew(file)) yield file;
+      }
+      this.#dropFailures(({ path }) => isUnwanted(insideOf(path)));
+    }
+  }
+
+  /**
+   * Looks at every path before anything is sent.
+   *
+   * @param mayBeGlob of a path that leads nowhere: whether it may be a glob that no shell expanded
+   * @throws MediactlError exit 2 naming each path at which there is nothing that can be uploaded
+   */
+  async look(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
+    const places: Place[] = [];
+    const failed: Failure[] = [];
+    for (let at = 0; at < paths.length; at += atOnce)
+      await Promise.all(
+        paths.slice(at, at + atOnce).map(async (path, n) => {
+          try {
+            places[at + n] = await this.#placeAt(path, mayBeGlob(path));
+          } catch (error) {
+            failed[at + n] = { path, error: error as MediactlError };
+          }
+        }),
+      );
+    const failures = failed.filter(Boolean); // in the order in which they were named
+    const [first] = failures;
+    if (first && failures.length === 1) throw first.error;
+    if (first)
+      throw usageError(
+        `${failures.length} of ${paths.length} sources cannot be uploaded`,
+        'check the paths; nothing was sent',
+        failures.map(({ error }) => error.message).join('; '),
+      );
+    this.#places = places;
+  }
+
+  async #placeAt(path: string, mayBeGlob: boolean): Promise<Place> {
+    if (path === '-') return { file: { path, named: path, below: '' } };
+    let found: BigIntStats;
+    try {
+      found = await stat(path, { bigint: true });
+    } catch (error) {
+      const pattern = mayBeGlob ? await globIn(path) : undefined;
+      if (pattern) return pattern;
+      throw unreadableFile(path, error);
+    }
+    if (found.isDirectory() && this.#options.recursive) return { directory: path, named: path };
+    if (!found.isFile()) throw notAFile(path, found.isDirectory());
+    await open(path, 'r').then(
+      (handle) => handle.close(),
+      (error) => {
+        throw unreadableFile(path, error);
+      },
+    );
+    return { file: { ...wanted(path, await placeOf(path), found), named: path } };
+  }
+
+  /** By name. Links to files are followed, links to directories are not. */
+  async *#under(
+    directory: string,
+    deepest: number,
+    isMeant: Matches,
+    real?: string,
+  ): AsyncGenerator<Wanted> {
+    const realHere = real ?? (await realpath(directory));
+    let together: Dirent[] = [];
+    const looked = async () => {
+      const some = together;
+      together = [];
+      const files = await Promise.all(
+        some.map((entry) =>
+          this.#fileAt(entry, join(directory, entry.name), join(realHere, entry.name)),
+        ),
+      );
+      return files.filter((file) => file !== undefined);
+    };
+    for (const entry of await this.#entriesOf(directory)) {
+      const path = join(directory, entry.name);
+      if (!entry.isDirectory()) {
+        if (isMeant(path)) together.push(entry);
+        if (together.length >= atOnce) yield* await looked();
+      } else if (deepest > 1) {
+        yield* await looked();
+        yield* this.#under(path, deepest - 1, isMeant, join(realHere, entry.name));
+      }
+    }
+    yield* await looked();
+  }
+
+  async #fileAt(entry: Dirent, path: string, real: string): Promise<Wanted | undefined> {
+    if (!entry.isFile() && !entry.isSymbolicLink()) {
+      this.#passOver('special');
+      return undefined;
+    }
+    const found = await this.#look(path);
+    // What leads nowhere, or went meanwhile, is said when it is opened.
+    if (!found) return { path, below: '' };
+    if (found.isFile()) return wanted(path, real, found);
+    this.#passOver(found.isDirectory() ? 'link' : 'special');
+    return undefined;
+  }
+
+  /**
+   * A local file system answers at once, and a turn of the pool of threads costs five times as much; one
+   * far away must not stop everything else.
+   */
+  async #look(path: string): Promise<BigIntStats | undefined> {
+    if (this.#isFar) return stat(path, { bigint: true }).catch(() => undefined);
+    const startedAt = performance.now();
+    const found = lookNow(path);
+    this.#slowLooks += performance.now() - startedAt > slowLookMs ? 1 : 0;
+    this.#isFar = this.#slowLooks >= mostSlowLooks;
+    return found;
+  }
+
+  async #entriesOf(folder: string): Promise<Dirent[]> {
+    try {
+      const [entries, names] = await Promise.all([
+        readdir(folder, { withFileTypes: true }),
+        readdir(folder, { encoding: 'buffer' }),
+      ]);
+      // Node's own text of such a name leads to no file.
+      const unreadableNames = names.filter((name) => !isUtf8(name)).map(String);
+      for (const name of unreadableNames)
+        this.#failures.push({ path: join(folder, name), error: notUtf8() });
+      const readable =
+        unreadableNames.length === 0
+          ? entries
+          : entries.filter(({ name }) => !unreadableNames.includes(name));
+      return readable.sort((a, b) => (a.name < b.name ? -1 : 1));
+    } catch (error) {
+      this.#failures.push({ path: folder, error: unreadable(folder, error as Error) });
+      return [];
+    }
+  }
+
+  #passOver(kind: keyof typeof kinds): void {
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+  }
+
+  #dropFailures(isMeant: (failure: Failure) => boolean): void {
+    for (const failure of this.#failures.filter(isMeant))
+      this.#failures.splice(this.#failures.indexOf(failure), 1);
+  }
+}
+
+type Place = { file: Wanted } | { directory: string; named: string; glob?: string };
+
+function wanted(path: string, knownAs: string, found: BigIntStats): Wanted {
+  return {
+    path,
+    // One string where they are the same: there may be a hundred thousand.
+    knownAs: knownAs === path ? path : knownAs,
+    sizeBytes: Number(found.size),
+    mtimeNs: String(found.mtimeNs),
+    below: '',
+  };
+}
+
+function lookNow(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined; // said when it is opened
+  }
+}
+
+/** Where to look for what a glob means; undefined where it is none, or its directory is not there. */
+async function globIn(path: string): Promise<Place | undefined> {
+  const { default: picomatch } = await import('picomatch');
+  const { base, glob, isGlob } = picomatch.scan(path);
+  if (!isGlob) return undefined;
+  const directory = base === '' ? '.' : base;
+  const isThere = await stat(directory).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isThere ? { directory, named: path, glob } : undefined;
+}
+
+/** What file managers leave behind: thumbnails, views, and the resource forks of files. */
+const ofSystem =
+  /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
+const isOfSystem = (inside: string) => ofSystem.test(inside);
+
+const unreadable = (folder: string, { message }: Error) =>
+  new MediactlError(`cannot read the directory ${printable(folder)}`, {
+    code: 'unreadable_directory',
+    exitCode: exitCodes.usage,
+    reason: message,
+    hint: 'fix its permissions, or leave it out with --exclude',
+  });
+
+const notUtf8 = () =>
+  new MediactlError('its name is not UTF-8', {
+    code: 'bad_file_name',
+    exitCode: exitCodes.usage,
+    hint: 'rename it; convmv does that for many',
+  });

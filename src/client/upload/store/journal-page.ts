@@ -1,0 +1,98 @@
+import { exitCodes } from '../../errors.ts';
+import { stateError } from '../../state-error.ts';
+import type { UploadJournal } from './journal.ts';
+import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
+
+/**
+ * One upload's page in the journal. Where it cannot be written, the upload stops, to be resumed. A run that
+ * goes on without a record reports that once.
+ */
+export class JournalPage {
+  readonly #journal: UploadJournal;
+  readonly #id: string;
+  readonly #isOptional: boolean;
+  readonly #notice: (message: string) => void;
+  #isSaid = false;
+  /** What is to be written next; a newer state takes the place of one that nobody began to write. */
+  #next: JournalEntry | undefined;
+  #writing: Promise<void> | undefined;
+
+  /** @param isOptional the upload goes on without it */
+  constructor(
+    journal: UploadJournal,
+    id: string,
+    isOptional: boolean,
+    notice: (message: string) => void,
+  ) {
+    this.#journal = journal;
+    this.#id = id;
+    this.#isOptional = isOptional;
+    this.#notice = notice;
+  }
+
+  /** @throws MediactlError `already_uploading`, `state_…` (14) */
+  async lock(): Promise<() => Promise<void>> {
+    try {
+      const release = await this.#journal.lock(this.#id);
+      return async () => {
+        await this.#writing?.catch(() => {}); // its caller reports it
+        await release();
+      };
+    } catch (error) {
+      const failure = stateError(error, this.#journal.directory);
+      if (failure.exitCode !== exitCodes.state) throw failure;
+      this.#failed(failure);
+      return async () => {};
+    }
+  }
+
+  /** What an earlier run left. */
+  read(): Promise<JournalEntry | CorruptEntry | undefined> {
+    return this.#journal.read(this.#id);
+  }
+
+  /** Moves an unreadable page out of the way, and says where. */
+  async setAside({ path, reason }: CorruptEntry): Promise<void> {
+    const aside = await this.#journal.setAside(this.#id).catch(() => path);
+    this.#notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
+  }
+
+  /** Resolves once this state, or a newer one, is on disk. @throws MediactlError `state_…` (14) */
+  write(entry: JournalEntry): Promise<void> {
+    this.#next = structuredClone(entry);
+    this.#writing ??= this.#writeAll();
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      for (let state = this.#next; state; state = this.#next) {
+        this.#next = undefined;
+        await this.#journal.write(state).catch(async (error) => {
+          this.#failed(error);
+          await this.#journal.remove(this.#id).catch(() => {}); // it would say that less was sent
+        });
+      }
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async forget(): Promise<void> {
+    await this.#writing;
+    await this.#journal.remove(this.#id).catch((error) => this.#noticed(error));
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#isOptional) throw stateError(error, this.#journal.directory);
+    this.#noticed(error);
+  }
+
+  #noticed(error: unknown): void {
+    if (this.#isSaid) return;
+    this.#isSaid = true;
+    this.#notice(
+      `cannot write to ${this.#journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
+    );
+  }
+}

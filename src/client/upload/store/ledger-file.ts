@@ -1,0 +1,157 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { lstatSync, readFileSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
+import { link, open, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type Libsql from 'libsql';
+import { stateFailure } from '../../state-error.ts';
+
+const version = 1;
+/** A check of more takes seconds. */
+const maxCheckedBytes = 256 * 1024 * 1024;
+
+/** The columns of each table; no key is in here, and nothing expires: keys are rotated, and what was sent stays sent. */
+const tables = {
+  receipts: `id INTEGER PRIMARY KEY AUTOINCREMENT,
+    service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime_ns TEXT NOT NULL, blake3 TEXT NOT NULL, verified INTEGER,
+    asset TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL,
+    state TEXT NOT NULL, reason TEXT, at TEXT NOT NULL, imported INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (service, workspace, folder, path)`,
+  replaced: `service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
+    asset TEXT PRIMARY KEY`,
+  runs: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
+  orphans: `service TEXT NOT NULL, asset TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL,
+    at TEXT NOT NULL, guessed INTEGER NOT NULL, PRIMARY KEY (service, asset)`,
+  folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
+    service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
+  claims: 'id TEXT PRIMARY KEY, run TEXT NOT NULL, pid INTEGER NOT NULL',
+};
+
+const schema = `
+${Object.entries(tables)
+  .map(
+    ([name, columns]) =>
+      `CREATE TABLE ${name} (${columns})${name === 'claims' ? ' WITHOUT ROWID' : ''};`,
+  )
+  .join('\n')}
+CREATE INDEX receipts_by_content ON receipts (service, workspace, size, blake3);
+CREATE INDEX receipts_by_asset ON receipts (asset);
+CREATE INDEX receipts_pending ON receipts (service, workspace) WHERE state = 'pending';
+CREATE INDEX folders_by_path ON folders (service, workspace, path);
+PRAGMA user_version = ${version};
+`;
+
+/** Writes a page of the log, and changes nothing: what is rolled back would never reach the disk. */
+export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`;
+
+/** The columns that a SELECT must find. */
+const columnNames = (columns: string) =>
+  [...columns.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
+
+export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
+
+/** The mark holds the store's id, and tells one that is gone from one that never was. */
+const markOf = (path: string) => path.replace(/\.db$/, '.id');
+
+const found = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+
+/** Whether there is a store, or was one. */
+export const hadLedger = (path: string) => [path, markOf(path)].some((each) => found(each));
+
+/**
+ * Assures that a store is at that path: a new one is made whole, under another name first.
+ *
+ * @throws MediactlError `state_not_a_file`, `state_emptied`; Error from the system
+ */
+export async function ensureLedgerFile(path: string, Database: typeof Libsql): Promise<void> {
+  const mark = markOf(path);
+  for (const each of [path, `${path}-wal`, `${path}-shm`, mark])
+    if (found(each)?.isFile() === false)
+      throw stateFailure('state_not_a_file', `${each} is ${kindAt(each)}`);
+  const { size } = found(path) ?? {};
+  if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
+  if (size !== undefined) return;
+  if (lstatSync(path, { throwIfNoEntry: false }) || found(mark) || found(`${path}-wal`)?.size) {
+    if (found(path)?.size) return; // another process has made it meanwhile
+    throw stateFailure('state_emptied', `${path} is missing`);
+  }
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    await open(temporary, 'wx', 0o600).then((handle) => handle.close()); // SQLite would let others read it
+    const database = new Database(temporary);
+    try {
+      database.exec(`BEGIN; ${schema} PRAGMA application_id = ${newId()}; COMMIT`);
+    } finally {
+      database.close();
+    }
+    await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') return rename(temporary, path); // a disk without links
+    });
+  } finally {
+    for (const each of [temporary, `${temporary}-journal`]) await rm(each, { force: true });
+  }
+}
+
+/**
+ * Compares an open store with what belongs there. The mark is made where it is missing: beside a new store,
+ * and one of an older mediactl.
+ *
+ * @param isChecked reads all of it
+ * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged`; Error from SQLite and the system
+ */
+export async function assertLedger(
+  path: string,
+  database: Libsql.Database,
+  isChecked: boolean,
+): Promise<void> {
+  const pragma = (name: string) =>
+    (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
+  const foundVersion = Number(pragma('user_version'));
+  if (foundVersion > version)
+    throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
+  const mark = markOf(path);
+  // A power cut may have left it empty.
+  const id = (found(mark) && Number.parseInt(readFileSync(mark, 'utf8'), 10)) || undefined;
+  if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
+  if (foundVersion === 0 || (id && id !== pragma('application_id')))
+    throw stateFailure('state_emptied', `${path} is not the one that was there`);
+  for (const [name, columns] of Object.entries(tables))
+    database.prepare(`SELECT ${columnNames(columns)} FROM ${name}`);
+  const isSmall = (found(path)?.size ?? 0) <= maxCheckedBytes;
+  const fault = isChecked && isSmall ? pragma('quick_check') : 'ok';
+  if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
+  if (id) return;
+  if (pragma('application_id') === 0) {
+    database.exec('BEGIN IMMEDIATE');
+    // Another process may have been first.
+    if (pragma('application_id') === 0) database.exec(`PRAGMA application_id = ${newId()}`);
+    database.exec('COMMIT');
+  }
+  const temporary = `${mark}.${randomUUID()}`;
+  await writeFile(temporary, `${pragma('application_id')}\n`, { mode: 0o600 });
+  await rename(temporary, mark);
+}
+
+/** Returns the name under which an unusable store is kept from now on; undefined where there is none. */
+export function setLedgerAside(path: string): string | undefined {
+  let aside: string | undefined;
+  if (found(path)) {
+    let number = 1;
+    while (found(`${path}.unusable-${number}`)) number++;
+    aside = `${path}.unusable-${number}`;
+  }
+  for (const suffix of ['', '-wal', '-shm'])
+    if (found(`${path}${suffix}`))
+      renameSync(`${path}${suffix}`, `${aside ?? `${path}.unusable`}${suffix}`);
+  rmSync(path, { force: true }); // a link that leads nowhere
+  rmSync(markOf(path), { force: true });
+  return aside;
+}
+
+const newId = () => randomInt(1, 2 ** 31);
+
+function kindAt(path: string): string {
+  const at = found(path);
+  if (at?.isDirectory()) return 'a directory';
+  return at?.isFIFO() ? 'a named pipe' : 'a device';
+}

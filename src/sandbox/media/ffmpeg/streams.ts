@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Chapter } from '../recognize/chapters.ts';
+import type { Size } from '../recognize/dimensions.ts';
+import { input } from './ffmpeg.ts';
+import type { Workshop } from './workshop.ts';
+
+/** What ffmpeg finds in a file; covers of songs are no pictures. */
+export type Streams = {
+  pictures: (Size & { codec: string })[];
+  sounds: { codec: string; sampleRate: number }[];
+  subtitles: { codec: string; language: string | undefined; title: string | undefined }[];
+  chapters: Chapter[];
+};
+
+/** @throws Error where there is neither picture nor sound */
+export async function readStreams(shop: Workshop): Promise<Streams> {
+  const tags = 'streams.txt';
+  // ffmpeg's outputs for machines: a line a property of each stream, and their tags.
+  const printed = await shop.run([
+    ...input(shop.source),
+    ...['-map', '0:V?', '-map', '0:a?', '-map', '0:s?', '-c', 'copy', '-t', '0'],
+    ...['-f', 'framecrc', '-', '-map', '0:s?', '-c', 'copy', '-f', 'ffmetadata', tags],
+  ]);
+  const streams = propertiesOf(printed.toString());
+  const sections = sectionsOf(await readFile(join(shop.folder, tags), 'utf8'));
+  const ofType = (type: string) => streams.filter(({ media_type }) => media_type === type);
+  const tagsOf = sections.filter(({ section }) => section === 'STREAM');
+  const found = {
+    pictures: ofType('video').map(({ codec_id = '', dimensions = '', sar = '' }) => ({
+      codec: codec_id,
+      ...displayed(dimensions, sar),
+    })),
+    sounds: ofType('audio').map(({ codec_id = '', sample_rate }) => ({
+      codec: codec_id,
+      sampleRate: Number(sample_rate),
+    })),
+    subtitles: ofType('subtitle').map(({ codec_id = '' }, at) => ({
+      codec: codec_id,
+      language: tagsOf[at]?.language,
+      title: tagsOf[at]?.title,
+    })),
+    chapters: sections.filter(({ section }) => section === 'CHAPTER').map(chapterOf),
+  };
+  if (found.pictures.length + found.sounds.length === 0)
+    throw new Error('there is neither a picture nor a sound');
+  return found;
+}
+
+type Properties = Record<string, string>;
+
+/** `#codec_id 0: h264`, of every stream in order. */
+function propertiesOf(printed: string): Properties[] {
+  const streams: Properties[] = [];
+  for (const [, name = '', at = '', value = ''] of printed.matchAll(/^#(\w+) (\d+): +(.*)$/gm)) {
+    const stream = streams[Number(at)] ?? {};
+    streams[Number(at)] = { ...stream, [name]: value };
+  }
+  return streams;
+}
+
+/** Pixels that are no squares are shown as wide as they are. */
+function displayed(dimensions: string, ratio: string): Size {
+  const [width = 0, height = 0] = dimensions.split('x').map(Number);
+  const [across = 0, down = 0] = ratio.split('/').map(Number);
+  const isOdd = across > 0 && down > 0 && across !== down;
+  return { width: isOdd ? Math.round((width * across) / down) : width, height };
+}
+
+/** ffmetadata: `[SECTION]`, then `key=value` lines in which a backslash escapes. */
+function sectionsOf(text: string): (Properties & { section: string })[] {
+  const sections = [{ section: '' } as Properties & { section: string }];
+  for (const line of text.split(/(?<!\\)\n/)) {
+    const [, section] = /^\[(\w+)\]$/.exec(line) ?? [];
+    const [, key, value] = /^((?:[^=\\]|\\.)+)=([\s\S]*)$/.exec(line) ?? [];
+    if (section !== undefined) sections.push({ section });
+    else if (key !== undefined)
+      Object.assign(sections.at(-1) as object, { [plain(key)]: plain(value ?? '') });
+  }
+  return sections;
+}
+
+const plain = (text: string) => text.replace(/\\([\s\S])/g, '$1');
+
+function chapterOf({ TIMEBASE = '', START, title = '' }: Properties): Chapter {
+  const [numerator = 0, denominator = 1] = TIMEBASE.split('/').map(Number);
+  return { title, start_time: (Number(START) * numerator) / denominator };
+}

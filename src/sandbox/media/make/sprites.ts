@@ -1,0 +1,61 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { scaledEven, scaleTo, within } from '../recognize/dimensions.ts';
+import { input } from '../ffmpeg/ffmpeg.ts';
+import { assertMade, type Video, type Workshop } from '../ffmpeg/workshop.ts';
+
+const longerSide = 160;
+const columns = 5;
+const maxTiles = 200;
+const tilesASheet = 25;
+/** Past this, key frames must do: decoding all of a film takes minutes. */
+const everyFrameSeconds = 300;
+
+/** Preview sprites: sheets of small frames, and a WebVTT file that says when each is shown. */
+export async function makeSprites(shop: Workshop, video: Video): Promise<string> {
+  const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
+  const tiles = Math.ceil(video.duration / seconds);
+  const rows = Math.ceil(Math.min(tiles, tilesASheet) / columns);
+  const tile = scaledEven(within(longerSide, video), 1);
+  const sheets = Math.ceil(tiles / (columns * rows));
+  const filters = [
+    `fps=1/${seconds}:start_time=0:eof_action=pass`, // pass: one frame is enough
+    scaleTo(tile),
+    // What the last sheet lacks; -frames:v ends it.
+    'tpad=stop_mode=clone:stop=-1',
+    `tile=${columns}x${rows}`,
+  ].join(',');
+  const skipping = video.duration > everyFrameSeconds ? ['-skip_frame', 'nokey'] : [];
+  await shop.run([
+    ...input(shop.source, ...skipping),
+    ...['-map', '0:V:0', '-vf', filters, '-frames:v', String(sheets), '-q:v', '5'],
+    ...['-f', 'image2', '-start_number', '0', 'sprites-%d.jpg'],
+  ]);
+  await assertMade(
+    shop.folder,
+    Array.from({ length: sheets }, (_, at) => `sprites-${at}.jpg`),
+  );
+  const cues = Array.from({ length: tiles }, (_, at) => {
+    const place = at % (columns * rows);
+    const x = (place % columns) * tile.width;
+    const y = Math.floor(place / columns) * tile.height;
+    const sheet = Math.floor(at / (columns * rows));
+    const end = Math.min((at + 1) * seconds, video.duration);
+    return [
+      `${timestamp(at * seconds)} --> ${timestamp(end)}`,
+      `sprites-${sheet}.jpg#xywh=${x},${y},${tile.width},${tile.height}`,
+    ].join('\n');
+  });
+  const file = 'sprites.vtt';
+  await writeFile(join(shop.folder, file), `${['WEBVTT', ...cues].join('\n\n')}\n`);
+  return file;
+}
+
+/** WebVTT §4.3: hours:minutes:seconds.thousandths. */
+function timestamp(seconds: number): string {
+  const thousandths = Math.round(seconds * 1000);
+  const part = (unit: number, modulo: number, digits: number) =>
+    String(Math.floor(thousandths / unit) % modulo).padStart(digits, '0');
+  const clock = [part(3_600_000, 1e6, 2), part(60_000, 60, 2), part(1000, 60, 2)];
+  return `${clock.join(':')}.${part(1, 1000, 3)}`;
+}

@@ -1,0 +1,63 @@
+import type { Extras } from '../../store/extras.ts';
+import { input, type Source } from '../ffmpeg/ffmpeg.ts';
+import type { Job } from '../job.ts';
+import type { Streams } from '../ffmpeg/streams.ts';
+import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+
+/** Codecs of subtitles that are text; other ones are pictures of it. */
+const textual = new Set([
+  ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
+]);
+const mostTracks = 50;
+
+/** A track that can be made, and its place among the subtitles of the source. */
+type Track = Extras['subtitles'][number] & { at: number };
+
+/** The subtitles in a source that are text, each as WebVTT. */
+export async function subtitlesOf(
+  { attempt }: Job,
+  source: Source,
+  streams: Streams | undefined,
+): Promise<Extras['subtitles']> {
+  const tracks = (streams?.subtitles ?? [])
+    .map(({ codec, language, title }, at) => ({ codec, at, ...named(language, title, at) }))
+    .filter(({ codec }) => textual.has(codec))
+    .slice(0, mostTracks)
+    .map(({ at, language, label }) => ({ at, file: `subtitles-${at}.vtt`, language, label }));
+  if (tracks.length === 0) return [];
+  const extracted = (wanted: Track[], name: string) =>
+    attempt(name, 600, source, (shop) => extract(shop, wanted));
+  // All of them in one reading; where one of them breaks that off, each by itself.
+  const all = await extracted(tracks, 'subtitles in one reading');
+  if (all || tracks.length === 1) return all ?? [];
+  const made = [];
+  for (const track of tracks) made.push(...((await extracted([track], track.file)) ?? []));
+  return made;
+}
+
+async function extract({ source, folder, run }: Workshop, tracks: readonly Track[]) {
+  const outputs = tracks.flatMap(({ at, file }) => ['-map', `0:s:${at}`, '-f', 'webvtt', file]);
+  await run([...input(source), ...outputs]);
+  await assertMade(
+    folder,
+    tracks.map(({ file }) => file),
+  );
+  return tracks.map(({ file, label, language }) => ({ file, label, language }));
+}
+
+const names = new Intl.DisplayNames('en', { type: 'language' });
+
+/** The language as BCP 47 has it, `und` where it is not told; the label is never empty. */
+function named(code: string | undefined, title: string | undefined, at: number) {
+  const language = languageOf(code);
+  const name = language === 'und' ? undefined : names.of(language);
+  return { language, label: title?.trim() || name || `Subtitles ${at + 1}` };
+}
+
+function languageOf(code = 'und'): string {
+  try {
+    return Intl.getCanonicalLocales(code)[0] ?? 'und';
+  } catch {
+    return 'und'; // what a container calls a language need not be one
+  }
+}

@@ -1,0 +1,28 @@
+import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
+import { input } from '../ffmpeg/ffmpeg.ts';
+import { isMade, type Workshop } from '../ffmpeg/workshop.ts';
+
+const longerSide = 640;
+const windowSeconds = 30;
+
+/** Of two frames a second: those that are nearly all black go, then the most typical is taken. */
+const typical = (scale: string) => [
+  ...['fps=2', scale, 'blackframe=amount=0:threshold=32'],
+  'metadata=mode=select:key=lavfi.blackframe.pblack:value=90:function=less',
+  `thumbnail=n=${2 * windowSeconds}`,
+];
+
+/** A frame of the first seconds; the very first one where all of them are black. */
+export async function makeThumbnail(shop: Workshop, size: Size): Promise<string> {
+  const file = 'thumbnail.jpg';
+  const scale = scaleTo(within(longerSide, size));
+  for (const filters of [typical(scale), [scale]]) {
+    await shop.run([
+      ...input(shop.source, '-t', String(windowSeconds)),
+      ...['-map', '0:V:0', '-vf', filters.join(','), '-frames:v', '1'],
+      ...['-q:v', '4', '-f', 'mjpeg', file],
+    ]);
+    if (await isMade(shop.folder, file)) return file;
+  }
+  throw new Error('there is no frame');
+}

@@ -1,0 +1,56 @@
+import type { Extras } from '../../store/extras.ts';
+import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
+import { input } from '../ffmpeg/ffmpeg.ts';
+import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+
+const longerSides = [1920, 1280, 640, 320];
+/** Wide enough that a rounded corner shows. */
+const alphaSide = 320;
+
+/** Of what shows in the source's place. */
+const mostSide = 4096;
+
+/**
+ * Smaller pictures: JPEG, or PNG where something is transparent; none for a small one, unless one is
+ * to show in the source's place.
+ */
+export async function makeVariants(
+  shop: Workshop,
+  size: Size,
+  isShown: boolean,
+): Promise<Extras['variants']> {
+  const side = Math.max(size.width, size.height);
+  const smaller = longerSides.filter((each) => each < side);
+  const sides = isShown ? smaller : [Math.min(side, mostSide), ...smaller];
+  if (sides.length === 0) return [];
+  const isTransparent = await hasTransparency(shop, size);
+  const variants = sides.map((side) => ({
+    file: `variant-${side}.${isTransparent ? 'png' : 'jpg'}`,
+    ...within(side, size),
+  }));
+  const codec = isTransparent
+    ? ['-c:v', 'png', '-pix_fmt', 'rgba']
+    : ['-c:v', 'mjpeg', '-q:v', '4'];
+  const frame = ['-frames:v', '1', '-f', 'image2', '-update', '1'];
+  await shop.run([
+    ...input(shop.source),
+    ...variants.flatMap((variant) => [
+      ...['-map', '0:v:0', '-vf', scaleTo(variant), ...frame, ...codec, variant.file],
+    ]),
+  ]);
+  await assertMade(
+    shop.folder,
+    variants.map(({ file }) => file),
+  );
+  return variants;
+}
+
+/** Whether a pixel lets something through; a picture without alpha is opaque to ffmpeg. */
+async function hasTransparency({ source, run }: Workshop, size: Size): Promise<boolean> {
+  const filters = [scaleTo(within(alphaSide, size)), 'format=rgba', 'alphaextract'].join(',');
+  const alpha = await run([
+    ...input(source),
+    ...['-map', '0:v:0', '-vf', filters, '-frames:v', '1', '-f', 'rawvideo', '-'],
+  ]);
+  return alpha.some((opacity) => opacity < 255);
+}

@@ -1,0 +1,44 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { input } from '../ffmpeg/ffmpeg.ts';
+import type { Workshop } from '../ffmpeg/workshop.ts';
+
+const maxPeaks = 400;
+/** Measured finer than told, so that all peaks stand for nearly the same time. */
+const windowsAPeak = 4;
+
+/** `{duration, peaks}`: seconds, and the loudest sample of each part, 0 to 1, over all channels. */
+export async function makeWaveform(
+  shop: Workshop,
+  { duration, sampleRate }: { duration: number; sampleRate: number },
+): Promise<string> {
+  const wanted = Math.ceil((duration * sampleRate) / (maxPeaks * windowsAPeak));
+  const samples = Math.max(1, Math.min(sampleRate, wanted)); // a second at most: they are held whole
+  const filters = [
+    `asetnsamples=n=${samples}:p=0`,
+    'astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=Peak_level',
+    'ametadata=mode=print:key=lavfi.astats.Overall.Peak_level:file=-',
+  ].join(',');
+  const printed = await shop.run([
+    ...input(shop.source),
+    ...['-map', '0:a:0', '-af', filters, '-f', 'null', '-'],
+  ]);
+  const levels = [...printed.toString().matchAll(/Peak_level=(\S+)/g)].map(([, level = '']) =>
+    amplitude(level),
+  );
+  if (levels.length === 0) throw new Error('there is no sound');
+  const count = Math.min(maxPeaks, levels.length);
+  const peaks = Array.from({ length: count }, (_, at) => {
+    const [from, to] = [at, at + 1].map((n) => Math.floor((n * levels.length) / count));
+    return Math.max(...levels.slice(from, to));
+  });
+  const file = 'waveform.json';
+  await writeFile(join(shop.folder, file), JSON.stringify({ duration, peaks }));
+  return file;
+}
+
+/** From decibels below full scale; silence is `-inf`. Floating-point sound may pass full scale. */
+function amplitude(decibels: string): number {
+  const level = 10 ** (Number(decibels) / 20);
+  return Number.isNaN(level) ? 0 : Math.round(Math.min(1, level) * 1000) / 1000;
+}

@@ -1,0 +1,126 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { imageSize } from 'image-size';
+import {
+  EncodedPacketSink,
+  type Input,
+  type InputAudioTrack,
+  type InputTrack,
+  type InputVideoTrack,
+  type MetadataTags,
+} from 'mediabunny';
+import { nero } from './chapters.ts';
+import { demuxerOf } from './containers.ts';
+import { packageHls } from '../hls/packager.ts';
+import type { Found, Reading, Task } from './inspection.ts';
+
+/** A file that is open, and who is told when its header has been read. */
+export type Media = { input: Input; endHeader(): void };
+
+/**
+ * Of the header alone. What calls itself a video may hold a picture that mediabunny does not know:
+ * MPEG-2 in a broadcast, Theora in Ogg.
+ *
+ * @throws Error where there is nothing that it reads
+ */
+export async function inspectMedia(
+  { input, endHeader }: Media,
+  { callsItselfVideo, extrasDir }: Pick<Task, 'extrasDir'> & { callsItselfVideo: boolean },
+): Promise<Found> {
+  const tracks = await input.getTracks();
+  const tags = await input.getMetadataTags();
+  endHeader();
+  const picture = tracks.find((track) => track.isVideoTrack());
+  const sounds = tracks.filter((track) => track.isAudioTrack());
+  if (!picture && sounds.length === 0)
+    throw new Error('the file has neither a video nor an audio track');
+  const [mimeType = ''] = (await input.getMimeType()).split(';');
+  // Ogg without a picture that it knows is sound to it.
+  const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
+  const type = picture || callsItselfVideo ? 'video' : 'audio';
+  // Of a broadcast, the first timestamp is any time of day.
+  const first = await input.getFirstTimestamp();
+  const duration = (await input.computeDuration()) - Math.max(0, first);
+  const pictureLateSeconds = picture ? (await picture.getFirstTimestamp()) - first : 0;
+  const chpl = tags.raw?.chpl;
+  return {
+    type,
+    contentType,
+    duration: Math.round(duration * 1000) / 1000,
+    width: picture?.displayWidth ?? null,
+    height: picture?.displayHeight ?? null,
+    chapters: chpl instanceof Uint8Array ? nero(chpl) : [],
+    demuxer: demuxerOf(await input.getFormat()),
+    codecs: {
+      ...(type === 'video' && { picture: picture?.codec ?? null }),
+      sounds: sounds.map(({ codec }) => codec),
+    },
+    pictureLateSeconds,
+    sampleRate: sounds[0]?.sampleRate ?? null,
+    cover: type === 'audio' ? await coverOf(tags, extrasDir) : null,
+  };
+}
+
+const mostCoverBytes = 8 * 1024 * 1024;
+const mostCoverSide = 8192;
+
+/** The cover of a song, if it is one that browsers show. */
+async function coverOf({ images = [] }: MetadataTags, folder: string): Promise<string | null> {
+  const front = images.find(({ kind }) => kind === 'coverFront') ?? images[0];
+  if (!front || front.data.length > mostCoverBytes) return null;
+  const { type, width, height } = sizeOrNothing(front.data);
+  if ((type !== 'jpg' && type !== 'png') || Math.max(width, height) > mostCoverSide) return null;
+  const file = `cover.${type}`;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, file), front.data, { mode: 0o600 });
+  return file;
+}
+
+function sizeOrNothing(bytes: Uint8Array): { type?: string; width: number; height: number } {
+  try {
+    return imageSize(bytes) as { type?: string; width: number; height: number };
+  } catch {
+    return { width: 0, height: 0 }; // no picture: the song goes without
+  }
+}
+
+/** Codecs that HLS carries; CMAF holds others too, which its players do not know. */
+const carried = new Set<string | null>([
+  ...['avc', 'hevc', 'vp9', 'av1'],
+  ...['aac', 'mp3', 'ac3', 'eac3', 'opus', 'flac'],
+]);
+
+/** Reads all of it, and packages a video whose every track HLS carries. */
+export async function readMedia(input: Input, task: Task): Promise<Reading> {
+  const tracks = await input.getTracks();
+  const picture = tracks.find((track) => track.isVideoTrack());
+  const sounds = tracks.filter((track) => track.isAudioTrack());
+  const all = [...(picture ? [picture] : []), ...sounds];
+  const other = all.find(({ codec }) => !carried.has(codec));
+  const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
+  // What the library cannot do is not what the file is not: others may serve it yet.
+  const failed = (error: Error) => void problems.push(error.stack ?? error.message);
+  const made = picture && !other ? await packaged(picture, sounds, task).catch(failed) : undefined;
+  const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
+  const first = Math.max(0, await input.getFirstTimestamp());
+  const seconds = endsAt === undefined ? null : endsAt - first;
+  return { seconds, package: made ?? null, problem: problems.join('\n') || null };
+}
+
+async function packaged(
+  picture: InputVideoTrack,
+  sounds: readonly InputAudioTrack[],
+  { hlsDir: folder, firstId, cuts }: Task,
+) {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return packageHls({ picture, sounds, folder, firstId, cuts });
+}
+
+/** Where the last packet is over, by reading every one. */
+async function endOf(tracks: readonly InputTrack[]): Promise<number> {
+  let end = 0;
+  for (const track of tracks)
+    for await (const { timestamp, duration } of new EncodedPacketSink(track).packets())
+      end = Math.max(end, timestamp + duration);
+  return end;
+}

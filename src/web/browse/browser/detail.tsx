@@ -1,0 +1,222 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { printable } from '../../../contract/sanitize.ts';
+import { type SlugEdit, toSlug } from '../../../contract/slug.ts';
+import type { Card, FolderView } from '../protocol.ts';
+import { changeCard, downloadUrl, getCard, trashCard, watchUrl } from './api.ts';
+import { Picture } from './card.tsx';
+import { Facts, FolderChoice } from './facts.tsx';
+import { Copy, Editable } from './fields.tsx';
+
+type Props = {
+  uid: string;
+  /** As the list has it: shown until the record itself has come. */
+  known: Card | undefined;
+  tree: readonly FolderView[];
+  onClose(): void;
+  onChange(card: Card): void;
+  onMove(folder: FolderView | null): Promise<void>;
+  onTrashed(): void;
+  onStep(by: 1 | -1): void;
+};
+
+/** One asset: what plays, what is said of it, what can be done. */
+export function Detail(props: Props) {
+  const { uid, known, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [card, setCard] = useState(known);
+  /** What a list tells of it may be cut: that is not to be changed. */
+  const [isWhole, setWhole] = useState(false);
+  const [problem, setProblem] = useState('');
+  const [isAsking, setAsking] = useState(false);
+  /** Changes once the asset is processed, and loads the player again. */
+  const watched = card?.means ?? '';
+  const [loaded, setLoaded] = useState<string>();
+
+  useLayoutEffect(() => {
+    const element = dialog.current as HTMLDialogElement;
+    element.showModal();
+    heading.current?.focus();
+    return () => element.close(); // which gives the focus back to where it was
+  }, []);
+  const look = () =>
+    getCard(uid).then(
+      (got) => {
+        setCard(got);
+        setWhole(true);
+        onChange(got);
+      },
+      (error: Error) => setProblem(error.message),
+    );
+  useEffect(() => void look(), [uid]);
+  const state = known?.means;
+  // What was being processed when it was opened plays as soon as it can.
+  useEffect(() => {
+    if (card && state && card.means !== state) void look();
+  }, [state]);
+
+  const change = async (fields: Parameters<typeof changeCard>[1]) => {
+    const changed = await changeCard(uid, fields);
+    setCard(changed);
+    onChange(changed);
+    return changed;
+  };
+  const trash = () =>
+    trashCard(uid).then(onTrashed, (error: Error) => {
+      setAsking(false);
+      setProblem(error.message);
+    });
+  const keys = (event: KeyboardEvent) => {
+    const isTyped = (event.target as HTMLElement).matches?.(
+      'input, textarea, select, video, audio, [role=slider]',
+    );
+    const isPressed = (event.target as HTMLElement).matches?.('button, a');
+    if (event.key === 'Escape') isAsking ? setAsking(false) : onClose();
+    else if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === 'ArrowRight') onStep(1);
+    else if (event.key === 'ArrowLeft') onStep(-1);
+    else if (event.key === ' ' && !isPressed) playOrPause(frame.current);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="asset-name"
+      onKeyDown={keys}
+      onCancel={(event) => event.preventDefault() /* by its key, as in the frame */}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div class="bar">
+        {/* Not a button, nor the player: arrows and space are for the whole. */}
+        <h2 id="asset-name" tabIndex={-1} ref={heading} dir="auto">
+          {printable(card?.name ?? uid)}
+        </h2>
+        <button type="button" onClick={() => onStep(-1)} aria-label="Previous asset">
+          ←
+        </button>
+        <button type="button" onClick={() => onStep(1)} aria-label="Next asset">
+          →
+        </button>
+        <button type="button" onClick={onClose} aria-label="Close">
+          ✕
+        </button>
+      </div>
+      <div class="detail">
+        <div class="player">
+          {loaded !== watched && (
+            <div class="coming" role="status">
+              <span class="picture">{card && <Picture card={card} />}</span>
+              <span class="spinner" />
+              <span class="hidden">Loading the player</span>
+            </div>
+          )}
+          <iframe
+            ref={frame}
+            key={watched}
+            src={watchUrl(uid)}
+            title={`Player: ${card?.name ?? uid}`}
+            allow="autoplay; fullscreen; picture-in-picture"
+            onLoad={({ currentTarget }) => {
+              setLoaded(watched);
+              currentTarget.contentDocument?.addEventListener('keydown', keys);
+            }}
+          />
+        </div>
+        <div class="facts">
+          {problem && (
+            <div role="alert" class="problem">
+              {problem}
+            </div>
+          )}
+          {card && (
+            <fieldset class="fields" disabled={!isWhole}>
+              <Editable
+                label="Name"
+                value={card.name}
+                onSave={async (name) => {
+                  if (!name) throw new Error('a name is not empty');
+                  return (await change({ name })).name;
+                }}
+              />
+              <Editable
+                label="Description"
+                value={card.description}
+                isLong
+                onSave={async (description) => (await change({ description })).description}
+              />
+              <Editable
+                label="Tags, with commas between"
+                value={tagText(card)}
+                onSave={async (text) => tagText(await change({ tags: tagEdit(card, text) }))}
+              />
+              <FolderChoice
+                card={card}
+                tree={tree}
+                onMove={(folder) => onMove(folder).then(look)}
+              />
+              <Facts card={card} />
+              {card.means === 'ready' && (
+                <a href={downloadUrl(uid)} target="_blank" rel="noreferrer" download={card.name}>
+                  Download
+                </a>
+              )}
+              <Copy label="uid" text={uid} />
+              <Copy label="command" text={commandFor(card)} />
+              {isAsking ? (
+                <fieldset class="ask">
+                  <legend>Move it to the trash? mediactl cannot take it out again.</legend>
+                  <div>
+                    <button type="button" onClick={trash}>
+                      Move to the trash
+                    </button>
+                    <button type="button" ref={focused} onClick={() => setAsking(false)}>
+                      Keep it
+                    </button>
+                  </div>
+                </fieldset>
+              ) : (
+                <button type="button" onClick={() => setAsking(true)}>
+                  Trash…
+                </button>
+              )}
+            </fieldset>
+          )}
+        </div>
+      </div>
+    </dialog>
+  );
+}
+
+/** The safe answer is the one that Enter gives. */
+const focused = (element: HTMLElement | null) => element?.focus();
+
+const tagText = ({ tags }: Card) => (tags ?? []).join(', ');
+
+/** Compares what was typed with the tags that were shown. @throws Error for what cannot be a tag */
+function tagEdit({ tags }: Card, text: string): SlugEdit {
+  const before = tags ?? [];
+  const typed = text.split(',').flatMap((tag) => tag.trim() || []);
+  const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));
+  const refused = typed.filter((_, at) => !after[at]);
+  if (refused.length > 0)
+    throw new Error(`${refused.join(', ')}: a tag has letters from a to z, digits and hyphens`);
+  const add = after.filter((tag) => !before.includes(tag));
+  return { add, remove: before.filter((tag) => !after.includes(tag)) };
+}
+
+const commandFor = ({ uid, type, means }: Card) =>
+  means === 'ready' && ['video', 'audio'].includes(type)
+    ? `mediactl play ${uid}`
+    : `mediactl assets get ${uid}`;
+
+function playOrPause(frame: HTMLIFrameElement | null): void {
+  const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');
+  if (media?.paused)
+    media.play().catch(() => {}); // the page in the frame says why
+  else media?.pause();
+}

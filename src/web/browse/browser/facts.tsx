@@ -1,0 +1,67 @@
+import { useId } from 'preact/hooks';
+import { clockTime } from '../../shared/clock-time.ts';
+import { bytes } from '../../../contract/figures.ts';
+import type { Card, FolderView } from '../protocol.ts';
+import { Said, useSaving } from './fields.tsx';
+import { allFolders } from './tree.ts';
+
+/** What is known of an asset and not to be changed. */
+export function Facts({ card }: { card: Card }) {
+  const { status, reason, type, duration, size, createdAt } = card;
+  const facts: [string, string | null][] = [
+    ['status', reason ? `${status}: ${reason}` : status],
+    ['type', type.replaceAll('_', ' ')],
+    ['length', duration ? clockTime(duration) : null],
+    ['size', size ? bytes(size) : null],
+    ['created', createdAt?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC') ?? null],
+  ];
+  return (
+    <dl>
+      {facts.map(
+        ([name, value]) =>
+          value && (
+            <>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </>
+          ),
+      )}
+    </dl>
+  );
+}
+
+type ChoiceProps = {
+  card: Card;
+  tree: readonly FolderView[];
+  onMove(folder: FolderView | null): Promise<unknown>;
+};
+
+/** Moving without a mouse. */
+export function FolderChoice({ card, tree, onMove }: ChoiceProps) {
+  const all = allFolders(tree);
+  const id = useId();
+  const [saving, follow] = useSaving();
+  const isKnown = card.folder === null || all.some(({ uid }) => uid === card.folder);
+  return (
+    <div class="field">
+      <span>
+        <label for={id}>Folder</label> <Said id={id} saving={saving} />
+      </span>
+      <select
+        id={id}
+        value={card.folder ?? ''}
+        onChange={({ currentTarget }) =>
+          void follow(onMove(all.find(({ uid }) => uid === currentTarget.value) ?? null))
+        }
+      >
+        {!isKnown && <option value={card.folder ?? ''}>{card.folder ?? 'not told'}</option>}
+        {(isKnown || card.folder) && <option value="">/</option>}
+        {all.map(({ uid, path }) => (
+          <option key={uid} value={uid}>
+            {path}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

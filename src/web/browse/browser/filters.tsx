@@ -1,0 +1,180 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { assetTypes } from '../../../contract/asset-values.ts';
+import type { Query } from '../protocol.ts';
+import { withField } from './view.ts';
+
+type Props = {
+  query: Query;
+  isOpen: boolean;
+  /** The folders are shown, where there is no room for them beside. */
+  hasFolders: boolean;
+  onChange(query: Query, how?: 'push' | 'replace'): void;
+  onOpen(which: 'filters' | 'folders'): void;
+};
+
+const typed: readonly string[] = ['search', 'tag'];
+const statuses = ['ready', 'processing', 'queued', 'uploading', 'failed'];
+const orders: [string, string][] = [
+  ['', 'newest first'],
+  ['created_at', 'oldest first'],
+  ['name', 'by name'],
+  ['-name', 'by name, backwards'],
+  ['-duration', 'longest first'],
+  ['duration', 'shortest first'],
+];
+/** Between two letters nobody wants an answer. */
+const typingMs = 150;
+
+export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) {
+  const [cleared, setCleared] = useState(0);
+  const set = (field: keyof Query) => (value: string) => {
+    // While somebody goes on typing, one step back leads to before they began.
+    const how = query[field] && typed.includes(field) ? 'replace' : 'push';
+    onChange(withField(query, field, value), how);
+  };
+  const count = Object.keys(query).filter(
+    (field) => !['ordering', 'parent'].includes(field),
+  ).length;
+  return (
+    <>
+      <Typed
+        key={`search ${cleared}`}
+        type="search"
+        label="Search"
+        name="search"
+        value={query.search ?? ''}
+        onChange={set('search')}
+      />
+      <button type="button" class="opener" aria-expanded={isOpen} onClick={() => onOpen('filters')}>
+        Filters{count > 0 ? ` (${count})` : ''}
+      </button>
+      <button
+        type="button"
+        class="opener"
+        aria-expanded={hasFolders}
+        onClick={() => onOpen('folders')}
+      >
+        Folders
+      </button>
+      <div class={`filters${isOpen ? ' open' : ''}`}>
+        <Choice label="Type" value={query.type} choices={assetTypes} onChange={set('type')} />
+        <Choice label="Status" value={query.status} choices={statuses} onChange={set('status')} />
+        <Typed
+          key={`tag ${cleared}`}
+          type="text"
+          label="Tag"
+          name="tag"
+          value={query.tag ?? ''}
+          onChange={set('tag')}
+        />
+        <Day label="Created from" value={query.created_after} onChange={set('created_after')} />
+        <Day label="to" value={query.created_before} onChange={set('created_before')} />
+        <label class="field">
+          <span class="hidden">Order</span>
+          <select
+            class="order"
+            value={query.ordering ?? ''}
+            onChange={({ currentTarget }) => set('ordering')(currentTarget.value)}
+          >
+            {orders.map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        {count > 0 && (
+          <button
+            type="button"
+            onClick={() => {
+              setCleared(cleared + 1); // and what is typed and not taken yet
+              const { parent, ordering } = query;
+              onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
+            }}
+          >
+            Clear
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+type TypedProps = {
+  type: 'search' | 'text';
+  label: string;
+  name: string;
+  value: string;
+  onChange(value: string): void;
+};
+
+/** A text that is taken once somebody pauses. */
+function Typed({ type, label, name, value, onChange }: TypedProps) {
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // By then the view may be another one.
+  const taken = useRef(onChange);
+  taken.current = onChange;
+  useEffect(() => {
+    if (value !== text.trim()) setText(value);
+  }, [value]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <input
+      type={type as 'text'}
+      name={name}
+      value={text}
+      aria-label={label}
+      placeholder={label}
+      autocomplete="off"
+      onInput={({ currentTarget }) => {
+        const typed = currentTarget.value;
+        setText(typed);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => taken.current(typed.trim()), typingMs);
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' && event.key !== 'ArrowDown') return;
+        event.preventDefault();
+        document.querySelector<HTMLElement>('a.thing')?.focus();
+      }}
+    />
+  );
+}
+
+type ChoiceProps = {
+  label: string;
+  value: string | undefined;
+  choices: readonly string[];
+  onChange(value: string): void;
+};
+
+function Choice({ label, value = '', choices, onChange }: ChoiceProps) {
+  const all = value && !choices.includes(value) ? [...choices, value] : choices;
+  return (
+    <label class="field">
+      <span class="hidden">{label}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">any {label.toLowerCase()}</option>
+        {all.map((each) => (
+          <option key={each} value={each}>
+            {each.replaceAll('_', ' ')}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+type DayProps = { label: string; value: string | undefined; onChange(value: string): void };
+
+const Day = ({ label, value = '', onChange }: DayProps) => (
+  <label class="field">
+    {label}
+    <input
+      type="date"
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+  </label>
+);

@@ -1,0 +1,101 @@
+import { bytes, counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import { isEnded, type UploadState } from '../protocol.ts';
+import { setup } from './api.ts';
+import type { Uploads } from './uploads.ts';
+
+/** More at once nobody reads. */
+const mostShown = 40;
+
+const words: Record<UploadState['state'], string> = {
+  taking: 'reading',
+  sending: 'sending',
+  waiting: 'waiting for the service',
+  uploaded: 'uploaded',
+  there: 'was there already',
+  failed: 'failed',
+};
+
+/** What was dropped, and how it does. */
+export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
+  const { states, clear, isGone } = uploads;
+  if (states.length === 0) return null;
+  const isOver = states.some(isEnded);
+  const shown = [...states].sort((a, b) => rank(a) - rank(b)).slice(0, mostShown);
+  return (
+    <details class="tray" open>
+      <summary>
+        <span role="status">{summaryOf(states)}</span>
+      </summary>
+      <ul>
+        {shown.map((each) => (
+          <li key={each.id}>
+            <div class="file">
+              <span title={each.name} dir="auto">
+                {printable(each.name)}
+              </span>
+              <span class={each.state === 'failed' ? 'problem' : each.state}>
+                {isGone && !isEnded(each) ? 'stopped' : words[each.state]}
+              </span>
+              {each.assetUid && (
+                <button type="button" onClick={() => onOpen(each.assetUid as string)}>
+                  Open
+                </button>
+              )}
+            </div>
+            {each.problem && <div class="problem">{each.problem}</div>}
+            {!isEnded(each) && !isGone && (
+              <>
+                <progress
+                  max={each.sizeBytes || 1}
+                  value={each.doneBytes}
+                  aria-label={`${each.name}, ${words[each.state]}`}
+                />
+                {bytes(each.doneBytes)} of {bytes(each.sizeBytes)}
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      {isOver && (
+        <button type="button" onClick={clear}>
+          Clear
+        </button>
+      )}
+    </details>
+  );
+}
+
+const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
+
+/** Counts files by how they ended: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
+function summaryOf(states: readonly UploadState[]): string {
+  const files = counted(states.length, 'file');
+  if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
+  const found: string[] = states.map((each) => (isEnded(each) ? each.state : 'open'));
+  const counts = Object.entries(groups).flatMap(([group, name]) =>
+    found.includes(group) ? `${found.filter((each) => each === group).length} ${name}` : [],
+  );
+  return `${files}: ${counts.join(', ')}`;
+}
+
+/** Names the commands that bring this view back, and that finish what was sent. */
+export function Gone({ states }: { states: readonly UploadState[] }) {
+  const isSandbox = setup.service === location.host;
+  const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
+  return (
+    <p class="gone problem" role="alert">
+      mediactl has ended, or cannot be reached. In a terminal:{' '}
+      <code>{isSandbox ? 'mediactl sandbox start' : again}</code>
+      {!isSandbox && states.some((each) => !isEnded(each)) && (
+        <>
+          ; for the files under way: <code>mediactl uploads resume --all</code>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** What goes on first, then what failed. */
+const rank = (upload: UploadState) =>
+  isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;

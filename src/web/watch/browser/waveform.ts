@@ -1,0 +1,77 @@
+import { jsonIn } from '../../../contract/reading.ts';
+import { fetched } from './fetched.ts';
+import { louder, peaksOf } from './peaks.ts';
+
+const maxBytes = 1024 * 1024;
+/** In CSS pixels: a peak, and the gap after it. */
+const [barWidth, gapWidth] = [2, 1];
+
+/** A sound's waveform in the timeline. Without one that can be shown, the timeline is a plain bar. */
+export class Waveform {
+  readonly #timeline: HTMLElement;
+  readonly #canvas: HTMLCanvasElement;
+  #peaks: readonly number[] = [];
+  /** 0 to 1. */
+  #played = 0;
+
+  constructor(timeline: HTMLElement, url: string) {
+    this.#timeline = timeline;
+    this.#canvas = timeline.querySelector('canvas') as HTMLCanvasElement;
+    this.#load(url).catch(() => timeline.classList.remove('tall'));
+    new ResizeObserver(() => this.#draw()).observe(this.#canvas);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
+  }
+
+  showPlayed(fraction: number): void {
+    this.#played = fraction;
+    this.#draw();
+  }
+
+  async #load(url: string): Promise<void> {
+    const content = await contentOf(url);
+    if (content === undefined) return this.#showPicture(url);
+    if (content.type.startsWith('image/')) return this.#showPicture(URL.createObjectURL(content));
+    const peaks = peaksOf(jsonIn(await content.text()));
+    if (!peaks) throw new Error('no waveform that is known here');
+    this.#peaks = peaks;
+    this.#timeline.classList.add('drawn');
+    this.#draw();
+  }
+
+  async #showPicture(url: string): Promise<void> {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    this.#timeline.style.backgroundImage = `url(${JSON.stringify(url)})`;
+    this.#timeline.classList.add('pictured');
+  }
+
+  #draw(): void {
+    const { clientWidth, clientHeight } = this.#canvas;
+    const context = this.#canvas.getContext('2d');
+    if (this.#peaks.length === 0 || clientWidth === 0 || !context) return;
+    // Sized at each drawing: a window may move to a screen with other pixels. It also clears.
+    this.#canvas.width = Math.round(clientWidth * devicePixelRatio);
+    this.#canvas.height = Math.round(clientHeight * devicePixelRatio);
+    context.scale(devicePixelRatio, devicePixelRatio);
+    const played = this.#timeline.querySelector('.played') as HTMLElement;
+    const [quiet, accent] = [this.#timeline, played].map((each) => getComputedStyle(each).color);
+    const step = barWidth + gapWidth;
+    const bars = louder(this.#peaks, Math.max(1, Math.floor(clientWidth / step)));
+    for (const [at, peak] of bars.entries()) {
+      const height = Math.max(1, peak * clientHeight);
+      context.fillStyle = ((at + 0.5) / bars.length < this.#played ? accent : quiet) as string;
+      context.fillRect(at * step, (clientHeight - height) / 2, barWidth, height);
+    }
+  }
+}
+
+/** Undefined where a script may not read it: a picture could be shown all the same. */
+async function contentOf(url: string): Promise<Blob | undefined> {
+  try {
+    return (await fetched(url, maxBytes)).content;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}

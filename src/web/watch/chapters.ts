@@ -1,0 +1,27 @@
+import { fieldsIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
+import type { PlaybackInfo } from '../../contract/types.ts';
+import { clockTime } from '../shared/clock-time.ts';
+import { type Html, html } from '../shared/html.ts';
+
+/** Where it starts, in seconds. */
+export type Chapter = { title: string; start: number };
+
+/** Chapters that can be gone to: those that tell where they start. */
+export const chaptersOf = ({ chapters }: PlaybackInfo): Chapter[] =>
+  listIn(chapters).flatMap((each) => {
+    const { title, start_time } = fieldsIn(each);
+    const start = numberIn(start_time);
+    return start === undefined ? [] : [{ title: textIn(title) ?? '', start }];
+  });
+
+export function chapterList(chapters: readonly Chapter[]): Html | undefined {
+  if (chapters.length === 0) return undefined;
+  const entries = chapters.map(
+    ({ title, start }) =>
+      html`<li><button type="button" data-seconds="${start}"><time>${clockTime(start)}</time> <span>${title}</span></button></li>`,
+  );
+  return html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
+<ol>
+${entries}
+</ol></nav>`;
+}

@@ -123,7 +123,10 @@ const node = {
 
 const browser = {
   ...common,
-  entryPoints: { player: 'src/web/watch/browser/main.ts', browse: 'src/web/browse/browser/main.tsx' },
+  entryPoints: {
+    player: 'src/web/watch/browser/main.ts',
+    browse: 'src/web/browse/browser/main.tsx',
+  },
   jsx: 'automatic',
   jsxImportSource: 'preact',
   platform: 'browser',

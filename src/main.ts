@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import envPaths from 'env-paths';
 import packageJson from '../package.json' with { type: 'json' };
-import { systemClock } from './client/clock.ts';
-import { exitCodes, MediactlError } from './client/errors.ts';
 import { runProgram } from './cli/program.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
+import { systemClock } from './client/clock.ts';
+import { exitCodes, MediactlError } from './client/errors.ts';
 
 const lastMomentsMs = 3_000;
 

@@ -1,5 +1,16 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
+import { Api } from '../client/api/api.ts';
+import type { Clock } from '../client/clock.ts';
+import { proxiesOf } from '../client/http/proxy.ts';
+import { Transport, type TransportNotice } from '../client/http/transport.ts';
+import type { Processes } from '../client/processes.ts';
+import type { Fleet } from '../client/queue/fleet.ts';
+import type { QueueAddress } from '../client/queue/queue-address.ts';
+import type { Journal } from '../client/upload/store/journal.ts';
+import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
+import type { Receipts } from '../client/upload/store/receipts.ts';
+import { printable } from '../contract/sanitize.ts';
 import {
   type Account,
   accountOf,
@@ -11,21 +22,10 @@ import { isPlaintextElsewhere } from './account/base-url.ts';
 import { assertKey } from './account/key-stores.ts';
 import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
 import { ScopesSeen } from './account/scopes-seen.ts';
-import { Api } from '../client/api/api.ts';
-import { proxiesOf } from '../client/http/proxy.ts';
-import { Transport, type TransportNotice } from '../client/http/transport.ts';
-import type { Clock } from '../client/clock.ts';
-import type { Fleet } from '../client/queue/fleet.ts';
-import type { Processes } from '../client/processes.ts';
-import { type Environment, ranks } from './settings/origins.ts';
-import type { QueueAddress } from '../client/queue/queue-address.ts';
-import type { Settings } from './settings/settings.ts';
 import { ShownUids } from './account/short-uids.ts';
-import { printable } from '../contract/sanitize.ts';
+import { type Environment, ranks } from './settings/origins.ts';
+import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
-import type { Journal } from '../client/upload/store/journal.ts';
-import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
-import type { Receipts } from '../client/upload/store/receipts.ts';
 
 /** The machine as `main` finds it, and as tests make it. */
 export type Host = {

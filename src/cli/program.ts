@@ -1,6 +1,4 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { example, globalOptions, isGlobal, type Run } from './commands/command.ts';
-import type { Host } from './context.ts';
 import {
   asMediactlError,
   type ExitCode,
@@ -8,11 +6,13 @@ import {
   type MediactlError,
   usageError,
 } from '../client/errors.ts';
+import { example, globalOptions, isGlobal, type Run } from './commands/command.ts';
+import type { Host } from './context.ts';
 import { helpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
+import { showError } from './output/error-view.ts';
 import type { Settings } from './settings/settings.ts';
 import { shortWords, spelledOut } from './short-words.ts';
-import { showError } from './output/error-view.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
 /**

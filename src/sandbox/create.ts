@@ -1,15 +1,15 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { Browse } from '../web/browse/server/browse.ts';
 import { type Scope, scopes } from '../contract/scopes.ts';
+import type { Browse } from '../web/browse/server/browse.ts';
 import { createApp } from './app.ts';
 import { boundedServer } from './bounds.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
-import { Processor } from './media/processor.ts';
 import { leftOutWithout, toolsInWords } from './media/ffmpeg/tools.ts';
+import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { sandboxPage } from './page/page.ts';
 import { RateLimiter } from './rate-limiter.ts';

@@ -11,9 +11,9 @@ import {
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Transport } from '../../src/client/http/transport.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { MediactlError } from '../../src/client/errors.ts';
+import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
 import type { Source } from '../../src/client/upload/sources/source.ts';
 import { inherited } from '../support/environment.ts';

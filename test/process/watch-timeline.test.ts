@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { watchPage } from '../../src/web/watch/server/page.ts';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
+import { watchPage } from '../../src/web/watch/server/page.ts';
 import {
   browserWorld,
   chromiumPath,

@@ -1,9 +1,9 @@
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { type Clock, systemClock } from '../../src/client/clock.ts';
-import type { ExitCode } from '../../src/client/errors.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
+import { type Clock, systemClock } from '../../src/client/clock.ts';
+import type { ExitCode } from '../../src/client/errors.ts';
 import { temporaryFolder } from './temporary.ts';
 
 class Buffered extends Writable {

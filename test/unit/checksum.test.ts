@@ -1,7 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { digestIn, openChecksum, openWasmChecksum } from '../../src/client/upload/sources/checksum.ts';
+import {
+  digestIn,
+  openChecksum,
+  openWasmChecksum,
+} from '../../src/client/upload/sources/checksum.ts';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

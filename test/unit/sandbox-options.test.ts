@@ -1,6 +1,9 @@
 import { Command } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import { serviceArguments, serviceOptions } from '../../src/cli/commands/sandbox/service-options.ts';
+import {
+  serviceArguments,
+  serviceOptions,
+} from '../../src/cli/commands/sandbox/service-options.ts';
 import { readArguments } from '../../src/sandbox/arguments.ts';
 
 /** What the service is told when a person types so. */

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { dispositionName, fileNameOf, readAddress } from '../../src/client/upload/sources/source-address.ts';
+import {
+  dispositionName,
+  fileNameOf,
+  readAddress,
+} from '../../src/client/upload/sources/source-address.ts';
 
 const at = (query: string) => readAddress(`https://media.example/a/b.mp4${query}`).realPath;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { bytes, duration } from '../../src/contract/figures.ts';
 import { runJq } from '../../src/cli/output/jq.lazy.ts';
-import { cell, printable, when } from '../../src/contract/sanitize.ts';
 import { Redactor } from '../../src/cli/terminal/redaction.ts';
+import { bytes, duration } from '../../src/contract/figures.ts';
+import { cell, printable, when } from '../../src/contract/sanitize.ts';
 
 describe('printable', () => {
   it.each([

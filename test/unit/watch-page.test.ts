@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { noticePage, type WatchPageInput, watchPage } from '../../src/web/watch/server/page.ts';
-import { resumeFrom } from '../../src/sandbox/media/resume.ts';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
+import { resumeFrom } from '../../src/sandbox/media/resume.ts';
+import { noticePage, type WatchPageInput, watchPage } from '../../src/web/watch/server/page.ts';
 
 const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
   watchPage({ title: 'A title', script: 'play()', info, ...input });

@@ -1,6 +1,6 @@
 import { exitCodes, MediactlError } from '../../client/errors.ts';
-import type { Settings } from '../settings/settings.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
+import type { Settings } from '../settings/settings.ts';
 import { noBaseUrl, noProfile, noSuchProfile } from './account-errors.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { keyOf } from './key-stores.ts';

@@ -1,9 +1,9 @@
 import { type Command, Option } from '@commander-js/extra-typings';
+import { type MediactlError, usageError } from '../../client/errors.ts';
 import { parseExact } from '../../client/http/json.ts';
 import type { Context } from '../context.ts';
-import { type MediactlError, usageError } from '../../client/errors.ts';
-import { type Setting, settingFlags, table } from '../settings/table.ts';
 import type { Result } from '../output/result.ts';
+import { type Setting, settingFlags, table } from '../settings/table.ts';
 
 /** What a command's function gives back: its result, and what is to come after that is written. */
 type Outcome =

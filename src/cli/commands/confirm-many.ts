@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
 import { type MediactlError, usageError } from '../../client/errors.ts';
+import type { Context } from '../context.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '../../client/http/messages.ts';
-import type { Context } from '../context.ts';
 import { counted } from '../../contract/figures.ts';
 import { cell, printable } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
 import { listBy, type Result } from '../output/result.ts';
 
 /** --dry-run: the requests that would be sent, and none is. */

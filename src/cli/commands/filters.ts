@@ -1,12 +1,12 @@
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../client/api/assets.ts';
-import type { Context } from '../context.ts';
 import { usageError } from '../../client/errors.ts';
+import { assetStatuses, assetTypes } from '../../contract/asset-values.ts';
+import type { Collection } from '../../contract/paths.ts';
+import type { Context } from '../context.ts';
 import { folderParent } from '../library/folders.ts';
 import { ranks } from '../settings/origins.ts';
 import { parseDay } from '../settings/units.ts';
-import { assetStatuses, assetTypes } from '../../contract/asset-values.ts';
-import type { Collection } from '../../contract/paths.ts';
 import { filtersHeading, suggesting } from './command.ts';
 
 /** §4 Filters and ordering, as options. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { withoutKey } from '../../client/processes.ts';
+import type { Context } from '../context.ts';
 
 /** How each player begins at a second of the media. Others are given the URL alone. */
 const startAt: Record<string, (seconds: number) => string[]> = {

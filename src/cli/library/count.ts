@@ -1,8 +1,8 @@
 import type { AssetFilters } from '../../client/api/assets.ts';
 import { itemsOf, totalOf } from '../../client/api/pages.ts';
-import type { Context } from '../context.ts';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { Collection } from '../../contract/paths.ts';
+import type { Context } from '../context.ts';
 
 /**
  * Returns the service's total, if the last asset is where it says: some services count the page alone, or

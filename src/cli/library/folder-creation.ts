@@ -1,7 +1,7 @@
 import type { FolderNode, FolderTree } from '../../client/api/folder-tree.ts';
-import type { Context } from '../context.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { comparableName } from '../../contract/reading.ts';
+import type { Context } from '../context.ts';
 import { readTree } from './folders.ts';
 import { keptFolders } from './kept-names.ts';
 import { workspaceUid } from './workspaces.ts';

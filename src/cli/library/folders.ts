@@ -1,8 +1,8 @@
 import type { FolderNode, FolderTree } from '../../client/api/folder-tree.ts';
-import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { cell, printable } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
+import type { Context } from '../context.ts';
 import { onlyOne, shownUid } from './names.ts';
 import { workspaceUid } from './workspaces.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Context } from '../context.ts';
 import { keepState } from '../../client/folders.ts';
 import { readTextFileIfAny } from '../../client/read-file.ts';
 import { fieldsIn, jsonIn, textIn } from '../../contract/reading.ts';
+import type { Context } from '../context.ts';
 import { readTree } from './folders.ts';
 
 /** What people call a thing, and its uid or what else tells which it is. */

@@ -1,9 +1,9 @@
-import type { Context } from '../context.ts';
 import { usageError } from '../../client/errors.ts';
-import { choose } from '../terminal/prompt.ts';
-import type { UidKind } from '../output/result.ts';
 import { timeIn } from '../../contract/reading.ts';
 import { isUidPrefix } from '../../contract/uid.ts';
+import type { Context } from '../context.ts';
+import type { UidKind } from '../output/result.ts';
+import { choose } from '../terminal/prompt.ts';
 
 /**
  * The uid that begins so and was shown here of late.

@@ -1,8 +1,8 @@
-import type { Context } from '../context.ts';
-import { printable } from '../../contract/sanitize.ts';
 import { fieldsIn, textIn } from '../../contract/reading.ts';
+import { printable } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isUid, uidKey } from '../../contract/uid.ts';
+import type { Context } from '../context.ts';
 import { type KeptNames, keptFolders, keptWorkspaces } from './kept-names.ts';
 
 /** A name that is so old may have changed; what is not among names so new is not there. */

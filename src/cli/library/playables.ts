@@ -1,6 +1,13 @@
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { httpUrl } from '../../contract/http-url.ts';
-import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../contract/reading.ts';
+import {
+  type Fields,
+  fieldsIn,
+  isFields,
+  listIn,
+  numberIn,
+  textIn,
+} from '../../contract/reading.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 
 /** One thing that can be fetched to play or show an asset. */

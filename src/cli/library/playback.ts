@@ -1,10 +1,10 @@
-import type { Context } from '../context.ts';
+import { processingFailed } from '../../client/api/wait-for-assets.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { readInputText } from '../terminal/input.ts';
 import { statusMeans } from '../../contract/assumptions.ts';
 import { textIn } from '../../contract/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
-import { processingFailed } from '../../client/api/wait-for-assets.ts';
+import type { Context } from '../context.ts';
+import { readInputText } from '../terminal/input.ts';
 
 /** An asset's playback info, and the player data it was got with where a key was used. */
 export type Playback = { info: PlaybackInfo; player?: PlayerData };

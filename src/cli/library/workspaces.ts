@@ -1,11 +1,11 @@
 import type { Api } from '../../client/api/api.ts';
-import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { cell, printable } from '../../contract/sanitize.ts';
-import { choose } from '../terminal/prompt.ts';
 import { textIn } from '../../contract/reading.ts';
+import { cell, printable } from '../../contract/sanitize.ts';
 import type { Workspace } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
+import type { Context } from '../context.ts';
+import { choose } from '../terminal/prompt.ts';
 import { onlyOne, shownUid } from './names.ts';
 
 /**

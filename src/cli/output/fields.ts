@@ -1,6 +1,6 @@
 import { cell, printable } from '../../contract/sanitize.ts';
-import type { Column, ListResult, Row, Shown } from './result.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import type { Column, ListResult, Row, Shown } from './result.ts';
 
 type Json = unknown;
 

@@ -1,10 +1,10 @@
 import { usageError } from '../../client/errors.ts';
 import { fieldsIn, toJson } from '../../contract/reading.ts';
-import type { Format, Shape } from '../settings/format.ts';
 import { printableJson, printableLines } from '../../contract/sanitize.ts';
+import type { Format, Shape } from '../settings/format.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
 import { csvLines, tsvLines } from './rows.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 export const json = (value: unknown, render: RenderContext) =>
   render.isTerminal ? jsonText(toJson(value, 2), render) : toJson(value);

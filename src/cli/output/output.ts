@@ -1,8 +1,9 @@
 import { fieldsIn, isFields, textIn, toJson } from '../../contract/reading.ts';
-import { withFields } from './fields.ts';
-import type { Shape } from '../settings/format.ts';
-import { filtered, json, line, writeArray, writeRows } from './machine.ts';
 import { cell, printable, printableLines } from '../../contract/sanitize.ts';
+import type { Shape } from '../settings/format.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { withFields } from './fields.ts';
+import { filtered, json, line, writeArray, writeRows } from './machine.ts';
 import type {
   ListResult,
   RecordResult,
@@ -12,7 +13,6 @@ import type {
   ShortUids,
   Shown,
 } from './result.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 /**
  * Result to stdout, in the shape asked for; what is longer than the terminal goes to the pager.

@@ -1,7 +1,7 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
-import type { Column, RenderContext } from './result.ts';
 import { cutInMiddle } from '../progress/standing-lines.ts';
+import type { Column, RenderContext } from './result.ts';
 
 const gap = 2;
 const least = 6;

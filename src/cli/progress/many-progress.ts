@@ -1,9 +1,9 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
 import { printable } from '../../contract/sanitize.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import type { ProgressMode } from './progress-modes.ts';
 import { Tally } from './tally.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 type Planned = RunEvent & { event: 'planned' };
 

@@ -2,8 +2,8 @@ import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
 import { bytes, duration, timeOfDay } from '../../contract/figures.ts';
 import { printable } from '../../contract/sanitize.ts';
-import { Rate } from './rate.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { Rate } from './rate.ts';
 
 /** What one file's events are shown by. */
 export type FileProgress = { show(event: FileEvent): void; close(): void };

@@ -1,8 +1,8 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Budget, UploadEvent } from '../../client/upload/session/events.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import { type FileProgress, PlainProgress, sayDoubt, waitWarnings } from './plain-progress.ts';
 import type { ProgressMode } from './progress-modes.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 
 /** Shows transfers on stderr. `close` ends what is redrawn; lines may be said again. */
 export type Progress = { show(event: UploadEvent): void; close(): void };

@@ -1,11 +1,11 @@
 import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
-import { type FileProgress, lineOf, waitReason } from './plain-progress.ts';
 import { printable } from '../../contract/sanitize.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { type FileProgress, lineOf, waitReason } from './plain-progress.ts';
 import { Rate } from './rate.ts';
 import type { Standing } from './standing.lazy.ts';
 import type { Line } from './standing-lines.ts';
-import type { Terminal } from '../terminal/terminal.ts';
 import type { Transfer } from './transfer-line.ts';
 
 /** What is over so soon is not worth a line that flashes. */

@@ -1,8 +1,8 @@
 import { clearScreenDown } from 'node:readline';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import ora from 'ora';
-import { drawnLines, type Line } from './standing-lines.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { drawnLines, type Line } from './standing-lines.ts';
 
 const framesPerSecond = 8;
 const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];

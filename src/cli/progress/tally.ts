@@ -1,8 +1,8 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
 import { bytes, duration, grouped, timeOfDay } from '../../contract/figures.ts';
-import { waitReason } from './plain-progress.ts';
 import { printable } from '../../contract/sanitize.ts';
+import { waitReason } from './plain-progress.ts';
 import { Rate } from './rate.ts';
 import type { Line } from './standing-lines.ts';
 

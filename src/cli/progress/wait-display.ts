@@ -1,10 +1,10 @@
 import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
 import { counted } from '../../contract/figures.ts';
-import { waitReason, waitText } from './plain-progress.ts';
 import { printable } from '../../contract/sanitize.ts';
-import type { Line } from './standing-lines.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { waitReason, waitText } from './plain-progress.ts';
+import type { Line } from './standing-lines.ts';
 
 type Event<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
 

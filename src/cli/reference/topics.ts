@@ -1,4 +1,5 @@
 import { exitCodeMeanings } from '../../client/errors.ts';
+import { type Assumption, assumptions } from '../../contract/assumptions.ts';
 import {
   flagsOf,
   longOf,
@@ -7,7 +8,6 @@ import {
   settingNames,
   table,
 } from '../settings/table.ts';
-import { type Assumption, assumptions } from '../../contract/assumptions.ts';
 
 /** Variables that are no setting of a command. */
 const others: [string, string][] = [

@@ -1,3 +1,4 @@
+import { queueAddress } from '../../client/queue/queue-address.ts';
 import { formats } from './format.ts';
 import {
   debugLevel,
@@ -8,7 +9,6 @@ import {
   positiveDuration,
   text,
 } from './kinds.ts';
-import { queueAddress } from '../../client/queue/queue-address.ts';
 
 /** An option that gives a setting, as Commander spells it. */
 export type SettingFlag = {

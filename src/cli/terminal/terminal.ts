@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
+import { printableLines } from '../../contract/sanitize.ts';
 import type { Shape } from '../settings/format.ts';
 import type { Pager } from './pager.ts';
-import { printableLines } from '../../contract/sanitize.ts';
 import { Redactor } from './redaction.ts';
 
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };

@@ -1,9 +1,5 @@
-import type { Context } from '../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { bytes } from '../../contract/figures.ts';
-import { printable, when } from '../../contract/sanitize.ts';
-import { choose } from '../terminal/prompt.ts';
-import type { Column } from '../output/result.ts';
+import { Spool } from '../../client/upload/sources/spool.ts';
 import {
   acknowledged,
   assetOf,
@@ -11,8 +7,12 @@ import {
   isCorrupt,
   type JournalEntry,
 } from '../../client/upload/store/journal-entry.ts';
-import { Spool } from '../../client/upload/sources/spool.ts';
+import { bytes } from '../../contract/figures.ts';
+import { printable, when } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
+import type { Context } from '../context.ts';
+import type { Column } from '../output/result.ts';
+import { choose } from '../terminal/prompt.ts';
 
 /** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */
 export type PendingUpload = {

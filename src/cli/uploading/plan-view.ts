@@ -1,8 +1,8 @@
 import type { RateLimit } from '../../client/http/rate-limit.ts';
-import { bytes, grouped } from '../../contract/figures.ts';
-import type { Column } from '../output/result.ts';
 import { type Count, type Plan, toSend } from '../../client/upload/batch/plan.ts';
+import { bytes, grouped } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
+import type { Column } from '../output/result.ts';
 
 const leastOfHourMs = 5 * 60_000;
 

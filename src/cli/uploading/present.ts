@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts';
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
-import type { Progress } from '../progress/progress.ts';
-import type { ListResult } from '../output/result.ts';
-import type { FileOutcome } from '../../client/upload/session/outcome.ts';
 import { type Plan, toSend } from '../../client/upload/batch/plan.ts';
 import type { Run } from '../../client/upload/batch/run.ts';
+import type { FileOutcome } from '../../client/upload/session/outcome.ts';
 import type { Wanted } from '../../client/upload/sources/wanted.ts';
+import type { Context } from '../context.ts';
+import type { ListResult } from '../output/result.ts';
+import type { Progress } from '../progress/progress.ts';
 import { ManifestOut } from './manifest-out.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import { Summary } from './summary.ts';

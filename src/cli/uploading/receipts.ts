@@ -1,9 +1,9 @@
-import type { Context } from '../context.ts';
 import { asMediactlError, exitCodes, type MediactlError } from '../../client/errors.ts';
 import { makeStateFolder } from '../../client/folders.ts';
-import type { MadeFolders } from '../library/folder-creation.ts';
 import { stateError } from '../../client/state-error.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
+import type { Context } from '../context.ts';
+import type { MadeFolders } from '../library/folder-creation.ts';
 
 const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 

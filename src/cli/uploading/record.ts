@@ -1,12 +1,12 @@
-import type { Context } from '../context.ts';
 import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
-import { bytes } from '../../contract/figures.ts';
-import { cell, printable } from '../../contract/sanitize.ts';
-import type { Column } from '../output/result.ts';
 import type { Outcome } from '../../client/upload/session/events.ts';
 import type { Uploaded } from '../../client/upload/session/job.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/outcome.ts';
+import { bytes } from '../../contract/figures.ts';
 import { fieldsIn, textIn } from '../../contract/reading.ts';
+import { cell, printable } from '../../contract/sanitize.ts';
+import type { Context } from '../context.ts';
+import type { Column } from '../output/result.ts';
 
 /** One file of `upload --json`. */
 export type UploadRecord = {

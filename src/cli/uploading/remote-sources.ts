@@ -1,13 +1,17 @@
-import type { Transport } from '../../client/http/transport.ts';
-import type { Context } from '../context.ts';
 import { usageError } from '../../client/errors.ts';
+import type { Transport } from '../../client/http/transport.ts';
 import { versionOf } from '../../client/upload/session/known.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
-import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
+import {
+  openRclone,
+  type RcloneFile,
+  type RcloneFiles,
+} from '../../client/upload/sources/rclone.ts';
 import type { Source } from '../../client/upload/sources/source.ts';
 import { isAddress, readAddress } from '../../client/upload/sources/source-address.ts';
 import { StreamSource } from '../../client/upload/sources/stream-source.ts';
 import type { Wanted } from '../../client/upload/sources/wanted.ts';
+import type { Context } from '../context.ts';
 
 /** So many addresses are looked at together. */
 const atOnce = 8;

@@ -1,20 +1,25 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
-import type { Context } from '../context.ts';
 import { MediactlError, usageError } from '../../client/errors.ts';
-import { keepLastUpload } from '../library/assets.ts';
+import { type Plan, toSend } from '../../client/upload/batch/plan.ts';
+import {
+  type ManyTools,
+  type Run,
+  type RunOptions,
+  UploadMany,
+} from '../../client/upload/batch/run.ts';
+import type { FileOutcome } from '../../client/upload/session/outcome.ts';
+import { Throttle } from '../../client/upload/session/throttle.ts';
+import { Spool } from '../../client/upload/sources/spool.ts';
+import type { Folders } from '../../client/upload/sources/wanted.ts';
+import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { counted } from '../../contract/figures.ts';
+import type { Context } from '../context.ts';
+import { keepLastUpload } from '../library/assets.ts';
 import { openProgress, type Progress } from '../progress/progress.ts';
 import type { ProgressMode } from '../progress/progress-modes.ts';
 import { confirm } from '../terminal/prompt.ts';
-import type { FileOutcome } from '../../client/upload/session/outcome.ts';
-import { type Plan, toSend } from '../../client/upload/batch/plan.ts';
-import type { Receipts } from '../../client/upload/store/receipts.ts';
-import { type ManyTools, type Run, type RunOptions, UploadMany } from '../../client/upload/batch/run.ts';
-import { Spool } from '../../client/upload/sources/spool.ts';
-import { Throttle } from '../../client/upload/session/throttle.ts';
-import type { Folders } from '../../client/upload/sources/wanted.ts';
 import { outlivesSession, planLine } from './plan-view.ts';
 import { filesOf, present } from './present.ts';
 import { isRemote } from './remote-sources.ts';

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
-import type { Context } from '../context.ts';
 import { usageError } from '../../client/errors.ts';
-import { parseSize } from '../settings/units.ts';
-import { readInputText } from '../terminal/input.ts';
 import { entriesIn } from '../../client/upload/sources/manifest.ts';
 import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
 import { FileSource, placeOf, type Source } from '../../client/upload/sources/source.ts';
 import { Walk, type WalkOptions } from '../../client/upload/sources/walk.ts';
 import type { About, Wanted } from '../../client/upload/sources/wanted.ts';
+import type { Context } from '../context.ts';
+import { parseSize } from '../settings/units.ts';
+import { readInputText } from '../terminal/input.ts';
 import { isRemote, RemoteSources } from './remote-sources.ts';
 
 type SourceFlags = WalkOptions & {

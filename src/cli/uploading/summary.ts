@@ -1,9 +1,9 @@
 import { exitCodes, MediactlError, someFailed } from '../../client/errors.ts';
-import { bytes, duration, grouped } from '../../contract/figures.ts';
+import type { RunEnd } from '../../client/upload/batch/run.ts';
 import type { Outcome } from '../../client/upload/session/events.ts';
 import { labelOf } from '../../client/upload/session/job.ts';
 import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/outcome.ts';
-import type { RunEnd } from '../../client/upload/batch/run.ts';
+import { bytes, duration, grouped } from '../../contract/figures.ts';
 
 /** What came of a run, counted while it goes on. */
 export class Summary {

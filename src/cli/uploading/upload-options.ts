@@ -1,9 +1,9 @@
-import type { Context } from '../context.ts';
 import { usageError } from '../../client/errors.ts';
-import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
 import type { UploadOptions } from '../../client/upload/session/job.ts';
 import type { Shard } from '../../client/upload/sources/shard.ts';
 import { maxChunkBytes } from '../../contract/tus.ts';
+import type { Context } from '../context.ts';
+import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
 
 const idleTimeoutMs = 120_000;
 /** What a line and a service of usual kind take at once. */

@@ -1,9 +1,9 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
+import type { Transport } from '../http/transport.ts';
 import { AssetsApi } from './assets.ts';
 import { EmbedsApi } from './embeds.ts';
 import { FoldersApi } from './folders.ts';
 import { PlaybackApi } from './playback.ts';
-import type { Transport } from '../http/transport.ts';
 import { UploadSessionsApi } from './upload-sessions.ts';
 import { WorkspacesApi } from './workspaces.ts';
 

@@ -1,15 +1,15 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import { slugsOf } from '../../contract/asset.ts';
 import { type NameOverrides, namesFor } from '../../contract/assumptions.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
 import { fieldsIn } from '../../contract/reading.ts';
 import { editedSlugs, type SlugEdit } from '../../contract/slug.ts';
 import type { Asset, Page, PlayerData } from '../../contract/types.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 import { identified, identifier } from '../http/identifier.ts';
 import type { ApiRequest } from '../http/messages.ts';
-import { identifiedPage, mostPagesInFlight, pages, type Window } from './pages.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+import { identifiedPage, mostPagesInFlight, pages, type Window } from './pages.ts';
 import { assertTaken, type Fields, otherNameHint } from './writes.ts';
 
 /** §4 Filters and ordering; `type` and `parent` for assets only. Dates are YYYY-MM-DD. */

@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
-import { exitCodes, usageError } from '../errors.ts';
 import { type NameOverrides, namesFor } from '../../contract/assumptions.ts';
 import { fieldsIn, listIn, textIn } from '../../contract/reading.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
+import { exitCodes, usageError } from '../errors.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 import { type Fields, nameHint } from './writes.ts';
 

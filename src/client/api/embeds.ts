@@ -1,10 +1,10 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import { paths } from '../../contract/paths.ts';
 import { isFields } from '../../contract/reading.ts';
-import { EmbedSettings } from './embed-settings.ts';
 import type { ApiRequest } from '../http/messages.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+import { EmbedSettings } from './embed-settings.ts';
 import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
 
 /** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */

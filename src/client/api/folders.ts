@@ -1,14 +1,14 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameKey, NameOverrides } from '../../contract/assumptions.ts';
 import { paths } from '../../contract/paths.ts';
 import { fieldsIn, textIn } from '../../contract/reading.ts';
 import type { Folder } from '../../contract/types.ts';
 import { uidKey } from '../../contract/uid.ts';
-import { type FolderNode, FolderTree, parentIn } from './folder-tree.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 import { identified, identifier } from '../http/identifier.ts';
 import type { ApiRequest } from '../http/messages.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+import { type FolderNode, FolderTree, parentIn } from './folder-tree.ts';
 import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
 
 /** What to make of a folder; the parent is a uid, null for the top level. */

@@ -1,11 +1,11 @@
 import { paths } from '../../contract/paths.ts';
 import { isFields } from '../../contract/reading.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
-import { type Downloaded, download, type Expected, type Sink } from './download.ts';
 import type { ApiResponse, Purpose } from '../http/messages.ts';
-import { type Bounds, small } from './small-media.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+import { type Downloaded, download, type Expected, type Sink } from './download.ts';
+import { type Bounds, small } from './small-media.ts';
 
 const playing: Purpose = {
   action: 'play this asset',

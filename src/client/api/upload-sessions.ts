@@ -1,7 +1,7 @@
-import { exitCodes, MediactlError } from '../errors.ts';
 import { paths } from '../../contract/paths.ts';
 import { fieldsIn, numberIn, textIn, timeIn } from '../../contract/reading.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 import { identifier } from '../http/identifier.ts';
 import { jsonOf } from '../http/json.ts';
 import type { ApiResponse, Purpose } from '../http/messages.ts';

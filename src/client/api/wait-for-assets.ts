@@ -1,12 +1,12 @@
-import type { AssetsApi } from './assets.ts';
-import type { GateState } from '../http/gate.ts';
-import { itemsOf, maxPageSize } from './pages.ts';
-import type { Clock } from '../clock.ts';
-import { exitCodes, MediactlError } from '../errors.ts';
 import { statusMeans } from '../../contract/assumptions.ts';
 import { fieldsIn, textIn } from '../../contract/reading.ts';
 import type { Asset } from '../../contract/types.ts';
 import { uidKey } from '../../contract/uid.ts';
+import type { Clock } from '../clock.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
+import type { GateState } from '../http/gate.ts';
+import type { AssetsApi } from './assets.ts';
+import { itemsOf, maxPageSize } from './pages.ts';
 
 export type WaitOptions = {
   clock: Clock;

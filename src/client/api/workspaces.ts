@@ -1,8 +1,8 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import { paths } from '../../contract/paths.ts';
 import type { Page, Workspace } from '../../contract/types.ts';
-import { identifiedPage, pages } from './pages.ts';
 import type { Transport } from '../http/transport.ts';
+import { identifiedPage, pages } from './pages.ts';
 
 /** §4 Workspaces: the list. */
 export class WorkspacesApi {

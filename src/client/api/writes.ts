@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { exitCodes, MediactlError } from '../errors.ts';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { toJson } from '../../contract/reading.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 
 /** What a body asks for, by field. */
 export type Fields = Record<string, unknown>;

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import type { Scope } from '../../contract/scopes.ts';
+import type { Clock } from '../clock.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { Gate } from './gate.ts';
 import type { PublicAddresses } from './public-address.ts';

@@ -1,5 +1,5 @@
-import type { ExitCode } from '../errors.ts';
 import type { Scope } from '../../contract/scopes.ts';
+import type { ExitCode } from '../errors.ts';
 import type { Headers } from './rate-limit.ts';
 
 /** What a status means, in words. */

@@ -1,5 +1,5 @@
-import { usageError } from '../errors.ts';
 import { httpUrl } from '../../contract/http-url.ts';
+import { usageError } from '../errors.ts';
 
 /** HTTP_PROXY, HTTPS_PROXY and NO_PROXY as the environment gives them; the first two are absolute URLs. */
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };

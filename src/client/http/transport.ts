@@ -1,10 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { backoffMs, type Clock } from '../clock.ts';
-import { MediactlError } from '../errors.ts';
 import { paths } from '../../contract/paths.ts';
 import { toJson } from '../../contract/reading.ts';
 import type { Scope } from '../../contract/scopes.ts';
+import { backoffMs, type Clock } from '../clock.ts';
+import { MediactlError } from '../errors.ts';
 import { drain, flatten, readBody } from './answer.ts';
 import { AnswerLimit } from './answer-limit.ts';
 import type { Connections } from './dispatcher.lazy.ts';

@@ -1,13 +1,13 @@
 import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
+import { allowsNewAsset } from '../upload/batch/lost-creations.ts';
 import { type OnUploadEvent, waitingEvent } from '../upload/session/events.ts';
 import type { Uploaded, UploadJob, UploadTools } from '../upload/session/job.ts';
 import { versionOf } from '../upload/session/known.ts';
 import type { FoundAssets } from '../upload/session/lost.ts';
 import { findLost } from '../upload/session/lost-creation.ts';
-import { allowsNewAsset } from '../upload/batch/lost-creations.ts';
-import { changed, type Source } from '../upload/sources/source.ts';
 import { openUpload } from '../upload/session/upload-file.ts';
+import { changed, type Source } from '../upload/sources/source.ts';
 import type { Lease } from './lease.ts';
 import { markOf, removeMarked } from './marked.ts';
 import { keepHere, type OwnReceipts, uploadedHere } from './own-receipts.ts';

@@ -1,9 +1,9 @@
 import type { QueueEvents } from 'bullmq';
+import { fieldsIn, numberIn, textIn } from '../../contract/reading.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
 import type { FileOutcome } from '../upload/session/outcome.ts';
-import { fieldsIn, numberIn, textIn } from '../../contract/reading.ts';
 import type { Fleet } from './fleet.ts';
 import { untilOver } from './patience.ts';
 import { failureIn, receiptIn, resultIn, uploadedOf } from './results.ts';

@@ -1,7 +1,7 @@
 import { MediactlError } from '../errors.ts';
-import type { QueueAddress } from './queue-address.ts';
 import type { FleetTools } from './fleet.ts';
 import { isOutage, type Outages } from './patience.ts';
+import type { QueueAddress } from './queue-address.ts';
 import { knownFailure } from './store-errors.ts';
 
 type Wait = <T>(ask: () => Promise<T>) => Promise<T>;

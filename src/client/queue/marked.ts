@@ -1,7 +1,7 @@
-import type { Api } from '../api/api.ts';
 import { isUnfinished } from '../../contract/assumptions.ts';
 import { textIn } from '../../contract/reading.ts';
 import type { Asset } from '../../contract/types.ts';
+import type { Api } from '../api/api.ts';
 
 /** More assets of one mark than attempts at one file: the search finds something else. */
 const mostMarked = 200;

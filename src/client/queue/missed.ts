@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import { fieldsIn, listIn } from '../../contract/reading.ts';
+import type { Clock } from '../clock.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 
 const longestAsideMs = 1_000;

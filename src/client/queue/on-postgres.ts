@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue, QueueEvents, Worker } from 'bullmq';
 import type { Pool, PoolClient } from 'pg';
-import type { QueueAddress } from './queue-address.ts';
 import type { Fleet, FleetTools } from './fleet.ts';
 import { Guard } from './guard.ts';
 import { begun, closeMs, connectMs, ended, type Opened } from './opened.ts';
 import { atMost, heeding, isOutage, Outages, waitingStore } from './patience.ts';
+import type { QueueAddress } from './queue-address.ts';
 import { postgresStore, postgresTables } from './store.ts';
 import { openFailure } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Queue } from 'bullmq';
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { QueueAddress } from './queue-address.ts';
 import type { Fleet, FleetTools, Health } from './fleet.ts';
 import { Guard } from './guard.ts';
 import { begun, connectMs, ended, type Opened } from './opened.ts';
 import { heeding, isOutage, Outages, waitingStore, within } from './patience.ts';
+import type { QueueAddress } from './queue-address.ts';
 import { redisStore } from './store.ts';
 import { openFailure } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';

@@ -1,8 +1,8 @@
-import type { QueueAddress } from './queue-address.ts';
 import type { Fleet, FleetTools } from './fleet.ts';
 import { onPostgres } from './on-postgres.ts';
 import { onRedis } from './on-redis.ts';
 import { heeding } from './patience.ts';
+import type { QueueAddress } from './queue-address.ts';
 import { openFailure } from './store-errors.ts';
 
 /**

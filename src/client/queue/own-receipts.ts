@@ -1,8 +1,8 @@
 import { exitCodes } from '../errors.ts';
 import type { Uploaded, UploadTools } from '../upload/session/job.ts';
 import { isAsSent, uploadedBefore, versionOf } from '../upload/session/known.ts';
-import type { Receipts } from '../upload/store/receipts.ts';
 import type { Source } from '../upload/sources/source.ts';
+import type { Receipts } from '../upload/store/receipts.ts';
 import type { UploadTask } from './task.ts';
 
 /* What a worker uploaded, on its own disk: a store may lose its newest writes. */

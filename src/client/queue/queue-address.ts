@@ -1,5 +1,5 @@
-import { usageError } from '../errors.ts';
 import type { Kind } from '../../cli/settings/kinds.ts';
+import { usageError } from '../errors.ts';
 
 /** Where a queue of uploads is. */
 export type QueueAddress = {

@@ -2,11 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import type { Uploaded } from '../upload/session/job.ts';
-import type { FileOutcome } from '../upload/session/outcome.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
-import type { ReceiptKey } from '../upload/store/receipts.ts';
 import {
   difference,
   type ManyTools,
@@ -14,8 +11,11 @@ import {
   type RunEnd,
   type RunOptions,
 } from '../upload/batch/run.ts';
+import type { Uploaded } from '../upload/session/job.ts';
+import type { FileOutcome } from '../upload/session/outcome.ts';
 import { isAddress } from '../upload/sources/source-address.ts';
 import { keyOf, saidOf, type Wanted } from '../upload/sources/wanted.ts';
+import type { ReceiptKey } from '../upload/store/receipts.ts';
 import type { Fleet } from './fleet.ts';
 import { Follower } from './follower.ts';
 import { retryFailed } from './jobs.ts';

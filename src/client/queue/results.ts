@@ -1,6 +1,6 @@
+import { fieldsIn, jsonIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
 import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/job.ts';
-import { fieldsIn, jsonIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
 import type { UploadJobOfQueue } from './fleet.ts';
 import type { TaskResult } from './task.ts';
 

@@ -1,7 +1,7 @@
-import { tlsFailure } from '../http/network-error.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { QueueAddress } from './queue-address.ts';
+import { tlsFailure } from '../http/network-error.ts';
 import { isRejectedWrite, rejectedWrite, textOf } from './patience.ts';
+import type { QueueAddress } from './queue-address.ts';
 
 const codes = {
   queue_refused: exitCodes.unauthenticated,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { exitCodes, MediactlError } from '../errors.ts';
 import { maxChunkBytes } from '../../contract/tus.ts';
+import { exitCodes, MediactlError } from '../errors.ts';
 
 /** Where the bytes of a file are, as every worker finds them. */
 export type TaskSource = {

@@ -1,10 +1,10 @@
+import { fieldsIn, numberIn, textIn } from '../../contract/reading.ts';
 import type { Clock } from '../clock.ts';
 import { Channel } from '../upload/batch/channel.ts';
-import type { OnUploadEvent, RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/outcome.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
 import type { Run, RunEnd } from '../upload/batch/run.ts';
-import { fieldsIn, numberIn, textIn } from '../../contract/reading.ts';
+import type { OnUploadEvent, RunEvent } from '../upload/session/events.ts';
+import type { FileOutcome } from '../upload/session/outcome.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Follower } from './follower.ts';
 import { jobsIn, queueCounts } from './jobs.ts';

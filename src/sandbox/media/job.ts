@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { Processed } from '../store/assets.ts';
 import { type Extras, noExtras } from '../store/extras.ts';
 import { type Attempt, attemptsIn } from './ffmpeg/attempts.ts';
+import type { Tool } from './ffmpeg/tool.ts';
 import type { Found, Task } from './recognize/inspection.ts';
 import { type Inspector, inspect, type Report } from './recognize/inspector.ts';
-import type { Tool } from './ffmpeg/tool.ts';
 
 /** Programs that help, where they are there. */
 export type Tools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };

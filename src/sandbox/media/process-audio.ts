@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { wavePicture } from '../pictures/wave.ts';
 import { wavePictureFile } from '../store/extras.ts';
 import { within } from './ffmpeg/attempts.ts';
-import { makeAudio, playsAsItIs } from './make/audio.ts';
-import type { Found } from './recognize/inspection.ts';
-import { type Job, type Outcome, ready } from './job.ts';
 import type { Streams } from './ffmpeg/streams.ts';
+import { type Job, type Outcome, ready } from './job.ts';
+import { makeAudio, playsAsItIs } from './make/audio.ts';
 import { subtitlesOf } from './make/subtitles.ts';
 import { makeWaveform } from './make/waveform.ts';
+import type { Found } from './recognize/inspection.ts';
 
 /** Sound that browsers do not play as it is gets some in its place. */
 export async function processAudio(

@@ -1,10 +1,10 @@
-import { movingImages, shownByBrowsers } from './recognize/images.ts';
-import type { Found } from './recognize/inspection.ts';
-import { failed, type Job, type Outcome, ready } from './job.ts';
-import { makeStill } from './make/still.ts';
 import { readStreams } from './ffmpeg/streams.ts';
 import { ToolRefused } from './ffmpeg/tool.ts';
+import { failed, type Job, type Outcome, ready } from './job.ts';
+import { makeStill } from './make/still.ts';
 import { makeVariants } from './make/variants.ts';
+import { movingImages, shownByBrowsers } from './recognize/images.ts';
+import type { Found } from './recognize/inspection.ts';
 
 export async function processImage(job: Job, found: Found): Promise<Outcome> {
   const { contentType, demuxer, unread } = found;

@@ -1,13 +1,13 @@
 import { within } from './ffmpeg/attempts.ts';
-import type { Found, Reading } from './recognize/inspection.ts';
+import { assertRoom } from './ffmpeg/storage.ts';
+import { readStreams, type Streams } from './ffmpeg/streams.ts';
+import { ToolRefused } from './ffmpeg/tool.ts';
 import { failed, type Job, type JobOptions, jobOf, type Outcome, ready } from './job.ts';
 import { makePages } from './make/pages.ts';
 import { processAudio } from './process-audio.ts';
 import { processImage } from './process-image.ts';
 import { processVideo } from './process-video.ts';
-import { assertRoom } from './ffmpeg/storage.ts';
-import { readStreams, type Streams } from './ffmpeg/streams.ts';
-import { ToolRefused } from './ffmpeg/tool.ts';
+import type { Found, Reading } from './recognize/inspection.ts';
 
 /** Makes of a source what is served of it: into `hls` and `extras` of its work folder. */
 export async function processSource(options: JobOptions): Promise<Outcome> {

@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
-import { lengthOf } from './make/audio.ts';
-import type { Size } from './recognize/dimensions.ts';
+import type { Streams } from './ffmpeg/streams.ts';
+import type { Video } from './ffmpeg/workshop.ts';
 import type { Package } from './hls/rendition.ts';
-import type { Found } from './recognize/inspection.ts';
 import { type Job, type Outcome, ready } from './job.ts';
+import { lengthOf } from './make/audio.ts';
 import { makeSprites } from './make/sprites.ts';
 import { makeHls } from './make/steps.ts';
-import type { Streams } from './ffmpeg/streams.ts';
 import { subtitlesOf } from './make/subtitles.ts';
 import { makeThumbnail } from './make/thumbnail.ts';
-import type { Video } from './ffmpeg/workshop.ts';
+import type { Size } from './recognize/dimensions.ts';
+import type { Found } from './recognize/inspection.ts';
 
 /** `top` is the source as HLS, where it could be packaged as it is. */
 export async function processVideo(

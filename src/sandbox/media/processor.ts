@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Files } from '../files.ts';
 import type { AssetRow, Assets } from '../store/assets.ts';
-import type { Inspector } from './recognize/inspector.ts';
+import { isOfStorage, NoRoom } from './ffmpeg/storage.ts';
 import { failed, type Outcome, type Tools } from './job.ts';
 import { processSource } from './process-source.ts';
-import { isOfStorage, NoRoom } from './ffmpeg/storage.ts';
+import type { Inspector } from './recognize/inspector.ts';
 
 export type ProcessorOptions = {
   files: Files;

@@ -1,9 +1,9 @@
-import { type Browse, browse } from '../../web/browse/server/browse.ts';
-import type { Library } from '../../web/browse/server/library.ts';
-import type { FolderView } from '../../web/browse/protocol.ts';
 import { slugsOf } from '../../contract/asset.ts';
 import { editedSlugs } from '../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../contract/types.ts';
+import type { FolderView } from '../../web/browse/protocol.ts';
+import { type Browse, browse } from '../../web/browse/server/browse.ts';
+import type { Library } from '../../web/browse/server/library.ts';
 import type { Service } from '../service.ts';
 import { Client, Refused } from './client.ts';
 import { type Folder, sender } from './send.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Library } from '../../web/browse/server/library.ts';
 import type { Dropped } from '../../web/browse/protocol.ts';
+import type { Library } from '../../web/browse/server/library.ts';
 import { apiPrefix } from '../http.ts';
 import { type Client, Refused } from './client.ts';
 

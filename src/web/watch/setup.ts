@@ -1,5 +1,5 @@
-import type { Chapter } from './chapters.ts';
 import type { MediaUrl } from '../shared/media-url.ts';
+import type { Chapter } from './chapters.ts';
 
 /** What a page hands to the script in it, as JSON in an element of this id. */
 export const setupId = 'player-setup';

@@ -1,12 +1,12 @@
-import type { ApiRequest } from '../../../client/http/messages.ts';
 import { pages } from '../../../client/api/pages.ts';
-import type { Context } from '../../context.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import { parseCount } from '../../settings/units.ts';
-import { readInput } from '../../terminal/input.ts';
+import type { ApiRequest } from '../../../client/http/messages.ts';
 import { apiPrefix } from '../../../contract/paths.ts';
 import { type Fields, textIn } from '../../../contract/reading.ts';
 import type { Page } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { parseCount } from '../../settings/units.ts';
+import { readInput } from '../../terminal/input.ts';
 import { collect, type Define, example, jsonPair, pair } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 

@@ -1,12 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, someFailed } from '../../../client/errors.ts';
-import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
-import { cell } from '../../../contract/sanitize.ts';
-import { masked } from '../../terminal/redaction.ts';
-import { type Row, record } from '../../output/result.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { fieldsIn, listIn, textIn } from '../../../contract/reading.ts';
+import { cell } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
+import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
+import { type Row, record } from '../../output/result.ts';
+import { masked } from '../../terminal/redaction.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { oneOrMany } from './columns.ts';
 import { download } from './download.ts';

@@ -1,4 +1,3 @@
-import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   type ErrorRecord,
@@ -7,9 +6,10 @@ import {
   notTried,
   someFailed,
 } from '../../../client/errors.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
-import { type Column, listBy } from '../../output/result.ts';
 import { textIn } from '../../../contract/reading.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { type Column, listBy } from '../../output/result.ts';
 import type { Target } from './targets.ts';
 
 /** How many are under way at once, where nobody says. */

@@ -1,7 +1,11 @@
+import { parentFields, parentOf } from '../../../contract/asset.ts';
+import { statusMeans } from '../../../contract/assumptions.ts';
+import { bytes, duration } from '../../../contract/figures.ts';
+import { numberIn } from '../../../contract/reading.ts';
+import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
+import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { Places, workspaceOf } from '../../library/places.ts';
-import { bytes, duration } from '../../../contract/figures.ts';
-import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
 import {
   type Column,
   type ListResult,
@@ -12,10 +16,6 @@ import {
   type Row,
   record,
 } from '../../output/result.ts';
-import { parentFields, parentOf } from '../../../contract/asset.ts';
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { numberIn } from '../../../contract/reading.ts';
-import type { Asset } from '../../../contract/types.ts';
 
 const status = ({ status: value }: Asset, { colors }: RenderContext) => {
   const color = { ready: colors.green, failed: colors.red, 'in progress': colors.yellow };

@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { type Expected, isAnyType, isTextType } from '../../../client/api/download.ts';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/folders.ts';
+import type { Collection } from '../../../contract/paths.ts';
+import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
+import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/assets.ts';
 import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
 import {
@@ -12,12 +15,9 @@ import {
   resolvePlayback,
   whyUnplayable,
 } from '../../library/playback.ts';
-import { parseCount } from '../../settings/units.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
 import { nothing } from '../../output/result.ts';
-import type { Collection } from '../../../contract/paths.ts';
-import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
-import type { Asset } from '../../../contract/types.ts';
+import { progressModes } from '../../progress/progress-modes.ts';
+import { parseCount } from '../../settings/units.ts';
 import { example, type Run } from '../command.ts';
 import { filtersOf, withFilters } from '../filters.ts';
 import { openDownloadProgress } from '../progress.ts';

@@ -1,8 +1,8 @@
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictures/protocol.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictures/protocol.ts';
 
 const mostBytes = 5 * 1024 * 1024;
 const mostRows = 24;

@@ -12,9 +12,9 @@ import {
 } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
 import { NamedLocks } from '../../../client/lock.ts';
+import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 
 /** Where a result goes that is a file, and the option that names it. */

@@ -1,10 +1,10 @@
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
-import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
 import { counted } from '../../../contract/figures.ts';
 import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
 
 /** So many requests are worth a word before. */
 const manyFolders = 20;

@@ -1,11 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
-import { idHelp, newestOption } from '../../library/assets.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { idHelp, newestOption } from '../../library/assets.ts';
+import { forgetting } from '../../uploading/receipts.ts';
 import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { filtersOf, withFilters } from '../filters.ts';
-import { forgetting } from '../../uploading/receipts.ts';
 import { bulkResult, inLanes } from './bulk.ts';
 import { confirmBulk, targetsOf } from './targets.ts';
 

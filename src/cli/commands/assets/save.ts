@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import type { Downloaded, Expected, Sink } from '../../../client/api/download.ts';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
+import { waitingEvent } from '../../../client/upload/session/events.ts';
 import { bytes } from '../../../contract/figures.ts';
 import { printable } from '../../../contract/sanitize.ts';
-import type { Progress } from '../../progress/progress.ts';
-import { type RenderContext, type Result, type Row, record } from '../../output/result.ts';
-import { waitingEvent } from '../../../client/upload/session/events.ts';
 import { uidKey } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
+import { type RenderContext, type Result, type Row, record } from '../../output/result.ts';
+import type { Progress } from '../../progress/progress.ts';
 import { fill } from './place.ts';
 
 export type Saved = {

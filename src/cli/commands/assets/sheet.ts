@@ -1,20 +1,14 @@
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
-import { type Card, contactSheet } from '../../../web/contact-sheet.ts';
-import { bytes, counted, duration, grouped } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
-import {
-  nothing,
-  type RenderContext,
-  type Result,
-  type Row,
-  record,
-} from '../../output/result.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { statusMeans } from '../../../contract/assumptions.ts';
+import { bytes, counted, duration, grouped } from '../../../contract/figures.ts';
 import { numberIn, textIn } from '../../../contract/reading.ts';
+import { printable } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
+import { type Card, contactSheet } from '../../../web/contact-sheet.ts';
+import type { Context } from '../../context.ts';
+import { nothing, type RenderContext, type Result, type Row, record } from '../../output/result.ts';
 import { fill } from './place.ts';
 import { thumbnails } from './thumbnails.ts';
 

@@ -1,8 +1,8 @@
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { Fields } from '../../../client/api/writes.ts';
 import { usageError } from '../../../client/errors.ts';
-import { printable } from '../../../contract/sanitize.ts';
 import { slugsOf } from '../../../contract/asset.ts';
+import { printable } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Target } from './targets.ts';
 

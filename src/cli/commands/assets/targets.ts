@@ -1,11 +1,11 @@
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
-import { assetUids, type IdChoice } from '../../library/assets.ts';
-import { cell } from '../../../contract/sanitize.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { textIn } from '../../../contract/reading.ts';
+import { cell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { assetUids, type IdChoice } from '../../library/assets.ts';
 import { confirmMany, firstFew, tooMany, type WriteLimit } from '../confirm-many.ts';
 import { refuseWorkspace } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';

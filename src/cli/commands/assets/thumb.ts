@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
-import { assetUid, idHelp, newestOption } from '../../library/assets.ts';
-import { nothing } from '../../output/result.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { assetUid, idHelp, newestOption } from '../../library/assets.ts';
+import { nothing } from '../../output/result.ts';
 import { example, type Run } from '../command.ts';
 import { openDownloadProgress } from '../progress.ts';
 import { fileNameFor } from './file-name.ts';

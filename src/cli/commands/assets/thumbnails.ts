@@ -1,8 +1,8 @@
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
+import { httpUrl } from '../../../contract/http-url.ts';
 import type { Thumbnail } from '../../../web/contact-sheet.ts';
 import { imageTypeOf } from '../../../web/shared/image-type.ts';
-import { httpUrl } from '../../../contract/http-url.ts';
+import type { Context } from '../../context.ts';
 
 const lanes = 6;
 const mostBytes = 2 * 1024 * 1024;

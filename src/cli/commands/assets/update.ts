@@ -1,13 +1,13 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { parseExact } from '../../../client/http/json.ts';
 import type { Fields } from '../../../client/api/writes.ts';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
-import { idHelp, newestOption } from '../../library/assets.ts';
-import { readInputText } from '../../terminal/input.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { parseExact } from '../../../client/http/json.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { isFields } from '../../../contract/reading.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { idHelp, newestOption } from '../../library/assets.ts';
+import { readInputText } from '../../terminal/input.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';

@@ -1,14 +1,14 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import { failureAmong, MediactlError } from '../../../client/errors.ts';
-import { assetUids, idHelp, newestOption } from '../../library/assets.ts';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
-import { parseDuration } from '../../settings/units.ts';
-import { WaitDisplay } from '../../progress/wait-display.ts';
+import { failureAmong, MediactlError } from '../../../client/errors.ts';
 import { waitingEvent } from '../../../client/upload/session/events.ts';
 import { assetStatuses } from '../../../contract/asset-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
+import { assetUids, idHelp, newestOption } from '../../library/assets.ts';
+import { WaitDisplay } from '../../progress/wait-display.ts';
+import { parseDuration } from '../../settings/units.ts';
 import { example, type Run, suggesting } from '../command.ts';
 import { oneOrMany } from './columns.ts';
 

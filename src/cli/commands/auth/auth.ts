@@ -1,14 +1,14 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { printable } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
 import { assertProfileName, type Profile, type ProfileConfig } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { listBy, nothing, text } from '../../output/result.ts';
 import { choose, confirm } from '../../terminal/prompt.ts';
 import { masked } from '../../terminal/redaction.ts';
-import { listBy, nothing, text } from '../../output/result.ts';
 import { type Define, example, type Run, suggesting } from '../command.ts';
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
 import { login } from './login.ts';

@@ -1,5 +1,5 @@
-import type { ProfileConfig } from '../../account/profile-file.ts';
 import { printable } from '../../../contract/sanitize.ts';
+import type { ProfileConfig } from '../../account/profile-file.ts';
 import {
   type Column,
   type RenderContext,

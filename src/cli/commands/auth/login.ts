@@ -1,20 +1,20 @@
 import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
+import type { Api } from '../../../client/api/api.ts';
+import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Workspace } from '../../../contract/types.ts';
+import { isUid } from '../../../contract/uid.ts';
 import type { Account } from '../../account/account.ts';
 import { isPlaintextElsewhere, parseBaseUrl } from '../../account/base-url.ts';
 import { assertKey, storeInKeychain } from '../../account/key-stores.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
-import type { Api } from '../../../client/api/api.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
 import { chosenWorkspace, primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
+import { nothing } from '../../output/result.ts';
 import { ranks } from '../../settings/origins.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { printable } from '../../../contract/sanitize.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
-import { nothing } from '../../output/result.ts';
-import type { Workspace } from '../../../contract/types.ts';
-import { isUid } from '../../../contract/uid.ts';
 import { example, type Run } from '../command.ts';
 import { profileResult } from './columns.ts';
 

@@ -1,25 +1,19 @@
 import type { Command } from '@commander-js/extra-typings';
+import { asMediactlError, exitCodes, type MediactlError } from '../../../client/errors.ts';
+import type { RateLimit } from '../../../client/http/rate-limit.ts';
+import { grouped } from '../../../contract/figures.ts';
+import { textIn } from '../../../contract/reading.ts';
+import { printable, when } from '../../../contract/sanitize.ts';
+import { scopes } from '../../../contract/scopes.ts';
+import type { Workspace } from '../../../contract/types.ts';
+import { isSameUid } from '../../../contract/uid.ts';
 import type { Account } from '../../account/account.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
 import { keyOf } from '../../account/key-stores.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { ScopeSeen } from '../../account/scopes-seen.ts';
-import type { RateLimit } from '../../../client/http/rate-limit.ts';
 import type { Context } from '../../context.ts';
-import { asMediactlError, exitCodes, type MediactlError } from '../../../client/errors.ts';
-import { grouped } from '../../../contract/figures.ts';
-import { printable, when } from '../../../contract/sanitize.ts';
-import {
-  type Column,
-  listBy,
-  type RenderContext,
-  type Row,
-  record,
-} from '../../output/result.ts';
-import { textIn } from '../../../contract/reading.ts';
-import { scopes } from '../../../contract/scopes.ts';
-import type { Workspace } from '../../../contract/types.ts';
-import { isSameUid } from '../../../contract/uid.ts';
+import { type Column, listBy, type RenderContext, type Row, record } from '../../output/result.ts';
 import { example, type Run } from '../command.ts';
 import { workspaceText } from './columns.ts';
 

@@ -1,15 +1,15 @@
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { itemsOf, totalOf } from '../../../client/api/pages.ts';
-import type { TransportNotice } from '../../../client/http/transport.ts';
-import type { Hub } from '../../../web/browse/server/hub.ts';
-import type { Change, Library, Problem } from '../../../web/browse/server/library.ts';
-import type { FolderView } from '../../../web/browse/protocol.ts';
-import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
-import { readTree } from '../../library/folders.ts';
-import { resolvePlayback } from '../../library/playback.ts';
+import type { TransportNotice } from '../../../client/http/transport.ts';
 import { parentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { FolderView } from '../../../web/browse/protocol.ts';
+import type { Hub } from '../../../web/browse/server/hub.ts';
+import type { Change, Library, Problem } from '../../../web/browse/server/library.ts';
+import type { Context } from '../../context.ts';
+import { readTree } from '../../library/folders.ts';
+import { resolvePlayback } from '../../library/playback.ts';
 import { type Drops, openDrops } from './drops.ts';
 
 export type AccountLibrary = Library & {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browse } from '../../../web/browse/server/browse.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import type { Browse } from '../../../web/browse/server/browse.ts';
 
 export type Server = { origin: string; close(): Promise<void> };
 

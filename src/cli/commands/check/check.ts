@@ -2,19 +2,19 @@ import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { counted } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
-import { type Column, listBy } from '../../output/result.ts';
 import { digestAt, isAsSent } from '../../../client/upload/session/known.ts';
-import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Walk } from '../../../client/upload/sources/walk.ts';
 import type { Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { statusMeans } from '../../../contract/assumptions.ts';
+import { counted } from '../../../contract/figures.ts';
 import { textIn } from '../../../contract/reading.ts';
+import { printable } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { uidKey } from '../../../contract/uid.ts';
+import { folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { type Column, listBy } from '../../output/result.ts';
 import { collect, type Define, example } from '../command.ts';
 
 /** How a file and what is in the folder differ. */

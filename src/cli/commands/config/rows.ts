@@ -1,5 +1,6 @@
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
+import { nameKeys, namesFor } from '../../../contract/assumptions.ts';
+import type { Context } from '../../context.ts';
 import {
   type SettingName,
   type Setting as SettingRow,
@@ -7,7 +8,6 @@ import {
   table,
 } from '../../settings/table.ts';
 import { masked } from '../../terminal/redaction.ts';
-import { nameKeys, namesFor } from '../../../contract/assumptions.ts';
 
 /** One line of `config ls`. */
 export type Setting = { key: string; value: string | null; origin: string };

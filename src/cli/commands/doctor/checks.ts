@@ -1,18 +1,18 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Context } from '../../context.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
+import { makeStateFolder } from '../../../client/folders.ts';
 import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
 import { jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
 import { failureIn } from '../../../client/queue/results.ts';
-import { makeStateFolder } from '../../../client/folders.ts';
-import { resolveWorkspace } from '../../library/workspaces.ts';
-import { counted } from '../../../contract/figures.ts';
-import { when } from '../../../contract/sanitize.ts';
 import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
 import { ledgerPath } from '../../../client/upload/store/ledger-file.ts';
+import { counted } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { fieldsIn, textIn } from '../../../contract/reading.ts';
+import { when } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { resolveWorkspace } from '../../library/workspaces.ts';
 
 /** A check tells what it found, or throws what is wrong. */
 type Check = (context: Context) => Promise<string>;

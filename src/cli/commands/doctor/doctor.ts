@@ -1,6 +1,5 @@
 import { namesIn } from '../../../client/api/learn.ts';
 import { nameHint } from '../../../client/api/writes.ts';
-import type { Context } from '../../context.ts';
 import {
   type ErrorRecord,
   exitCodes,
@@ -8,10 +7,11 @@ import {
   someFailed,
   usageError,
 } from '../../../client/errors.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
-import { type Column, listBy } from '../../output/result.ts';
 import { type NameKey, nameKeys, namesFor } from '../../../contract/assumptions.ts';
 import { paths } from '../../../contract/paths.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { type Column, listBy } from '../../output/result.ts';
 import { type Define, example } from '../command.ts';
 import { checks, dependsOn, run as runCheck } from './checks.ts';
 

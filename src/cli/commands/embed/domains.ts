@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { DomainMethod } from '../../../client/api/embeds.ts';
-import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   type ErrorRecord,
@@ -9,10 +8,11 @@ import {
   someFailed,
   usageError,
 } from '../../../client/errors.ts';
-import { readInputText } from '../../terminal/input.ts';
 import { printable } from '../../../contract/sanitize.ts';
-import { confirm } from '../../terminal/prompt.ts';
+import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
+import { readInputText } from '../../terminal/input.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { example, type Run } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { domainsIn, parseDomain } from './domain.ts';

@@ -1,7 +1,7 @@
 import type { EmbedSettings } from '../../../client/api/embed-settings.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
 import { type Result, type Row, record } from '../../output/result.ts';
 
 /** The workspace and its embed settings, as they are now. */

@@ -1,15 +1,15 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import type { FolderNode, FolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { counted } from '../../../contract/figures.ts';
+import type { Context } from '../../context.ts';
 import { countOf } from '../../library/count.ts';
 import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
 import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { keptFolders } from '../../library/kept-names.ts';
-import { counted } from '../../../contract/figures.ts';
-import { confirm } from '../../terminal/prompt.ts';
 import { type Result, record } from '../../output/result.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { example, type Run, suggesting } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';

@@ -1,7 +1,7 @@
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { cell, printable, when } from '../../../contract/sanitize.ts';
-import type { Column, RenderContext, Row } from '../../output/result.ts';
 import type { Folder } from '../../../contract/types.ts';
+import type { Column, RenderContext, Row } from '../../output/result.ts';
 
 /** What the machine formats print: the service's record, and the path to it. */
 export type FolderRecord = Folder & { path: string };

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { printable } from '../../../contract/sanitize.ts';
+import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, record } from '../../output/result.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { create, move, remove, rename } from './change.ts';

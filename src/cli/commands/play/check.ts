@@ -1,8 +1,8 @@
-import type { ApiResponse } from '../../../client/http/messages.ts';
 import type { PlaybackApi } from '../../../client/api/playback.ts';
 import { asMediactlError } from '../../../client/errors.ts';
-import type { Playable } from '../../library/playables.ts';
+import type { ApiResponse } from '../../../client/http/messages.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
+import type { Playable } from '../../library/playables.ts';
 
 /** One link of the chain from the playback info to bytes of media. */
 export type Link = {

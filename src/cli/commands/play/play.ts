@@ -1,6 +1,8 @@
 import { Option } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import { numberIn, toJson } from '../../../contract/reading.ts';
+import { printableJson } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
 import { assetUid, type IdChoice, idHelp, newestOption } from '../../library/assets.ts';
 import { shownUid } from '../../library/names.ts';
 import {
@@ -18,9 +20,7 @@ import {
   resolvePlayback,
   whyUnplayable,
 } from '../../library/playback.ts';
-import { printableJson } from '../../../contract/sanitize.ts';
 import { nothing, record, text } from '../../output/result.ts';
-import { numberIn, toJson } from '../../../contract/reading.ts';
 import { type Define, example } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open.ts';
 import { checkPlayback } from './check.ts';

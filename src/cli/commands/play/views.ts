@@ -1,9 +1,16 @@
-import { isSize, type Playable } from '../../library/playables.ts';
 import { bytes, duration } from '../../../contract/figures.ts';
+import {
+  type Fields,
+  fieldsIn,
+  isFields,
+  listIn,
+  numberIn,
+  textIn,
+} from '../../../contract/reading.ts';
 import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
-import type { RenderContext, Row } from '../../output/result.ts';
-import { type Fields, fieldsIn, isFields, listIn, numberIn, textIn } from '../../../contract/reading.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
+import { isSize, type Playable } from '../../library/playables.ts';
+import type { RenderContext, Row } from '../../output/result.ts';
 import type { CheckReport, Link } from './check.ts';
 
 function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): string {

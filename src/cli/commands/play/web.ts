@@ -1,13 +1,13 @@
 import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Context } from '../../context.ts';
-import { makeStateFolder } from '../../../client/folders.ts';
-import type { Playback } from '../../library/playback.ts';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
-import { watchPage } from '../../../web/watch/server/page.ts';
+import { makeStateFolder } from '../../../client/folders.ts';
 import { textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
+import { watchPage } from '../../../web/watch/server/page.ts';
+import type { Context } from '../../context.ts';
+import type { Playback } from '../../library/playback.ts';
 import { openWithDefault } from '../open.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;

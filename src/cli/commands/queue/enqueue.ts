@@ -1,14 +1,14 @@
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
+import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import { QueueRun } from '../../../client/queue/queue-run.ts';
 import { Roots } from '../../../client/queue/roots.ts';
-import type { QueueAddress } from '../../../client/queue/queue-address.ts';
-import { printable } from '../../../contract/sanitize.ts';
-import { confirm } from '../../terminal/prompt.ts';
 import { isAddress, letsIn, readAddress } from '../../../client/upload/sources/source-address.ts';
-import { sayState } from './queued.ts';
+import { printable } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { isRclone } from '../../uploading/remote-sources.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+import { sayState } from './queued.ts';
 
 /** What is the workers' own to say, and what needs this machine to the end. */
 type Flags = {

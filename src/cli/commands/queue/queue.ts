@@ -1,6 +1,6 @@
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
 import { type QueueAddress, readQueueAddress } from '../../../client/queue/queue-address.ts';
+import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
 /** Of those that are kept on this machine and in a queue alike. */

@@ -1,5 +1,4 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   exitCodes,
@@ -12,8 +11,9 @@ import { type EngineState, jobsIn, retryFailed } from '../../../client/queue/job
 import { pathOf } from '../../../client/queue/results.ts';
 import { counted } from '../../../contract/figures.ts';
 import { printable } from '../../../contract/sanitize.ts';
-import { confirm } from '../../terminal/prompt.ts';
+import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { example, type Run, suggesting } from '../command.ts';
 import { queueFlag, queueOf } from './queue.ts';
 import { unfinishedStates } from './queued.ts';

@@ -3,9 +3,9 @@ import type { EngineState } from '../../../client/queue/jobs.ts';
 import { failureIn, pathOf, resultIn } from '../../../client/queue/results.ts';
 import { shortTaskId } from '../../../client/queue/task.ts';
 import { counted } from '../../../contract/figures.ts';
+import { fieldsIn, textIn } from '../../../contract/reading.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import type { Column } from '../../output/result.ts';
-import { fieldsIn, textIn } from '../../../contract/reading.ts';
 import { howFar } from '../../uploading/pending.ts';
 import type { UploadRecord } from '../../uploading/record.ts';
 

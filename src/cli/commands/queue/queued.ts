@@ -1,15 +1,15 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
 import type { Fleet } from '../../../client/queue/fleet.ts';
 import { type EngineState, jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
 import { WatchRun } from '../../../client/queue/watch-run.ts';
+import type { Context } from '../../context.ts';
+import type { ListResult } from '../../output/result.ts';
 import { openProgress } from '../../progress/progress.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
-import type { ListResult } from '../../output/result.ts';
+import { present } from '../../uploading/present.ts';
 import { example, type Run } from '../command.ts';
 import { progressFor } from '../progress.ts';
 import { queueFlag, queueOf } from './queue.ts';
-import { present } from '../../uploading/present.ts';
 import { type QueuedUpload, queuedColumns, queuedUpload } from './queued-upload.ts';
 
 /** In the order in which somebody wants to see them. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { makeFolder } from '../../../client/folders.ts';
 import { withoutKey } from '../../../client/processes.ts';
+import type { Context } from '../../context.ts';
 import type { SandboxLocation } from './location.ts';
 import { logPath } from './log.ts';
 import { findRunning, type Running } from './server.ts';

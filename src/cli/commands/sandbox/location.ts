@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
+import { usageError } from '../../../client/errors.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import type { Context } from '../../context.ts';
-import { usageError } from '../../../client/errors.ts';
 import { ranks } from '../../settings/origins.ts';
 import { readKeys } from './server.ts';
 

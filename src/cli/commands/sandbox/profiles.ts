@@ -1,7 +1,7 @@
+import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import type { SandboxLocation } from './location.ts';
 import { type Running, readKeys } from './server.ts';
 

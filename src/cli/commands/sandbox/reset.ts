@@ -1,8 +1,8 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { confirm } from '../../terminal/prompt.ts';
 import { nothing } from '../../output/result.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import { example, type Run } from '../command.ts';
 import { dataOption, findSandbox } from './location.ts';
 import { forgetProfiles, profilesAt } from './profiles.ts';

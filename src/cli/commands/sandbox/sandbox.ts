@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
-import { assetUidIn, idHelp, newestOption } from '../../library/assets.ts';
-import { parseCount } from '../../settings/units.ts';
 import { printable, printableLines } from '../../../contract/sanitize.ts';
+import type { Context } from '../../context.ts';
+import { assetUidIn, idHelp, newestOption } from '../../library/assets.ts';
 import { nothing, type Row, record, text } from '../../output/result.ts';
+import { parseCount } from '../../settings/units.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { openWithDefault } from '../open.ts';
 import { dataOption, findSandbox } from './location.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
+import type { Context } from '../../context.ts';
 
 /** What a running sandbox tells of itself in its data folder. */
 export type Running = {

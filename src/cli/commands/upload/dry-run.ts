@@ -1,14 +1,20 @@
+import {
+  count,
+  emptyPlan,
+  type Judgement,
+  judge,
+  toSend,
+} from '../../../client/upload/batch/plan.ts';
+import { difference } from '../../../client/upload/batch/run.ts';
+import { digestAt, knownByContent, mayBeKnown } from '../../../client/upload/session/known.ts';
+import { keyOf, type Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
+import { bytes, counted } from '../../../contract/figures.ts';
+import { paths } from '../../../contract/paths.ts';
+import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { Places } from '../../library/places.ts';
-import { bytes, counted } from '../../../contract/figures.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { digestAt, knownByContent, mayBeKnown } from '../../../client/upload/session/known.ts';
-import { count, emptyPlan, type Judgement, judge, toSend } from '../../../client/upload/batch/plan.ts';
-import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
-import { difference } from '../../../client/upload/batch/run.ts';
-import { keyOf, type Wanted } from '../../../client/upload/sources/wanted.ts';
-import { paths } from '../../../contract/paths.ts';
 import {
   costOf,
   outlivesSession,

@@ -1,10 +1,10 @@
-import type { Context } from '../../context.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
+import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
+import { isUid } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
 import { foldersByPath } from '../../library/folder-creation.ts';
 import { folderUid, isRoot } from '../../library/folders.ts';
-import type { Receipts } from '../../../client/upload/store/receipts.ts';
-import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
-import { isUid } from '../../../contract/uid.ts';
 import { madeFolders } from '../../uploading/receipts.ts';
 
 type FolderChoice = {

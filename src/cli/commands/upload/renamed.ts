@@ -1,13 +1,13 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import type { Context } from '../../context.ts';
-import { shellWord } from '../../library/assets.ts';
+import type { FindMoved } from '../../../client/upload/batch/run.ts';
+import { digestAt } from '../../../client/upload/session/known.ts';
+import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { bytes, counted } from '../../../contract/figures.ts';
 import { printable } from '../../../contract/sanitize.ts';
-import { digestAt } from '../../../client/upload/session/known.ts';
-import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
-import type { FindMoved } from '../../../client/upload/batch/run.ts';
-import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { Context } from '../../context.ts';
+import { shellWord } from '../../library/assets.ts';
 import type { Sources } from '../../uploading/sources.ts';
 import { isThere, type Pruning } from './sync.ts';
 

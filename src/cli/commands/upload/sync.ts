@@ -1,7 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
-import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   endsTheRun,
@@ -10,14 +9,15 @@ import {
   someFailed,
   usageError,
 } from '../../../client/errors.ts';
-import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { Places } from '../../library/places.ts';
-import { counted } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { statusMeans } from '../../../contract/assumptions.ts';
+import { counted } from '../../../contract/figures.ts';
+import { printable } from '../../../contract/sanitize.ts';
 import { isUid, uidKey } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
+import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { Places } from '../../library/places.ts';
 import { confirmMany, firstFew, refusalOf, type WriteLimit, writeLimit } from '../confirm-many.ts';
 
 /** @throws MediactlError exit 2 where the options do not go together */

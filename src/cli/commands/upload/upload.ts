@@ -2,10 +2,9 @@ import { Argument, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
-import { collect, type Define, example, suggesting } from '../command.ts';
-import { progressFor } from '../progress.ts';
-import { queueFlag, queueOf } from '../queue/queue.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
+import { absolute, type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+import { openSources } from '../../uploading/sources.ts';
 import {
   countOf,
   rateLimitOf,
@@ -15,12 +14,13 @@ import {
   usualParallel,
   waitOf,
 } from '../../uploading/upload-options.ts';
-import { dryRun, planned } from './dry-run.ts';
+import { collect, type Define, example, suggesting } from '../command.ts';
+import { progressFor } from '../progress.ts';
 import { assertQueueable, enqueue } from '../queue/enqueue.ts';
+import { queueFlag, queueOf } from '../queue/queue.ts';
+import { dryRun, planned } from './dry-run.ts';
 import { foldersFor } from './folders.ts';
 import { movedFinder } from './renamed.ts';
-import { absolute, type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
-import { openSources } from '../../uploading/sources.ts';
 import { assertMayPrune, assertSync, pruneGone, pruneLimit } from './sync.ts';
 
 export const upload: Define = (command, run) => {

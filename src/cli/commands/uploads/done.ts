@@ -1,14 +1,14 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
+import type { Receipt } from '../../../client/upload/store/receipts.ts';
 import { bytes } from '../../../contract/figures.ts';
-import { readInputText } from '../../terminal/input.ts';
+import { isFields } from '../../../contract/reading.ts';
 import { printable, when } from '../../../contract/sanitize.ts';
+import { isUid } from '../../../contract/uid.ts';
+import type { Context } from '../../context.ts';
 import type { Column, ListResult } from '../../output/result.ts';
 import { nothing, record } from '../../output/result.ts';
-import type { Receipt } from '../../../client/upload/store/receipts.ts';
-import { isFields } from '../../../contract/reading.ts';
-import { isUid } from '../../../contract/uid.ts';
+import { readInputText } from '../../terminal/input.ts';
 import { example, type Run } from '../command.ts';
 
 /** A finished upload, as `uploads ls --done` prints it and `uploads import` takes it. */

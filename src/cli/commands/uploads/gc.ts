@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import type { Context } from '../../context.ts';
 import {
   asMediactlError,
   endsTheRun,
@@ -8,14 +7,15 @@ import {
   type MediactlError,
   someFailed,
 } from '../../../client/errors.ts';
-import { counted } from '../../../contract/figures.ts';
-import { printable, when } from '../../../contract/sanitize.ts';
-import { type Column, listBy } from '../../output/result.ts';
 import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUnfinished } from '../../../contract/assumptions.ts';
+import { counted } from '../../../contract/figures.ts';
 import { timeIn } from '../../../contract/reading.ts';
+import { printable, when } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { type Column, listBy } from '../../output/result.ts';
 import { example, type Run } from '../command.ts';
 import { confirmMany, firstFew, writeLimit } from '../confirm-many.ts';
 

@@ -1,17 +1,21 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import { progressModes } from '../../progress/progress-modes.ts';
-import { listBy, nothing } from '../../output/result.ts';
-import { type CorruptEntry, isCorrupt, type JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import type { Wanted } from '../../../client/upload/sources/wanted.ts';
-import { example, type Run } from '../command.ts';
-import { progressFor } from '../progress.ts';
-import { openReceipts } from '../../uploading/receipts.ts';
-import { uploadOptions, usualParallel, waitOf } from '../../uploading/upload-options.ts';
+import {
+  type CorruptEntry,
+  isCorrupt,
+  type JournalEntry,
+} from '../../../client/upload/store/journal-entry.ts';
+import { listBy, nothing } from '../../output/result.ts';
+import { progressModes } from '../../progress/progress-modes.ts';
 import { findUpload, keptUploads, unfinished, uploadId } from '../../uploading/pending.ts';
+import { openReceipts } from '../../uploading/receipts.ts';
 import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
+import { uploadOptions, usualParallel, waitOf } from '../../uploading/upload-options.ts';
+import { example, type Run } from '../command.ts';
+import { progressFor } from '../progress.ts';
 
 export function resume(command: Command, run: Run): void {
   example(

@@ -1,15 +1,16 @@
 import type { Command } from '@commander-js/extra-typings';
-import { asMediactlError, failureAmong, MediactlError, usageError } from '../../../client/errors.ts';
-import { confirm } from '../../terminal/prompt.ts';
-import { listBy, nothing } from '../../output/result.ts';
+import {
+  asMediactlError,
+  failureAmong,
+  MediactlError,
+  usageError,
+} from '../../../client/errors.ts';
+import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../../client/upload/store/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
-import { Spool } from '../../../client/upload/sources/spool.ts';
-import { type Define, example, type Run } from '../command.ts';
-import { ofAQueue, queueFlag } from '../queue/queue.ts';
-import { doneUploads, importDone } from './done.ts';
-import { gc } from './gc.ts';
+import { listBy, nothing } from '../../output/result.ts';
+import { confirm } from '../../terminal/prompt.ts';
 import {
   findUpload,
   keptUploads,
@@ -19,8 +20,12 @@ import {
   unfinished,
   uploadId,
 } from '../../uploading/pending.ts';
+import { type Define, example, type Run } from '../command.ts';
+import { ofAQueue, queueFlag } from '../queue/queue.ts';
 import { queuedUploads, watch } from '../queue/queued.ts';
 import { forgetQueued, retry } from '../queue/queued-changes.ts';
+import { doneUploads, importDone } from './done.ts';
+import { gc } from './gc.ts';
 import { resume } from './resume.ts';
 import { wait } from './wait.ts';
 

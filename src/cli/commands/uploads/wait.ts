@@ -1,13 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
-import { failureAmong, MediactlError } from '../../../client/errors.ts';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
-import { workspaceUid } from '../../library/workspaces.ts';
-import { parseDuration } from '../../settings/units.ts';
+import { failureAmong, MediactlError } from '../../../client/errors.ts';
+import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { noteOutcome } from '../../../client/upload/store/asset-outcome.ts';
 import { printable } from '../../../contract/sanitize.ts';
+import { workspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
-import { noteOutcome } from '../../../client/upload/store/asset-outcome.ts';
-import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { parseDuration } from '../../settings/units.ts';
 import { example, type Run } from '../command.ts';
 
 type Waited = { asset_uid: string; path: string; status: string; error: string | null };

@@ -1,20 +1,20 @@
 import { hostname } from 'node:os';
 import type { Api } from '../../../client/api/api.ts';
-import type { Context } from '../../context.ts';
 import { exitCodes, type MediactlError, usageError } from '../../../client/errors.ts';
 import { Roots } from '../../../client/queue/roots.ts';
 import { WorkerRun } from '../../../client/queue/worker-run.ts';
-import { parseCount, parseDuration } from '../../settings/units.ts';
-import { counted } from '../../../contract/figures.ts';
-import { openManyProgress } from '../../progress/many-progress.ts';
-import { type ListResult, nothing } from '../../output/result.ts';
-import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
-import { collect, type Define, example } from '../command.ts';
-import { queueFlag, queueOf } from '../queue/queue.ts';
-import { countOf, rateLimitOf, uploadOptions } from '../../uploading/upload-options.ts';
+import { RangeSource } from '../../../client/upload/sources/range-source.ts';
+import { counted } from '../../../contract/figures.ts';
+import type { Context } from '../../context.ts';
+import { type ListResult, nothing } from '../../output/result.ts';
+import { openManyProgress } from '../../progress/many-progress.ts';
+import { parseCount, parseDuration } from '../../settings/units.ts';
 import { lineOf, recordOf, type UploadRecord, uploadColumns } from '../../uploading/record.ts';
 import { Summary } from '../../uploading/summary.ts';
+import { countOf, rateLimitOf, uploadOptions } from '../../uploading/upload-options.ts';
+import { collect, type Define, example } from '../command.ts';
+import { queueFlag, queueOf } from '../queue/queue.ts';
 
 const leastLeaseMs = 1_000;
 

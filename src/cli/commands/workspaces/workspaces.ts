@@ -1,16 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { Context } from '../../context.ts';
 import { usageError } from '../../../client/errors.ts';
-import { chooseWorkspace, chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
-import {
-  type Column,
-  list as listPages,
-  nothing,
-  type Row,
-  record,
-} from '../../output/result.ts';
 import type { Workspace } from '../../../contract/types.ts';
+import type { Context } from '../../context.ts';
+import { chooseWorkspace, chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
+import { type Column, list as listPages, nothing, type Row, record } from '../../output/result.ts';
 import { type Define, example, type Run } from '../command.ts';
 
 export const workspaces: Define = (noun, run) => {

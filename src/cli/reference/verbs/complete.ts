@@ -1,11 +1,11 @@
+import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
+import { textIn } from '../../../contract/reading.ts';
+import { isUid } from '../../../contract/uid.ts';
 import type { Names } from '../../commands/command.ts';
 import { type Define, example } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
 import { type KeptName, KeptNames, keptFolders, keptWorkspaces } from '../../library/kept-names.ts';
 import { parseDuration } from '../../settings/units.ts';
-import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
-import { textIn } from '../../../contract/reading.ts';
-import { isUid } from '../../../contract/uid.ts';
 
 const keptMs = 60_000;
 const patience = '500ms';

@@ -1,5 +1,5 @@
-import { exitCodes, type MediactlError } from '../../errors.ts';
 import { fieldsIn } from '../../../contract/reading.ts';
+import { exitCodes, type MediactlError } from '../../errors.ts';
 import type { UploadTools } from '../session/job.ts';
 import { Deferred, type FoundAssets, type LostCreation } from '../session/lost.ts';
 import { findLost } from '../session/lost-creation.ts';

@@ -1,6 +1,6 @@
 import { isAsSent } from '../session/known.ts';
-import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { Wanted } from '../sources/wanted.ts';
+import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 
 /** Files, and the bytes in them. */
 export type Count = { files: number; bytes: number };

@@ -1,10 +1,10 @@
-import { asMediactlError, MediactlError } from '../../errors.ts';
-import { waitForGrowing } from '../../api/wait-for-assets.ts';
 import { textIn } from '../../../contract/reading.ts';
-import { noteOutcome } from '../store/asset-outcome.ts';
+import { waitForGrowing } from '../../api/wait-for-assets.ts';
+import { asMediactlError, MediactlError } from '../../errors.ts';
 import { waitingEvent } from '../session/events.ts';
 import { labelOf } from '../session/job.ts';
 import type { FileOutcome, RunTools } from '../session/outcome.ts';
+import { noteOutcome } from '../store/asset-outcome.ts';
 
 type Hearers = {
   /** Told of each file once its asset is ready, failed, or not ready in time. */

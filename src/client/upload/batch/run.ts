@@ -1,21 +1,21 @@
-import type { Lane } from '../../http/gate.ts';
 import { asMediactlError, endsTheRun, exitCodes, type MediactlError } from '../../errors.ts';
-import { Channel } from './channel.ts';
+import type { Lane } from '../../http/gate.ts';
 import { waitingEvent } from '../session/events.ts';
 import type { UploadJob, UploadOptions } from '../session/job.ts';
 import { labelOf } from '../session/job.ts';
 import { uploadedBefore } from '../session/known.ts';
-import { LostCreations } from './lost-creations.ts';
 import { withNextStep } from '../session/next-step.ts';
-import { Order } from './order.ts';
 import { type FileOutcome, outcomeOf, type RunTools } from '../session/outcome.ts';
-import { count, emptyPlan, type Judgement, judge, type Plan } from './plan.ts';
-import { ReadyWatch } from './ready-watch.ts';
-import type { Receipt } from '../store/receipts.ts';
 import { resumableFinder } from '../session/resumable.ts';
 import { openUpload, type Settled } from '../session/upload-file.ts';
 import { idOf } from '../session/upload-run.ts';
 import { type About, type Folders, keyOf, saidOf, type Wanted } from '../sources/wanted.ts';
+import type { Receipt } from '../store/receipts.ts';
+import { Channel } from './channel.ts';
+import { LostCreations } from './lost-creations.ts';
+import { Order } from './order.ts';
+import { count, emptyPlan, type Judgement, judge, type Plan } from './plan.ts';
+import { ReadyWatch } from './ready-watch.ts';
 
 export type RunOptions = UploadOptions & {
   workspace: string;

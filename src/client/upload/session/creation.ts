@@ -1,8 +1,8 @@
+import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
-import { neverLeft } from '../../http/network-error.ts';
 import type { CreatedSession } from '../../api/upload-sessions.ts';
 import { MediactlError } from '../../errors.ts';
-import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import { neverLeft } from '../../http/network-error.ts';
 import type { Intended, Open } from '../store/journal-entry.ts';
 import { sentAhead } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';

@@ -1,11 +1,11 @@
 import type { HttpRequest, HttpResponse, HttpStack } from 'tus-js-client';
+import { offsetIn } from '../../../contract/tus.ts';
+import { transferPurpose } from '../../api/upload-sessions.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ApiResponse } from '../../http/messages.ts';
 import type { Headers } from '../../http/rate-limit.ts';
 import type { Transport } from '../../http/transport.ts';
-import { transferPurpose } from '../../api/upload-sessions.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
-import { offsetIn } from '../../../contract/tus.ts';
 import type { PrefixDigest } from '../sources/prefix-digest.ts';
 import type { Source } from '../sources/source.ts';
 import type { Throttle } from './throttle.ts';

@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
+import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import type { MediactlError } from '../../errors.ts';
-import type { UploadMetadata } from '../../../contract/tus.ts';
-import type { OnUploadEvent } from './events.ts';
+import type { Source } from '../sources/source.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import type { Open, Planned } from '../store/journal-entry.ts';
-import type { FoundAssets, LostCreation } from './lost.ts';
 import type { AssetState, Receipts } from '../store/receipts.ts';
-import type { Source } from '../sources/source.ts';
+import type { OnUploadEvent } from './events.ts';
+import type { FoundAssets, LostCreation } from './lost.ts';
 import type { Throttle } from './throttle.ts';
 
 export type UploadJob = {

@@ -1,8 +1,8 @@
 import { openChecksum } from '../sources/checksum.ts';
-import type { How, Uploaded } from './job.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
-import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { FileIdentity, Source } from '../sources/source.ts';
+import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
+import type { How, Uploaded } from './job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Of what has no version, its length alone is known: that vouches for nothing. */

@@ -1,9 +1,9 @@
-import type { Api } from '../../api/api.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
 import { statusMeans } from '../../../contract/assumptions.ts';
 import { comparableName, numberIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
+import type { Api } from '../../api/api.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import { assetOf, isCorrupt } from '../store/journal-entry.ts';
 import type { FoundAssets, LostCreation } from './lost.ts';

@@ -1,6 +1,6 @@
 import { exitCodes, type MediactlError } from '../../errors.ts';
-import type { UploadOptions } from './job.ts';
 import { isCorrupt } from '../store/journal-entry.ts';
+import type { UploadOptions } from './job.ts';
 import type { FileOutcome, RunTools } from './outcome.ts';
 import { asksForNewAsset } from './session-gone.ts';
 

@@ -1,7 +1,7 @@
 import type { MediactlError } from '../../errors.ts';
+import type { Spool } from '../sources/spool.ts';
 import type { Outcome } from './events.ts';
 import type { Uploaded, UploadJob, UploadTools } from './job.ts';
-import type { Spool } from '../sources/spool.ts';
 
 export type RunTools = UploadTools & {
   spool: Spool;

@@ -1,7 +1,7 @@
 import { openChecksum } from '../sources/checksum.ts';
-import { createUpload } from './creation.ts';
-import type { Open, Whole } from '../store/journal-entry.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
+import type { Open, Whole } from '../store/journal-entry.ts';
+import { createUpload } from './creation.ts';
 import { doubtOf, wholeEntry } from './send-file.ts';
 import {
   assetState,

@@ -3,10 +3,10 @@ import { isAbsolute } from 'node:path';
 import { asMediactlError } from '../../errors.ts';
 import { stateError } from '../../state-error.ts';
 import { openChecksum } from '../sources/checksum.ts';
-import type { UploadTools } from './job.ts';
-import type { CorruptEntry, JournalEntry, Open } from '../store/journal-entry.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
 import type { Source } from '../sources/source.ts';
+import type { CorruptEntry, JournalEntry, Open } from '../store/journal-entry.ts';
+import type { UploadTools } from './job.ts';
 
 type Tools = Pick<UploadTools, 'journal' | 'receipts'>;
 

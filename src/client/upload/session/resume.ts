@@ -1,6 +1,7 @@
-import { MediactlError } from '../../errors.ts';
 import { isUnfinished } from '../../../contract/assumptions.ts';
 import { offsetIn } from '../../../contract/tus.ts';
+import { MediactlError } from '../../errors.ts';
+import { changed, isUntouched } from '../sources/source.ts';
 import {
   acknowledged,
   assetOf,
@@ -13,7 +14,6 @@ import {
 import { digestOf } from './known.ts';
 import { confirmAfterLostCreation } from './lost-creation.ts';
 import { isSessionGone } from './session-gone.ts';
-import { changed, isUntouched } from '../sources/source.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Headers } from '../../http/rate-limit.ts';
 import { openChecksum } from '../sources/checksum.ts';
-import type { Open, Whole } from '../store/journal-entry.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
 import { changed, differenceBetween } from '../sources/source.ts';
+import type { Open, Whole } from '../store/journal-entry.ts';
 import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { lookAgain, type Verdict, verify } from './verification.ts';

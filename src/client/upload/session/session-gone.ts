@@ -1,6 +1,6 @@
-import { exitCodes, MediactlError } from '../../errors.ts';
-import { waitForAssets } from '../../api/wait-for-assets.ts';
 import { isUnfinished, statusMeans } from '../../../contract/assumptions.ts';
+import { waitForAssets } from '../../api/wait-for-assets.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
 import type { Open } from '../store/journal-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 

@@ -1,7 +1,7 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
+import type { Open, Whole } from '../store/journal-entry.ts';
 import { createUpload } from './creation.ts';
 import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
-import type { Open, Whole } from '../store/journal-entry.ts';
 import { sentBefore, thereBefore, versionOf } from './known.ts';
 import { recoverFromGoneSession } from './recover.ts';
 import { continueFrom } from './resume.ts';

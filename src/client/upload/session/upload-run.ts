@@ -1,10 +1,10 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
-import type { FileEvent } from './events.ts';
-import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
+import type { Source } from '../sources/source.ts';
 import { type Planned, uploadId } from '../store/journal-entry.ts';
 import { JournalPage } from '../store/journal-page.ts';
 import type { ReceiptKey } from '../store/receipts.ts';
-import type { Source } from '../sources/source.ts';
+import type { FileEvent } from './events.ts';
+import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
 
 /** One file's upload in one run of the program: what it is of, its page in the journal, what it counts. */
 export class UploadRun {

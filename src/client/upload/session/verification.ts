@@ -1,11 +1,11 @@
-import type { Api } from '../../api/api.ts';
-import type { Headers } from '../../http/rate-limit.ts';
-import { exitCodes, MediactlError } from '../../errors.ts';
 import { textIn } from '../../../contract/reading.ts';
 import { offsetIn } from '../../../contract/tus.ts';
+import type { Api } from '../../api/api.ts';
+import { exitCodes, MediactlError } from '../../errors.ts';
+import type { Headers } from '../../http/rate-limit.ts';
 import { type Checksum, digestIn, openChecksum } from '../sources/checksum.ts';
-import type { Whole } from '../store/journal-entry.ts';
 import type { Source } from '../sources/source.ts';
+import type { Whole } from '../store/journal-entry.ts';
 
 /** What the service's checksum says of the file; `note` is why it says nothing. */
 export type Verdict =

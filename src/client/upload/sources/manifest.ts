@@ -1,6 +1,6 @@
-import { usageError } from '../../errors.ts';
 import { isFields, textIn } from '../../../contract/reading.ts';
 import { isSlug } from '../../../contract/slug.ts';
+import { usageError } from '../../errors.ts';
 import type { About } from './wanted.ts';
 
 /** A file of a manifest, and what is said of it there. */

@@ -1,7 +1,7 @@
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { errorFrom } from '../../http/error-response.ts';
 import type { ApiRequest, ApiResponse } from '../../http/messages.ts';
 import type { Transport } from '../../http/transport.ts';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 
 /** A file on somebody's web server, and the way to it. */
 export type Remote = {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { MediactlError } from '../../errors.ts';
 import type { Headers } from '../../http/rate-limit.ts';
 import type { Transport } from '../../http/transport.ts';
-import { MediactlError } from '../../errors.ts';
 import {
   type Answer,
   identityOf,

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { printable } from '../../../contract/sanitize.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { withoutKey } from '../../processes.ts';
-import { printable } from '../../../contract/sanitize.ts';
 
 export type RcloneTools = {
   /** What rclone is handed, but for our key; its PATH finds rclone. */

@@ -1,5 +1,5 @@
-import type { Transport } from '../../http/transport.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import type { Transport } from '../../http/transport.ts';
 import { RangeSource } from './range-source.ts';
 import { type RcloneServer, type RcloneTools, rcloneLines, serveRemote } from './rclone-child.ts';
 import { changed, gone, type Source } from './source.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { usageError } from '../../errors.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
+import { usageError } from '../../errors.ts';
 
 /** An http or https address, without what is nobody else's business. */
 export type SourceAddress = {

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { printable } from '../../../contract/sanitize.ts';
+import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { notAFile, placeOf, unreadable as unreadableFile } from './source.ts';
 import type { Wanted } from './wanted.ts';
 

@@ -12,11 +12,11 @@ import {
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isIdentifier } from '../../http/identifier.ts';
+import { maxChunkBytes } from '../../../contract/tus.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import { makeStateFolder } from '../../folders.ts';
+import { isIdentifier } from '../../http/identifier.ts';
 import { isOutOfRoom, stateError } from '../../state-error.ts';
-import { maxChunkBytes } from '../../../contract/tus.ts';
 import type { Claims } from './claims.ts';
 import { type CorruptEntry, isEntry, type JournalEntry, type Open } from './journal-entry.ts';
 

@@ -1,6 +1,6 @@
 import { input } from '../ffmpeg/ffmpeg.ts';
-import type { Found } from '../recognize/inspection.ts';
 import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+import type { Found } from '../recognize/inspection.ts';
 
 const pcm = /^(?:pcm-(?:u8|s16|s24|s32|f32)|ulaw|alaw)$/;
 

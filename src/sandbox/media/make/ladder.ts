@@ -1,7 +1,7 @@
-import { scaledEven } from '../recognize/dimensions.ts';
-import type { Package } from '../hls/rendition.ts';
-import type { Rung } from './rung.ts';
 import type { Video } from '../ffmpeg/workshop.ts';
+import type { Package } from '../hls/rendition.ts';
+import { scaledEven } from '../recognize/dimensions.ts';
+import type { Rung } from './rung.ts';
 
 /** Sides of the steps that are encoded: the upper in 1080p, the lower half of it and 480p at most. */
 const upperSide = 1920;

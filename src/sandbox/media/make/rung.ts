@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type Size, scaleTo } from '../recognize/dimensions.ts';
 import { input } from '../ffmpeg/ffmpeg.ts';
 import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+import { type Size, scaleTo } from '../recognize/dimensions.ts';
 
 export type Rung = {
   /** Of its file. */

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { scaledEven, scaleTo, within } from '../recognize/dimensions.ts';
 import { input } from '../ffmpeg/ffmpeg.ts';
 import { assertMade, type Video, type Workshop } from '../ffmpeg/workshop.ts';
+import { scaledEven, scaleTo, within } from '../recognize/dimensions.ts';
 
 const longerSide = 160;
 const columns = 5;

@@ -2,12 +2,12 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { within } from '../ffmpeg/attempts.ts';
 import type { Source } from '../ffmpeg/ffmpeg.ts';
+import type { Video } from '../ffmpeg/workshop.ts';
 import { masterPlaylist } from '../hls/master.ts';
 import type { Package } from '../hls/rendition.ts';
 import type { Job } from '../job.ts';
 import { areCommon, lowerRung, upperRung } from './ladder.ts';
 import { encodeRung, type Rung } from './rung.ts';
-import type { Video } from '../ffmpeg/workshop.ts';
 
 /** Room for the playlists of a package: several sounds have theirs. */
 const idsAPackage = 100;

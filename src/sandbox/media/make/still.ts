@@ -1,6 +1,6 @@
-import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 import { input } from '../ffmpeg/ffmpeg.ts';
 import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 
 const longerSide = 640;
 

@@ -1,8 +1,8 @@
 import type { Extras } from '../../store/extras.ts';
 import { input, type Source } from '../ffmpeg/ffmpeg.ts';
-import type { Job } from '../job.ts';
 import type { Streams } from '../ffmpeg/streams.ts';
 import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+import type { Job } from '../job.ts';
 
 /** Codecs of subtitles that are text; other ones are pictures of it. */
 const textual = new Set([

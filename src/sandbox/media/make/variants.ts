@@ -1,7 +1,7 @@
 import type { Extras } from '../../store/extras.ts';
-import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 import { input } from '../ffmpeg/ffmpeg.ts';
 import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
+import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 
 const longerSides = [1920, 1280, 640, 320];
 /** Wide enough that a rounded corner shows. */

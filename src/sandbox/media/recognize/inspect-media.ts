@@ -9,9 +9,9 @@ import {
   type InputVideoTrack,
   type MetadataTags,
 } from 'mediabunny';
+import { packageHls } from '../hls/packager.ts';
 import { nero } from './chapters.ts';
 import { demuxerOf } from './containers.ts';
-import { packageHls } from '../hls/packager.ts';
 import type { Found, Reading, Task } from './inspection.ts';
 
 /** A file that is open, and who is told when its header has been read. */

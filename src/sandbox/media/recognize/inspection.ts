@@ -1,5 +1,5 @@
-import type { Chapter } from './chapters.ts';
 import type { Package } from '../hls/rendition.ts';
+import type { Chapter } from './chapters.ts';
 
 /** What the media worker is given. */
 export type Task = {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { clockTime } from '../../shared/clock-time.ts';
 import { printable } from '../../../contract/sanitize.ts';
+import { clockTime } from '../../shared/clock-time.ts';
 import type { Card } from '../protocol.ts';
 import { thumbnailUrl } from './api.ts';
 import { drag } from './dragging.ts';

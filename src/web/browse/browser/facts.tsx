@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks';
-import { clockTime } from '../../shared/clock-time.ts';
 import { bytes } from '../../../contract/figures.ts';
+import { clockTime } from '../../shared/clock-time.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import { Said, useSaving } from './fields.tsx';
 import { allFolders } from './tree.ts';

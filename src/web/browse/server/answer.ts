@@ -1,5 +1,5 @@
-import type { Problem } from './library.ts';
 import { type Budget, budgetHeader } from '../protocol.ts';
+import type { Problem } from './library.ts';
 
 /** Nothing here is for anybody else, nor to be kept, nor anything but what it says it is. */
 const common = {

@@ -1,7 +1,7 @@
 import { head } from '../../shared/head.ts';
 import { html, inline, json } from '../../shared/html.ts';
-import type { Page } from '../../watch/server/page.ts';
 import { hashOf } from '../../shared/policy.ts';
+import type { Page } from '../../watch/server/page.ts';
 import { type Setup, setupId } from '../protocol.ts';
 import { style } from './style.ts';
 

@@ -1,12 +1,12 @@
-import { cuesOf } from '../../shared/sprites.ts';
-import { imageTypeOf } from '../../shared/image-type.ts';
-import { mediaUrl } from '../../shared/media-url.ts';
 import { fieldsIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
+import { imageTypeOf } from '../../shared/image-type.ts';
+import { mediaUrl } from '../../shared/media-url.ts';
+import { cuesOf } from '../../shared/sprites.ts';
+import type { Frame } from '../protocol.ts';
 import { thumbnailOf } from './card.ts';
 import { Kept, Shared } from './kept.ts';
 import type { Library } from './library.ts';
-import type { Frame } from '../protocol.ts';
 
 const mostPictureBytes = 5 * 1024 * 1024;
 const mostCueBytes = 1024 * 1024;

@@ -1,7 +1,8 @@
-import { noticePage, watchPage } from '../../watch/server/page.ts';
-import { sourceOf } from '../../watch/server/views.ts';
 import { fieldsIn, isFields, jsonIn, listIn, textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
+import { noticePage, watchPage } from '../../watch/server/page.ts';
+import { sourceOf } from '../../watch/server/views.ts';
+import { type CardPage, type Query, queryFields, uidPattern } from '../protocol.ts';
 import { answer, document, json, refusal } from './answer.ts';
 import { cardOf } from './card.ts';
 import { galleryPage } from './gallery-page.ts';
@@ -10,7 +11,6 @@ import { Kept, Shared } from './kept.ts';
 import type { Change, Library } from './library.ts';
 import { PageProblem } from './page-problem.ts';
 import { Pictures } from './pictures.ts';
-import { type CardPage, type Query, queryFields, uidPattern } from '../protocol.ts';
 import { take } from './take.ts';
 
 /** The built dist/browse.js and dist/player.js. */

@@ -1,7 +1,7 @@
+import type { Dropped, UploadState } from '../protocol.ts';
 import type { Hub } from './hub.ts';
 import type { Library } from './library.ts';
 import { PageProblem } from './page-problem.ts';
-import type { Dropped, UploadState } from '../protocol.ts';
 
 /** Often enough for a bar. */
 const tellEveryBytes = 1024 * 1024;

@@ -1,5 +1,5 @@
-import type { Chapter } from '../chapters.ts';
 import { clockTime } from '../../shared/clock-time.ts';
+import type { Chapter } from '../chapters.ts';
 import { type Frames, showFrame } from './frames.ts';
 
 /** What is at the place of the timeline that somebody points at. */

@@ -1,5 +1,5 @@
-import { fetched } from './fetched.ts';
 import { cuesOf, type Sprite } from '../../shared/sprites.ts';
+import { fetched } from './fetched.ts';
 
 const maxBytes = 1024 * 1024;
 

@@ -1,12 +1,12 @@
 import { fieldsIn, textIn } from '../../../contract/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../../../contract/types.ts';
-import { aboutAsset } from './about.ts';
 import { head } from '../../shared/head.ts';
 import { type Html, html, inline, json } from '../../shared/html.ts';
 import { mediaUrl } from '../../shared/media-url.ts';
 import { policyOf } from '../../shared/policy.ts';
-import { type PositionReport, type Setup, setupId } from '../setup.ts';
 import { style } from '../../shared/style.ts';
+import { type PositionReport, type Setup, setupId } from '../setup.ts';
+import { aboutAsset } from './about.ts';
 import { type View, viewOf } from './views.ts';
 
 export type WatchPageInput = {

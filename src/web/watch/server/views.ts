@@ -1,12 +1,12 @@
 import { fieldsIn, isFields, listIn, numberIn, textIn } from '../../../contract/reading.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
-import { chapterList, chaptersOf } from '../chapters.ts';
 import { type Html, html } from '../../shared/html.ts';
 import { type MediaUrl, mediaUrl } from '../../shared/media-url.ts';
 import type { Loads } from '../../shared/policy.ts';
-import { type Progress, whyNotPlayed } from './refusal.ts';
+import { chapterList, chaptersOf } from '../chapters.ts';
 import type { Setup } from '../setup.ts';
 import { timeline } from '../timeline.ts';
+import { type Progress, whyNotPlayed } from './refusal.ts';
 
 /** What a type of asset makes of the page: its markup, what that loads, what the script is told. */
 export type View = {

@@ -2,7 +2,7 @@
 // worker, one for what is generated; and one script for the browser, which stands in every watch
 // page. Dynamic imports become lazy requires; those of packages, and of `*.lazy.ts`, are files of their
 // own, so that a command does not even parse what it does not use. A lazy file may import none of our
-// classes, since it carries copies of what it imports (test/house holds that).
+// classes, since it carries copies of what it imports (test/architecture holds that).
 import {
   copyFileSync,
   existsSync,
@@ -36,12 +36,16 @@ const lazyPackages = new Set(
 
 const fileOf = (name) => name.replace(/^@/, '').replaceAll('/', '-');
 
-const lazyFiles = Object.fromEntries([
+const lazyEntries = [
   ...sources
     .filter((path) => path.endsWith('.lazy.ts'))
     .map((path) => [basename(path, '.ts'), `src/${path}`]),
   ...[...lazyPackages].map((name) => [fileOf(name), `package:${name}`]),
-]);
+];
+const lazyFiles = Object.fromEntries(lazyEntries);
+for (const [name, path] of lazyEntries)
+  if (lazyFiles[name] !== path)
+    throw new Error(`two lazy files named ${name}: ${path} and ${lazyFiles[name]}`);
 
 const lazyParts = {
   name: 'lazy-parts',

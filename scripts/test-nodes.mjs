@@ -6,7 +6,7 @@ import { delimiter, join, resolve } from 'node:path';
 
 const releases = process.argv.length > 2 ? process.argv.slice(2) : ['20.20', '22', '24', '26'];
 const tests = [
-  ...['test/unit', 'test/house', 'test/command', 'test/contract'],
+  ...['test/unit', 'test/architecture', 'test/command', 'test/contract'],
   ...['memory', 'upload-memory', 'code-cache', 'kill', 'lock'].map(
     (name) => `test/process/${name}.test.ts`,
   ),

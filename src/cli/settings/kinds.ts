@@ -1,4 +1,5 @@
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
+import { type QueueAddress, readQueueAddress } from '../../client/queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
 /** What a setting's text may be, and what it comes to. */
@@ -64,6 +65,14 @@ export const debugLevel: Kind<false | 'on' | 'http', false> & { suffix: '' } = {
   },
   unset: false,
   suffix: '',
+};
+
+/** The address of a queue, shown without user, password and options. */
+export const queueAddress: Kind<QueueAddress> & { suffix: ''; shown(text: string): string } = {
+  read: readQueueAddress,
+  unset: undefined,
+  suffix: '',
+  shown: (text) => readQueueAddress('queue', text).label,
 };
 
 function parseOneOf<T extends string>(name: string, choices: readonly T[], value: string): T {

@@ -1,4 +1,3 @@
-import { queueAddress } from '../../client/queue/queue-address.ts';
 import { formats } from './format.ts';
 import {
   debugLevel,
@@ -7,6 +6,7 @@ import {
   oneOf,
   onOrOff,
   positiveDuration,
+  queueAddress,
   text,
 } from './kinds.ts';
 

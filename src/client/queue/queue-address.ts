@@ -1,4 +1,3 @@
-import type { Kind } from '../../cli/settings/kinds.ts';
 import { usageError } from '../errors.ts';
 
 /** Where a queue of uploads is. */
@@ -51,11 +50,3 @@ function isDecodable(text: string): boolean {
     return false;
   }
 }
-
-/** The address of a queue. */
-export const queueAddress: Kind<QueueAddress> & { suffix: ''; shown(text: string): string } = {
-  read: readQueueAddress,
-  unset: undefined,
-  suffix: '',
-  shown: (text) => readQueueAddress('queue', text).label,
-};

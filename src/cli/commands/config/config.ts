@@ -1,12 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import { queueAddress } from '../../../client/queue/queue-address.ts';
 import { type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
 import { type Column, listBy, nothing, text } from '../../output/result.ts';
+import { queueAddress } from '../../settings/kinds.ts';
 import { profileSettings, type SettingName, table } from '../../settings/table.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type Define, example, type Run } from '../command.ts';

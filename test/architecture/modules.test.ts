@@ -5,107 +5,14 @@ import { expect, it } from 'vitest';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** Rooms of the house, and which others each may import. Files in src/ itself are rooms of one. */
+/** The modules of src, and the modules that each may import. */
 const directions: Record<string, readonly string[]> = {
-  wire: [],
-  errors: [],
-  clock: [],
-  processes: [],
-  'read-file': [],
-  folders: ['errors'],
-  libsql: ['errors'],
-  'state-error': ['errors'],
-  lock: ['folders', 'libsql', 'state-error', 'clock', 'errors'],
-  'shown-uids': ['folders', 'read-file', 'terminal/result'],
-  api: ['wire', 'errors', 'clock'],
-  // Waiting is the library's; the uploader, too, waits for what it sent.
-  upload: [
-    'api',
-    'wire',
-    'errors',
-    'clock',
-    'lock',
-    'libsql',
-    'state-error',
-    'folders',
-    'processes',
-    'terminal/printable',
-    'library/waiting',
-  ],
-  // Uploads on more than one machine: the uploader's work, with a journal that others share.
-  fleet: ['upload', 'api', 'wire', 'settings/queue-address', 'errors', 'clock'],
-  settings: ['terminal/format', 'errors', 'read-file'],
-  account: ['settings', 'wire', 'errors', 'lock', 'folders', 'read-file'],
-  // Of the uploader, only the events that a progress display shows.
-  terminal: ['wire/reading', 'errors', 'clock', 'processes', 'read-file', 'upload/events'],
-  context: [
-    ...[
-      'api',
-      'upload',
-      'fleet',
-      'account',
-      'settings',
-      'terminal',
-      'wire',
-      'errors',
-      'clock',
-      'processes',
-    ],
-    ...['lock', 'shown-uids'],
-  ],
-  // What a person's words mean, for every command and for completion.
-  library: [
-    ...[
-      'context',
-      'api',
-      'terminal',
-      'wire',
-      'errors',
-      'clock',
-      'folders',
-      'read-file',
-      'shown-uids',
-    ],
-  ],
-  commands: [
-    ...[
-      'library',
-      'context',
-      'api',
-      'upload',
-      'fleet',
-      'account',
-      'settings',
-      'terminal',
-      'wire',
-      'errors',
-    ],
-    ...['clock', 'processes', 'lock', 'state-error', 'folders', 'player', 'browse'],
-  ],
-  reference: [
-    'short-words',
-    ...['commands', 'library', 'folders', 'context', 'upload', 'settings', 'terminal', 'wire'],
-    'errors',
-  ],
-  nouns: ['commands', 'reference'],
-  'short-words': [],
-  'help-page': ['commands', 'short-words'],
-  program: [
-    'nouns',
-    'help-page',
-    'short-words',
-    'commands',
-    'reference',
-    'context',
-    'settings',
-    'terminal',
-    'errors',
-  ],
-  generated: ['program', 'reference'],
-  main: ['program', 'terminal', 'clock', 'errors'],
-  sandbox: ['wire', 'player', 'browse'],
-  player: ['wire'],
-  browse: ['wire', 'player', 'terminal/figures', 'terminal/printable'],
+  contract: [],
+  client: ['contract'],
+  web: ['contract'],
+  cli: ['contract', 'client', 'web'],
+  sandbox: ['contract', 'web'],
+  main: ['cli', 'client'],
 };
 
 const files = readdirSync(src, { recursive: true, withFileTypes: true })
@@ -114,7 +21,7 @@ const files = readdirSync(src, { recursive: true, withFileTypes: true })
 
 const source = (file: string) => readFileSync(file, 'utf8');
 const place = (file: string) => relative(src, file).replace(/(\.d)?\.tsx?$/, '');
-const room = (where: string) => where.split('/')[0] as string;
+const moduleOf = (where: string) => where.split('/')[0] as string;
 
 const importsOf = (file: string) =>
   [...source(file).matchAll(/(?:from |import\()\s*'(\.[^']+)'/g)]
@@ -122,34 +29,37 @@ const importsOf = (file: string) =>
     .filter((target) => !target.startsWith('..'));
 
 it('imports run one way', () => {
-  const wrong: string[] = [];
-  for (const file of files) {
-    const here = room(place(file));
-    const allowed = directions[here];
-    if (!allowed) wrong.push(`${place(file)}: a room that this test does not know`);
-    for (const target of importsOf(file)) {
-      const inside = room(target) === here;
-      if (!inside && !allowed?.includes(room(target)) && !allowed?.includes(target))
-        wrong.push(`${place(file)} -> ${target}`);
-    }
-  }
+  const wrong = files.flatMap((file) => {
+    const here = moduleOf(place(file));
+    const allowed = [here, ...(directions[here] ?? [])];
+    return importsOf(file)
+      .filter((target) => !allowed.includes(moduleOf(target)))
+      .map((target) => `${place(file)} -> ${target}`);
+  });
   expect(wrong).toEqual([]);
+  const modules = readdirSync(src).map((entry) => entry.replace('.ts', ''));
+  expect(modules.sort()).toEqual(Object.keys(directions).sort());
 });
 
+const nounsFile = join(src, 'cli/nouns.ts');
+const folderOf = (where: string) => /^cli\/commands\/([^/]+)\//.exec(where)?.[1];
+
 it('no command imports the insides of another', () => {
-  const noun = (where: string) => /^commands\/([^/]+)\//.exec(where)?.[1];
-  const sideways = files.flatMap((file) => {
-    const here = place(file);
-    if (here === 'nouns') return [];
-    return importsOf(file)
-      .filter((target) => noun(target) !== undefined && noun(target) !== noun(here))
-      .map((target) => `${here} -> ${target}`);
-  });
+  const nouns = new Set(importsOf(nounsFile).map(folderOf));
+  expect(nouns.size).toBeGreaterThan(10);
+  const sideways = files.flatMap((file) =>
+    file === nounsFile
+      ? []
+      : importsOf(file)
+          .filter((target) => folderOf(target) !== folderOf(place(file)))
+          .filter((target) => folderOf(target) && nouns.has(folderOf(target)))
+          .map((target) => `${place(file)} -> ${target}`),
+  );
   expect(sideways).toEqual([]);
 });
 
 it('this test sees imports: every command reaches its context', () => {
-  expect(importsOf(join(src, 'nouns.ts'))).toContain('commands/assets/assets');
+  expect(importsOf(nounsFile)).toContain('cli/commands/assets/assets');
   expect(files.length).toBeGreaterThan(80);
 });
 
@@ -172,21 +82,25 @@ it('`process` appears in the mains alone: of the tool, the service and its media
       source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ''),
     ),
   );
-  expect(guilty.map(place).sort()).toEqual(['main', 'sandbox/main', 'sandbox/media/worker']);
+  expect(guilty.map(place).sort()).toEqual([
+    'main',
+    'sandbox/main',
+    'sandbox/media/recognize/worker',
+  ]);
 });
 
 it('only the transport talks to the network, on the client’s side', () => {
   const guilty = files.filter(
     (file) =>
-      room(place(file)) !== 'sandbox' &&
-      !/^(player|browse)\/browser\//.test(place(file)) && // a page's own, in a browser
+      moduleOf(place(file)) !== 'sandbox' &&
+      !/^web\/(watch|browse)\/browser\//.test(place(file)) && // runs in a browser
       /\bfetch\(|from '(?:node:https?|undici[^']*)'|import\(\s*'undici/.test(source(file)),
   );
   expect(guilty.map(place).sort()).toEqual([
-    'api/dispatcher.lazy',
-    'api/transport',
-    'api/undici-core',
-    'commands/browse/serve', // which listens
+    'cli/commands/browse/serve', // which listens
+    'client/http/dispatcher.lazy',
+    'client/http/transport',
+    'client/http/undici-core',
   ]);
 });
 

@@ -1,14 +1,14 @@
-/** The one clock: time, waiting and chance, so that tests may run them faster. */
+/** Source of time, timers and randomness, so that tests can run faster than real time. */
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
-  /** In [0, 1). */
+  /** Returns a random number in [0, 1). */
   random(): number;
 };
 
-/** Node's timers hold no more, and fire at once for what is longer. */
+/** Maximum delay of a Node.js timer. A longer one fires immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -35,6 +35,6 @@ const timer = (delayMs: number, signal: AbortSignal | undefined) =>
     signal?.addEventListener('abort', aborted, { once: true });
   });
 
-/** Full jitter: anywhere between nothing and 1 s, 2 s, 4 s … at most 60 s. `attempt` counts from 0. */
+/** Returns an exponential backoff with full jitter: up to 1 s, 2 s, 4 s … 60 s. `attempt` counts from 0. */
 export const backoffMs = (clock: Clock, attempt: number) =>
   clock.random() * Math.min(60_000, 1_000 * 2 ** attempt);

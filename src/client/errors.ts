@@ -1,4 +1,4 @@
-/** The exit codes, part of the interface: scripts live by them. */
+/** Process exit codes, a public interface that scripts depend on. */
 export const exitCodes = {
   ok: 0,
   unclassified: 1,
@@ -21,7 +21,7 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** One line a code, for help and documentation. */
+/** Short description of each exit code, for help and documentation. */
 export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'success, an empty list included',
   1: 'unclassified',
@@ -43,33 +43,33 @@ export const exitCodeMeanings: Record<ExitCode, string> = {
 };
 
 export type Explanation = {
-  /** Stable, for scripts: `snake_case`. */
+  /** Stable error code for scripts, in `snake_case`. */
   code: string;
   exitCode: ExitCode;
-  /** Why it happened, one sentence without a full stop. */
+  /** Cause of the error, one sentence without a full stop. */
   reason?: string | undefined;
-  /** More of it, a line each: what there is to choose from. */
+  /** More details, one per line: for example the available choices. */
   lines?: readonly string[] | undefined;
-  /** What to do next: a command or a sentence. */
+  /** Suggested next step: a command or a sentence. */
   hint?: string | undefined;
-  /** HTTP status, where an answer of the service is the cause. */
+  /** HTTP status of the response that caused the error. */
   status?: number | undefined;
-  /** Every other item of a run would fail in the same way: it ends the run. */
+  /** True if every other item of the run would fail in the same way. The run is aborted. */
   endsRun?: boolean | undefined;
-  /** Whether the same call may succeed later. */
+  /** True if a retry of the same call may succeed. */
   retryable?: boolean | undefined;
-  /** Seconds that the service asked to wait. */
+  /** Delay before a retry requested by the service, in seconds. */
   retryAfterSeconds?: number | undefined;
   details?: unknown;
-  /** Names of fields that the service found missing or wrong. */
+  /** Fields that the service reported as missing or invalid. */
   fields?: readonly string[] | undefined;
-  /** The answer was text/plain, and not of a gateway: the service's own refusal of a creation (§4). */
+  /** True for a text/plain response not sent by a gateway: the service refused the creation (§4). */
   isPlainText?: boolean | undefined;
-  /** The error underneath, shown by --debug. */
+  /** Original error, shown by --debug. */
   underlying?: unknown;
 };
 
-/** Every failure that mediactl foresees: problem (the message), cause, next step and exit code. */
+/** An expected failure with its problem (the message), cause, suggested next step and exit code. */
 export class MediactlError extends Error {
   readonly explanation: Explanation;
 
@@ -83,7 +83,7 @@ export class MediactlError extends Error {
     return this.explanation.exitCode;
   }
 
-  /** One that was told as a record, by another machine. */
+  /** Rebuilds an error from its JSON form, which may come from another machine. */
   static from(told: { [Field in keyof ErrorRecord]?: unknown }): MediactlError {
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
@@ -101,17 +101,17 @@ export class MediactlError extends Error {
     });
   }
 
-  /** The same failure with a better next step, for a caller who knows more. */
+  /** Returns a copy with some properties replaced, for example a more specific hint. */
   with(more: Partial<Explanation>): MediactlError {
     return new MediactlError(this.message, { ...this.explanation, ...more });
   }
 
-  /** The same failure, said of one among many: its uid, path or name comes first. */
+  /** Returns a copy whose message starts with the uid, path or name of the item that failed. */
   of(which: string): MediactlError {
     return new MediactlError(`${which}: ${this.message}`, this.explanation);
   }
 
-  /** The `error` object of the machine modes. */
+  /** Returns the `error` object of the machine-readable output. */
   toJSON(): ErrorRecord {
     const { code, exitCode, reason, lines, hint, status, retryable, retryAfterSeconds, details } =
       this.explanation;
@@ -129,7 +129,7 @@ export class MediactlError extends Error {
   }
 }
 
-/** What `--json` prints on stderr, under `error`, and what `upload --json` puts beside a failed file. */
+/** JSON form of an error: printed on stderr under `error` by `--json`, and beside a failed file by `upload --json`. */
 export type ErrorRecord = {
   code: string;
   message: string;
@@ -145,7 +145,7 @@ export type ErrorRecord = {
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
 
-/** Returns an error with exit code 11 that names each failure and its reason, and a next step that all share. */
+/** Creates an error with exit code 11 that lists each failure. The hint is included if all share it. */
 export function someFailed(
   problem: string,
   failures: readonly MediactlError[],
@@ -165,7 +165,10 @@ export function someFailed(
   });
 }
 
-/** Of `count` that were tried: undefined where all went well, the only one's own error, or that which names them. */
+/**
+ * Combines the failures of `count` items: undefined for none, the error itself for a single item, otherwise an
+ * error that lists them.
+ */
 export function failureAmong(
   count: number,
   problem: string,
@@ -174,10 +177,10 @@ export function failureAmong(
   return count > 1 && failures.length > 0 ? someFailed(problem, failures) : failures[0];
 }
 
-/** Failures listed for people; machines get all of them in `details`. */
+/** Maximum number of failures listed in an error message. `details` contains all of them. */
 const maxNamed = 10;
 
-/** What would fail for every other item of a run alike: the account, the budget, a person's stop. */
+/** Exit codes that abort the whole run, since all other items would fail too: authentication, quota … */
 const forAllAlike = new Set<number>([
   exitCodes.unauthenticated,
   exitCodes.forbidden,
@@ -188,17 +191,17 @@ const forAllAlike = new Set<number>([
   exitCodes.terminated,
 ]);
 
-/** A service that points elsewhere, or is not there at all, is so for every item. */
+/** Error codes that abort the whole run, since the service redirects elsewhere or is unreachable. */
 const ofTheService = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
   forAllAlike.has(exitCode) || ofTheService.has(explanation.code) || explanation.endsRun === true;
 
-/** Of the items after one that ends the run. */
+/** Creates the error for each item that was not attempted because an earlier failure aborted the run. */
 export const notTried = (cause: MediactlError) =>
   new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
 
-/** Any thrown value as a MediactlError: the foreseen ones untouched, the others unclassified. */
+/** Wraps any thrown value as an unclassified MediactlError. A MediactlError passes through unchanged. */
 export function asMediactlError(thrown: unknown): MediactlError {
   if (thrown instanceof MediactlError) return thrown;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import { exitCodes, MediactlError } from './errors.ts';
 
 /**
- * Makes a folder of this user alone (0700), with those above it; one that is there is fine.
- * `mkdir` with `recursive` never ends where the system says of a folder that is there that it is
- * not, as /proc does: here every folder is tried once.
+ * Creates a folder with mode 0700, and its missing parents. Does nothing if it exists. `mkdir` with `recursive`
+ * never returns on file systems such as /proc, which report ENOENT for a folder that exists, so each level is
+ * tried only once.
  *
- * @throws MediactlError `folder` with the system's reason and `hint`, such as `--data DIR`: exit 2, or 1
- *   where another path would not help
+ * @throws MediactlError `folder` with the reason given by the system and `hint`, such as `--data DIR`. The exit
+ *   code is 2, or 1 if another path would not help.
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
   try {
@@ -25,10 +25,10 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Of what is kept between runs. @throws MediactlError `folder` */
+/** Creates a folder for state. @throws MediactlError `folder` */
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
 
-/** Writes what is kept between runs, 0600: whole or not at all, whoever else writes it. */
+/** Writes a state file with mode 0600 by atomic rename, so other processes never see a partial file. */
 export async function keepState(path: string, text: string): Promise<void> {
   await makeStateFolder(dirname(path));
   const { randomBytes } = await import('node:crypto');
@@ -46,7 +46,7 @@ async function make(path: string, isLastTry = false): Promise<void> {
     if (await isFolder(path)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLastTry) throw error;
     const above = dirname(path);
-    if (!(await isFolder(above))) await make(above); // else others made it meanwhile
+    if (!(await isFolder(above))) await make(above); // otherwise another process created it
     await make(path, true);
   }
 }

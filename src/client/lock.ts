@@ -7,20 +7,20 @@ import { makeFolder, makeStateFolder } from './folders.ts';
 import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';
 
-/** Held until it is released, or until its process ends in whatever way. */
+/** A lock, held until it is released or its process ends for any reason. */
 export type Lock = { release(): void };
 
 /**
- * Takes an exclusive lock on a file, which is made if missing and stays: a lock file that is removed
- * while others open it would have two holders. It is SQLite's own lock, which the kernel keeps for the
- * process: nothing is left to clean up after a kill, and it holds between containers, whose process
- * ids say nothing of each other. Nobody may open the file by other means meanwhile.
+ * Acquires an exclusive lock on a file. The file is created if missing and never removed: removing a lock file
+ * while others open it would allow two holders. Uses the kernel lock of SQLite: it is released automatically
+ * when the process is killed, and it works across containers, where process ids are meaningless. No other code
+ * may open the file.
  *
- * @returns undefined where somebody else holds it, this process included
- * @throws Error where the file cannot be made or locked
+ * @returns undefined if the lock is held, also by this process
+ * @throws Error if the file cannot be created or locked
  */
 export async function tryLock(path: string): Promise<Lock | undefined> {
-  // SQLite would make it readable for others. An open file of ours would end its lock (POSIX).
+  // SQLite would create it readable for others. Closing any handle of the file later would release the lock (POSIX).
   await open(path, 'wx', 0o600).then(
     (handle) => handle.close(),
     (error: NodeJS.ErrnoException) => {
@@ -44,7 +44,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
   };
 }
 
-/** Whether a lock is taken. It may be asked by several at once, and never takes the lock itself. */
+/** Returns true if a lock is held. Does not acquire it, so concurrent checks do not interfere. */
 async function isTaken(path: string): Promise<boolean> {
   const Database = await loadLibsql();
   const database = new Database(path);
@@ -59,7 +59,7 @@ async function isTaken(path: string): Promise<boolean> {
   }
 }
 
-/** How long something is waited for, in milliseconds; `say` reports that it takes longer than some seconds. */
+/** Maximum wait for a lock, in milliseconds. `onWait` is called once the wait takes more than a few seconds. */
 type Waiting = {
   waitMs: number;
   clock?: Clock;
@@ -67,14 +67,14 @@ type Waiting = {
   say?: ((message: string) => void) | undefined;
 };
 
-/** A lock to wait for: its file, how long at most, and the error where it was not to be had. */
+/** A lock to wait for: its file, the maximum wait and the error on timeout. */
 export type Wanted = Waiting & { path: string; busy: () => Error };
 
 const silentMs = 2_000;
 const shortestPauseMs = 2;
 const longestPauseMs = 30;
 
-/** Tries until it succeeds. @returns undefined where a file was held by others all the time */
+/** Polls until `attempt` succeeds. @returns undefined if the timeout is exceeded */
 export async function retryWhileHeld<T>(
   path: string,
   { waitMs, clock = systemClock, signal, say = () => {} }: Waiting,
@@ -89,13 +89,13 @@ export async function retryWhileHeld<T>(
       isReported = true;
       say(`another program holds ${path}; waiting for it`);
     }
-    // Jitter: no waiter is always the one that comes too late.
+    // Jitter, so that no waiter starves.
     const pauseMs = shortestPauseMs + Math.random() * (longestPauseMs - shortestPauseMs);
     await clock.sleep(pauseMs, signal);
   }
 }
 
-/** Does the work while holding the lock, for which it waits; the lock's folder is made if need be. */
+/** Runs `work` while holding the lock. Waits for the lock, and creates its folder if missing. */
 export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Promise<T> {
   await makeFolder(dirname(wanted.path));
   const lock = await retryWhileHeld(wanted.path, wanted, () => tryLock(wanted.path));
@@ -108,27 +108,29 @@ export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Pr
 }
 
 const ending = '.lock';
-/** The gate is taken and left within milliseconds, by each of many processes. */
+/** Maximum wait for the guard lock, which each process holds for milliseconds only. */
 const gateWaitMs = 60_000;
 
 /**
- * Locks by name in a folder. A name's file is there while it is held, and after a kill until it is
- * swept: it comes and goes under `FOLDER.lock`, which stays, so that nobody opens one that is about to
- * be removed.
+ * Named locks in a folder, one file each. After a crash, a file remains until `removeStale`. The mutex
+ * `FOLDER.lock`, which is never deleted, guards creation and removal, so no process opens a file that is about
+ * to be removed.
  */
 export class NamedLocks {
   readonly #folder: string;
   readonly #say: Wanted['say'];
 
-  /** @param say reports that others hold a lock for some seconds */
+  /** @param onWait called if other processes hold a lock for some seconds */
   constructor(folder: string, say?: Wanted['say']) {
     this.#folder = folder;
     this.#say = say;
   }
 
   /**
-   * @returns what lets go of it again; undefined where somebody else holds it, this process included
-   * @throws MediactlError `folder` where the folder cannot be made, `state_…`
+   * Acquires a lock.
+   *
+   * @returns a function that releases it; undefined if it is held, also by this process
+   * @throws MediactlError `folder` if the folder cannot be created, `state_…`
    */
   async take(name: string): Promise<(() => Promise<void>) | undefined> {
     await makeStateFolder(this.#folder);
@@ -137,7 +139,7 @@ export class NamedLocks {
     return (
       lock &&
       (async () => {
-        // The work is done in any case: a file that stays is for whoever sweeps.
+        // The work is complete in any case. `removeStale` removes a file that remains.
         await this.#whileGateIsHeld(() => rm(path, { force: true })).catch(() => {});
         lock.release();
       })
@@ -145,11 +147,11 @@ export class NamedLocks {
   }
 
   /**
-   * Removes what killed processes left, and their locks. All under the gate: whoever takes one of these
-   * names meanwhile waits for a moment, and is not told that it is taken.
+   * Removes locks of crashed processes and their leftovers. Holds the guard lock meanwhile: a process that
+   * acquires one of these names waits for a moment instead of finding it locked.
    */
   async sweep(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
-    const names = await readdir(this.#folder).catch(() => []); // there is no such folder yet
+    const names = await readdir(this.#folder).catch(() => []); // the folder does not exist yet
     const locks = names.filter((each) => each.endsWith(ending));
     if (locks.length === 0) return;
     await this.#whileGateIsHeld(async () => {
@@ -161,10 +163,10 @@ export class NamedLocks {
   }
 
   /**
-   * Does what is left to do where the holder of a name is gone, and removes its lock; under the gate,
-   * as `sweep` does. For names that are taken once: a holder that lives is seen without the gate.
+   * Runs `work` if the holder of a name has crashed, then removes its lock; holds the guard lock, as
+   * `removeStale` does. For names that are used only once: a live holder is detected without the guard lock.
    *
-   * @returns false where the name is held
+   * @returns false if the name is locked
    */
   async ifAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
     try {
@@ -199,7 +201,7 @@ export class NamedLocks {
   }
 }
 
-/** Another process holds a lock for longer than the work under it can take. */
+/** Creates the error for a lock that another process holds for longer than its work can take. */
 export const locked = (path: string) =>
   new MediactlError('another mediactl process is at the same work', {
     code: 'locked',

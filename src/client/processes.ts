@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 
-/** What mediactl knows of processes, its own among them; `main` alone touches the real ones. */
+/** Access to operating system processes, including the current one. Only `main` uses the real implementation. */
 export type Processes = {
   pid: number;
-  /** The Node binary that runs this. */
+  /** Path of the running Node.js binary. */
   execPath: string;
-  /** Sends a signal; 0 only asks whether the process is there. Throws ESRCH where it is not. */
+  /** Sends a signal. Signal 0 only checks that the process exists. Throws ESRCH if it does not. */
   signal(pid: number, signal: NodeJS.Signals | 0): void;
 };
 
-/** Whether a process of this id lives, ours or another user's. One that only waits to be reaped does not. */
+/** Returns true if a process is running, even if it belongs to another user. A zombie process does not count. */
 export async function isRunning(processes: Processes, pid: number): Promise<boolean> {
   try {
     processes.signal(pid, 0);
@@ -19,11 +19,11 @@ export async function isRunning(processes: Processes, pid: number): Promise<bool
   return (await stateOf(pid)) !== 'Z';
 }
 
-/** R, S, Z … (proc(5)); undefined where nothing tells: another system, or no such process. */
+/** Returns the process state R, S, Z … (proc(5)), or undefined if /proc is not available or the process does not exist. */
 async function stateOf(pid: number): Promise<string | undefined> {
   const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return line[line.lastIndexOf(')') + 2];
 }
 
-/** The environment of a program that has no business with the API key. */
+/** Returns the environment without the API key, for child processes that do not need it. */
 export const withoutKey = ({ MEDIACTL_API_KEY: _key, ...rest }: NodeJS.ProcessEnv) => rest;

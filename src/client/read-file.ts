@@ -1,14 +1,14 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** The largest file that mediactl keeps for itself or a project keeps for it, in bytes. */
+/** Maximum size of a state or project file, in bytes. */
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Reads a small text file, and nothing else: a pipe without a writer would block forever, and a device such as
- * /dev/zero has no end. A byte order mark is dropped. Synchronous, since node:fs/promises alone costs every
- * command 2 ms.
+ * Reads a small text file. Rejects anything that is not a regular file: a pipe without a writer would block
+ * forever, and a device such as /dev/zero has no end. Strips a byte order mark. Synchronous, because loading
+ * node:fs/promises costs every command 2 ms.
  *
- * @throws Error from the system, such as ENOENT; Error where it is not a file, or larger than 16 MiB
+ * @throws Error from the system, such as ENOENT; Error if it is not a file or larger than 16 MiB
  */
 export function readTextFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -22,7 +22,7 @@ export function readTextFile(path: string): string {
   }
 }
 
-/** Reads a small text file that may be missing or unusable: then the text is empty. */
+/** Reads a small text file. Returns an empty string if it is missing or unreadable. */
 export function readTextFileIfAny(path: string): string {
   try {
     return readTextFile(path);
@@ -31,5 +31,5 @@ export function readTextFileIfAny(path: string): string {
   }
 }
 
-/** Drops the byte order mark that some editors write at the beginning of a text. */
+/** Strips the byte order mark that some editors write at the start of a file. */
 export const withoutByteOrderMark = (text: string) => text.replace(/^\uFEFF/, '');

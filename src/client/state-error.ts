@@ -7,7 +7,7 @@ const restore =
 const allow =
   'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
 
-/** The problem and the next step, by error code. */
+/** Problem and hint by error code. */
 const kinds = {
   state_full: [
     'there is no room to record what is uploaded',
@@ -40,7 +40,7 @@ const codes: readonly [Kind, RegExp][] = [
   ['state_locked', /^SQLITE_(BUSY|LOCKED)/],
 ];
 
-/** Returns an error of the state folder: exit 14, and the run ends. */
+/** Creates an error of the state folder: exit code 14, which aborts the run. */
 export const stateFailure = (kind: Kind, reason: string, underlying?: unknown) =>
   new MediactlError(kinds[kind][0], {
     code: kind,
@@ -51,15 +51,15 @@ export const stateFailure = (kind: Kind, reason: string, underlying?: unknown) =
     underlying,
   });
 
-/** Classifies what went wrong with a file of the state folder. Errors with their own words pass through. */
+/** Classifies an error caused by a file of the state folder. Other MediactlErrors pass through unchanged. */
 export function stateError(error: unknown, path: string): MediactlError {
   const isFolder = error instanceof MediactlError && error.explanation.code === 'folder';
   if (error instanceof MediactlError && !isFolder) return error;
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);
-  // SQLite does not tell why it cannot open or extend a file: the system does.
+  // SQLite does not report why it cannot open or extend a file, but the operating system does.
   const found = kind ? cause : (systemError(path) ?? cause);
-  const reason = found.message.replace(/, \w+( '.*)?$/, ''); // the system call and a path
+  const reason = found.message.replace(/, \w+( '.*)?$/, ''); // strips the system call and its path
   return stateFailure(kind ?? kindOf(found) ?? 'state_unusable', `${path}: ${reason}`, error);
 }
 
@@ -73,7 +73,7 @@ function kindOf({ code = '', message }: NodeJS.ErrnoException): Kind | undefined
   return codes.find(([, pattern]) => pattern.test(code))?.[0];
 }
 
-/** Returns the system's error for a file of 64 KiB beside that path, or for the path itself. */
+/** Probes the disk by writing 64 KiB next to a path, then access to the path. Returns the system error, if any. */
 function systemError(path: string): NodeJS.ErrnoException | undefined {
   const trial = `${path}.${randomUUID()}`;
   try {
@@ -86,7 +86,7 @@ function systemError(path: string): NodeJS.ErrnoException | undefined {
     try {
       rmSync(trial, { force: true });
     } catch {
-      // it was never made
+      // the file was never created
     }
   }
 }

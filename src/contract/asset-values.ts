@@ -1,4 +1,4 @@
-/** A12: suggested in help and completions; any other value is passed through. */
+/** Asset types suggested in help and completions (A12). Any other value is passed through. */
 export const assetTypes = [
   'video',
   'audio',
@@ -8,5 +8,5 @@ export const assetTypes = [
   'generic',
 ] as const;
 
-/** A11: suggested in help and completions; any other value is passed through. */
+/** Asset statuses suggested in help and completions (A11). Any other value is passed through. */
 export const assetStatuses = ['queued', 'processing', 'ready', 'failed'] as const;

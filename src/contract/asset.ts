@@ -2,7 +2,7 @@ import { fieldsIn, textIn } from './reading.ts';
 import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
-/** The folder that a record says it is in (A09): its uid, null for the top level, undefined where it does not say. */
+/** Returns the uid of an asset's folder (A09): null for the top level, undefined if the record does not name one. */
 export function parentOf(asset: Asset): string | null | undefined {
   const field = parentField(asset);
   if (field === undefined) return undefined;
@@ -10,21 +10,21 @@ export function parentOf(asset: Asset): string | null | undefined {
   return shown === null ? null : (textIn(shown) ?? textIn(fieldsIn(shown).uid));
 }
 
-/** The field by which a record names its folder. */
+/** Finds the field of a record that names its folder, or undefined if there is none. */
 export const parentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
 export const parentFields = [
   ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
 ];
 
-/** Returns the tag slugs of a record (A08), or undefined if it shows no tags or one whose slug cannot be read. */
+/** Returns the tag slugs of a record (A08), or undefined if tags are missing or not all have a readable slug. */
 export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
   if (tags === null) return [];
   const slugs = Array.isArray(tags) ? tags.map(slugOf) : [undefined];
   return slugs.every((slug) => slug !== undefined) ? slugs : undefined;
 }
 
-/** A name is read as the slug only if it is one: the slug of `Sea Side` may be anything. */
+/** Returns the slug of a tag. A name counts only if it is a slug: that of `Sea Side` is not predictable. */
 function slugOf(tag: unknown): string | undefined {
   const { slug, name } = fieldsIn(tag);
   const isName = slug === undefined && typeof name === 'string' && toSlug(name) === name;

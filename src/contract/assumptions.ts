@@ -1,7 +1,7 @@
 /**
- * What the specification marks "not shown", and what we take it to be. One row each, with a number
- * that code and documentation cite. `names` are tried in order; a profile overrides them with
- * `names.<key>`, so a wrong guess is mended without a release.
+ * An assumption about something that the specification marks "not shown". Code and documentation cite it by
+ * `id`. `names` lists candidate field names, tried in order; the config key `names.<key>` of a profile overrides
+ * them, so a wrong guess can be fixed without a release.
  */
 export type Assumption = {
   id: string;
@@ -10,7 +10,7 @@ export type Assumption = {
   topic: string;
   assumed: string;
   tolerated: string;
-  /** Field names tried in order, under the key that a profile may override. */
+  /** Candidate field names in order of preference, by the key that a profile can override. */
   names?: Record<string, readonly string[]>;
 };
 
@@ -219,10 +219,10 @@ export const assumptions = [
 type WithNames = Extract<(typeof assumptions)[number], { names: object }>;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
-/** The keys under which a profile may override a guessed name: `folder_parent`, `page_total` … */
+/** The keys whose field names a profile can override: `folder_parent`, `page_total` … */
 export type NameKey = KeysOf<WithNames['names']>;
 
-/** Overrides as a profile keeps them: the one true name for a key. */
+/** Field names configured in a profile, one per key. */
 export type NameOverrides = Partial<Record<NameKey, string>>;
 
 const guessed = Object.assign(
@@ -232,7 +232,7 @@ const guessed = Object.assign(
 
 export const nameKeys = Object.keys(guessed) as NameKey[];
 
-/** The names to try for a key, best first: the override alone where there is one. */
+/** Returns the field names to try for a key, best first: only the override if there is one. */
 export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {
   const override = overrides[key];
   return override === undefined ? guessed[key] : [override];
@@ -244,7 +244,7 @@ const failedStatuses = [
 
 const lowerCase = (status: unknown) => (typeof status === 'string' ? status.toLowerCase() : '');
 
-/** A11: tells what a processing status means while waiting for an asset. */
+/** Classifies a processing status (A11). */
 export function statusMeans(status: unknown): 'ready' | 'failed' | 'in progress' {
   const text = lowerCase(status);
   if (text === 'ready') return 'ready';
@@ -257,5 +257,5 @@ const unfinishedStatuses = [
   ...['created', 'new', 'empty'],
 ];
 
-/** A11: returns true if a processing status says that bytes are missing. */
+/** Returns true if a processing status means that bytes are missing (A11). */
 export const isUnfinished = (status: unknown) => unfinishedStatuses.includes(lowerCase(status));

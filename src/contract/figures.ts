@@ -1,18 +1,18 @@
-/** `12,480`. */
+/** Formats a number as `12,480`. */
 export const grouped = (count: number) => count.toLocaleString('en');
 
-/** `1 asset`, `2 assets`. */
+/** Formats a count with its noun: `1 asset`, `2 assets`. */
 export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** `8.0 MiB`. */
+/** Formats a size in bytes as `8.0 MiB`. */
 export function bytes(count: number): string {
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
   return `${(count / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
-/** `4s`, `3:07`, `1:02:09`. */
+/** Formats a duration as `4s`, `3:07` or `1:02:09`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;
@@ -21,6 +21,6 @@ export function duration(seconds: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** Returns a time as `14:07`, in this machine's time zone. */
+/** Formats a time as `14:07`, in the local time zone. */
 export const timeOfDay = (time: number) =>
   new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

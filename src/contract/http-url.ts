@@ -1,6 +1,6 @@
 /**
- * An http or https URL, absolute or a path against a base; undefined for anything else that a service
- * sends: javascript:, data:, words …
+ * Parses an http or https URL, or a path relative to `base`. Returns undefined for anything else: `javascript:`,
+ * `data:`, plain text …
  */
 export function httpUrl(text: unknown, base?: URL): URL | undefined {
   if (typeof text !== 'string' || !URL.canParse(text, base?.href)) return undefined;

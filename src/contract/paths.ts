@@ -1,11 +1,11 @@
-/** Every path of §4, relative to the base URL. Trailing slashes are the specification's. */
+/** API paths (§4), relative to the base URL. The trailing slashes are required by the specification. */
 
 export const apiPrefix = '/api/external/v1';
 
 const at = (path: string) => `${apiPrefix}${path}`;
 const id = encodeURIComponent;
 
-/** The two nouns that share list, detail, update, delete and player (§4 Videos, Assets). */
+/** The two collections with the same list, detail, update, delete and player endpoints (§4 Videos, Assets). */
 export type Collection = 'assets' | 'videos';
 
 export const paths = {
@@ -19,7 +19,7 @@ export const paths = {
     at(`/workspaces/${id(workspace)}/folders/${id(uid)}/`),
   embedSettings: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-settings/`),
   embedDomains: (workspace: string) => at(`/workspaces/${id(workspace)}/embed-domains/`),
-  /** Not in the specification; services of its kind describe themselves there. */
+  /** OpenAPI document. It is not in the specification, but comparable services publish theirs at this path. */
   description: () => at('/openapi.json'),
   playbackInfo: () => at('/playback/info/'),
 };

@@ -1,15 +1,15 @@
 /**
- * Reading what a service sent: each function takes any JSON value and gives the form that was
- * expected, or nothing. `null` is how many services say that there is none.
+ * Lenient readers for JSON sent by a service. Each accepts any value and returns the expected type or a
+ * fallback, since services may send `null` or other types.
  */
 
-/** Any JSON object. */
+/** A JSON object with unknown fields. */
 export type Fields = { [field: string]: unknown };
 
-/** No service sends this. */
+/** Random marker of exact numbers during stringification, which cannot collide with service data. */
 const mark = `exact-${Math.random().toString(36).slice(2)}-`;
 
-/** A number that no double holds, as its digits: it is handed on as it came, and never reckoned with. */
+/** A number too long for a double, stored as its digits. It is passed through, never used in arithmetic. */
 export class ExactNumber {
   readonly digits: string;
 
@@ -26,26 +26,26 @@ export class ExactNumber {
   }
 }
 
-/** JSON text of any value, exact numbers by their digits. */
+/** Serializes a value as JSON. An `ExactNumber` is written with its original digits. */
 export function toJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
   return text?.includes(mark) ? text.replace(new RegExp(`"${mark}([^"]*)"`, 'g'), '$1') : text;
 }
 
-/** A text; numbers and booleans as JSON writes them; undefined for what is none. */
+/** Returns a string as it is, and numbers and booleans as JSON writes them. Returns undefined for anything else. */
 export function textIn(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value instanceof ExactNumber ? value.digits : undefined;
 }
 
-/** A finite number; a decimal in a text is one too. Undefined for what is none. */
+/** Returns a finite number, also from a decimal string. Returns undefined for anything else. */
 export function numberIn(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-/** The entries of an array; none for what is no array. */
+/** Returns an array as it is, and an empty one for anything else. */
 export const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 export const isFields = (value: unknown): value is Fields =>
@@ -54,18 +54,18 @@ export const isFields = (value: unknown): value is Fields =>
   !Array.isArray(value) &&
   !(value instanceof ExactNumber);
 
-/** The fields of an object; none for what is no object. */
+/** Returns an object as it is, and an empty one for anything else. */
 export const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** Milliseconds since the epoch of a timestamp: ISO 8601, or a Unix time in seconds. */
+/** Parses a timestamp, ISO 8601 or Unix seconds, to milliseconds since the epoch. */
 export function timeIn(value: unknown): number | undefined {
   const seconds = numberIn(value);
   const at = seconds === undefined ? Date.parse(textIn(value) ?? '') : seconds * 1000;
-  // No later date can be written.
+  // The largest date that JavaScript can represent.
   return Number.isNaN(at) || Math.abs(at) > 8.64e15 ? undefined : at;
 }
 
-/** What a text is as JSON; undefined where it is none. */
+/** Parses JSON. Returns undefined if the text is not valid JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -74,5 +74,5 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-/** Services trim names, and may compose their accents: what two names have to share to be one. */
+/** Normalizes a name for comparison, since services trim names and may change the Unicode form of accents. */
 export const comparableName = (name: string) => name.trim().normalize('NFC');

@@ -1,13 +1,10 @@
 import { textIn, timeIn, toJson } from './reading.ts';
 
-/**
- * Control characters of every kind that can drive a terminal or reorder its text: C0, DEL, C1, and
- * Unicode's line and direction controls.
- */
+/** Control characters that drive a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The service's strings as one line that is safe to show: `\n`, `\t`, `\u001b` are spelled out. */
+/** Sanitizes a string for a terminal as one line: control characters are escaped as `\n`, `\t`, `\u001b`. */
 export function printable(text: string): string {
   return text.replace(controls, (character) => {
     if (character === '\n') return '\\n';
@@ -17,28 +14,28 @@ export function printable(text: string): string {
   });
 }
 
-/** Many lines, safe to show: line ends and tabs stay. */
+/** Sanitizes text of several lines: escapes control characters except line breaks and tabs. */
 export const printableLines = (text: string) =>
   text.replace(/[^\n\t]+/g, (words) => printable(words));
 
-/** JSON text that says the same with every such character spelled out. */
+/** Escapes control characters in JSON text without changing its meaning. */
 export const printableJson = (json: string) =>
   json.replace(controls, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-/** Any JSON value as one cell. */
+/** Formats any JSON value as sanitized text for a table cell. */
 export function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
-  // Slugs and the like read best as a list.
+  // Lists of slugs and similar values are most readable as comma-separated text.
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
     return value.map(cell).join(', ');
   return printable(textIn(value) ?? toJson(value));
 }
 
 /**
- * `just now`, `5 minutes ago`, `in 3 hours`; days past a month give the date. What is no timestamp is
- * shown as it came.
+ * Formats a timestamp as `just now`, `5 minutes ago` or `in 3 hours`, or as a date after a month. An invalid one
+ * is returned unchanged.
  */
 export function when(timestamp: unknown, now: number): string {
   const then = timeIn(timestamp);
@@ -58,6 +55,6 @@ export function when(timestamp: unknown, now: number): string {
   return then > now ? `in ${span}` : `${span} ago`;
 }
 
-/** What signs a URL is long, and of no use to a reader: a pipe and JSON have all of it. */
+/** Strips the signature of a signed URL for display. Piped output and JSON contain the full URL. */
 export const shortUrl = (text: string) =>
   text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');

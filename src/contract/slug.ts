@@ -1,14 +1,14 @@
-/** Latin letters that Unicode does not decompose. */
+/** Transliterations of Latin letters that Unicode does not decompose. */
 const spelledOut: Record<string, string> = {
   ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
 };
 
-/** Returns true for letters a to z, digits, hyphens and underscores: the slugs of common frameworks. */
+/** Returns true for a slug of common frameworks: letters a to z, digits, hyphens and underscores. */
 export const isSlug = (text: string) => /^[\w-]*[a-z0-9][\w-]*$/i.test(text);
 
 /**
- * Makes a slug of what a person typed: `Äpfel & Birnen` becomes `apfel-birnen`. Undefined where letters of
- * another script would be lost, or where nothing is left. Browser code imports this too.
+ * Converts user input to a slug: `Äpfel & Birnen` becomes `apfel-birnen`. Returns undefined if nothing remains
+ * or letters of another script would be lost. Browser code imports this too.
  */
 export function toSlug(text: string): string | undefined {
   const latin = text
@@ -20,7 +20,7 @@ export function toSlug(text: string): string | undefined {
   return latin.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || undefined;
 }
 
-/** Slugs to add to those that an asset has, and slugs to take off. */
+/** Slugs to add to and remove from the tags of an asset. */
 export type SlugEdit = { add: readonly string[]; remove: readonly string[] };
 
 export const editedSlugs = (before: readonly string[], { add, remove }: SlugEdit): string[] =>

@@ -1,14 +1,14 @@
-/** §4 Upload (TUS): the protocol's names and sizes. */
+/** Constants and headers of the upload protocol (§4 Upload, TUS). */
 
 export const tusVersion = '1.0.0';
 
-/** "Body: raw bytes, at most 50 MiB per request." */
+/** Maximum size of an upload chunk: "Body: raw bytes, at most 50 MiB per request." */
 export const maxChunkBytes = 50 * 1024 * 1024;
 
-/** "sessions expire after 24 hours" (§2, §8). */
+/** Time-to-live of an upload session: "sessions expire after 24 hours" (§2, §8). */
 export const sessionLifetimeMs = 24 * 60 * 60 * 1000;
 
-/** Keys of `Upload-Metadata`; the first two are required. */
+/** Keys of the `Upload-Metadata` header. The first two are required. */
 export type UploadMetadata = {
   filename: string;
   workspace_uid: string;
@@ -18,7 +18,7 @@ export type UploadMetadata = {
   content_type?: string;
 };
 
-/** "comma-separated list of `key <base64(value)>` pairs" (§4). Keys without a value are left out. */
+/** Encodes `Upload-Metadata`: "comma-separated list of `key <base64(value)>` pairs" (§4). Omits empty keys. */
 export function encodeMetadata(metadata: UploadMetadata): string {
   return Object.entries(metadata)
     .filter(([, value]) => value !== undefined)
@@ -26,7 +26,7 @@ export function encodeMetadata(metadata: UploadMetadata): string {
     .join(',');
 }
 
-/** The offset that `Upload-Offset` tells (§4), which a proxy may have repeated; undefined where it tells none. */
+/** Parses `Upload-Offset` (§4), which a proxy may repeat. Returns undefined if it is missing or ambiguous. */
 export function offsetIn(header = ''): number | undefined {
   const values = new Set(header.split(',').map((each) => each.trim()));
   const [only = ''] = values;

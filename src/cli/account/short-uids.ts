@@ -4,15 +4,15 @@ import { keepState, makeStateFolder } from '../../client/folders.ts';
 import { readTextFileIfAny } from '../../client/read-file.ts';
 import type { ShortUids, UidKind } from '../output/result.ts';
 
-/** What is shown has so many; what is typed may have six. */
+/** Minimum number of digits of a displayed short uid. The user may type as few as six. */
 export const fewestDigits = 8;
-/** As many as a person may still remember; a file past twice that is cut to the newest. */
+/** Maximum number of stored uids. A file of twice that size is truncated to the newest. */
 const mostKept = 5_000;
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The uids that this machine has shown to a person of late, for one service: on a terminal they are
- * shown short, and what is typed short is looked up here, never in a listing.
+ * Stores the uids recently shown to the user for one service. A terminal displays short prefixes; when the user
+ * types one, it is resolved here instead of by listing assets.
  */
 export class ShownUids implements ShortUids {
   readonly #path: string;
@@ -21,7 +21,7 @@ export class ShownUids implements ShortUids {
     this.#path = path;
   }
 
-  /** Those that begin so. */
+  /** Finds stored uids by prefix. */
   find(kind: UidKind, prefix: string): string[] {
     const wanted = prefix.toLowerCase();
     return this.#known()
@@ -30,8 +30,8 @@ export class ShownUids implements ShortUids {
   }
 
   /**
-   * How uids are shown in one table: as short as tells them from each other and from those shown
-   * before, eight digits at least. They can be typed so from then on.
+   * Returns a function that shortens the uids of one table to the shortest prefix that is unique among them and
+   * the stored uids, at least eight digits. Stores them, so that the user can type the prefixes.
    */
   async shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string> {
     const own = new Set(uids.map((uid) => uid.toLowerCase()).filter((uid) => isUuid.test(uid)));
@@ -43,7 +43,7 @@ export class ShownUids implements ShortUids {
         known,
       );
     } catch {
-      return (uid) => uid; // what cannot be kept could not be typed short
+      return (uid) => uid; // without storage, short uids could not be resolved
     }
     return (uid) => (own.has(uid.toLowerCase()) ? uid.slice(0, digits) : uid);
   }
@@ -61,25 +61,25 @@ export class ShownUids implements ShortUids {
     return { lines, isTorn, get };
   }
 
-  /** Short lines, added whole: several processes may show something at once. */
+  /** Appends short lines in single writes, since several processes may do so concurrently. */
   async #keep(
     added: readonly string[],
     { lines: known, isTorn }: { lines: readonly string[]; isTorn: boolean },
   ): Promise<void> {
     if (known.length + added.length < 2 * mostKept) {
       await makeStateFolder(dirname(this.#path));
-      const begin = isTorn ? '\n' : ''; // a line that lost its end
+      const begin = isTorn ? '\n' : ''; // after a line truncated by a crash
       appendFileSync(this.#path, begin + added.join(''), { mode: 0o600 });
       return;
     }
     const all = [...new Set([...known.map((line) => `${line}\n`), ...added].reverse())];
-    // A table is kept whole, however long: its first row was shown as late as its last.
+    // Keep a table complete, however long: its first row is as recent as its last.
     const newest = all.slice(0, Math.max(mostKept, added.length)).reverse();
     await keepState(this.#path, newest.join(''));
   }
 }
 
-/** Digits, and the dash between them, that tell each of `own` from all the others. */
+/** Returns the length, including dashes, of the shortest prefix that makes each of `own` unique. */
 function digitsOf(own: ReadonlySet<string>, all: readonly string[]): number {
   const sorted = [...new Set(all)].sort();
   let digits = fewestDigits;

@@ -7,7 +7,7 @@ import { PlaybackApi } from './playback.ts';
 import { UploadSessionsApi } from './upload-sessions.ts';
 import { WorkspacesApi } from './workspaces.ts';
 
-/** The API of one profile, a property a resource. */
+/** API client of one profile, with a property per resource. */
 export class Api {
   readonly transport: Transport;
   readonly assets: AssetsApi;
@@ -31,7 +31,7 @@ export class Api {
     this.uploadSessions = new UploadSessionsApi(transport);
   }
 
-  /** The same API, for a caller who wants to hear of its own waits and requests. */
+  /** Returns a client that shares this connection but reports its own waits and requests to an observer. */
   observed(observer: Parameters<Transport['observed']>[0]): Api {
     return new Api(this.transport.observed(observer), this.#names);
   }

@@ -12,7 +12,7 @@ import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 import { identifiedPage, mostPagesInFlight, pages, type Window } from './pages.ts';
 import { assertTaken, type Fields, otherNameHint } from './writes.ts';
 
-/** §4 Filters and ordering; `type` and `parent` for assets only. Dates are YYYY-MM-DD. */
+/** Filters and ordering of a list (§4). `type` and `parent` apply to assets only. Dates are YYYY-MM-DD. */
 export type AssetFilters = {
   search?: string | undefined;
   status?: string | undefined;
@@ -24,7 +24,7 @@ export type AssetFilters = {
   parent?: string | undefined;
 };
 
-/** §4 Videos and Assets: the same verbs on two collections. */
+/** Client of the videos and assets endpoints (§4), which are the same on both collections. */
 export class AssetsApi {
   readonly #transport: Transport;
   readonly #collection: Collection;
@@ -51,7 +51,8 @@ export class AssetsApi {
       (limit, offset) => this.page(filters, limit, offset),
       window,
       this.#names,
-      // Near the end of the window the rest comes one by one: a 429 then stops one request, not eight.
+      // Fetch sequentially when few requests remain in the rate limit window: a 429 then stops one request instead of
+      // eight.
       () => Math.min(mostPagesInFlight, this.#transport.rateLimit?.remaining ?? mostPagesInFlight),
     );
   }
@@ -76,7 +77,7 @@ export class AssetsApi {
     throw unexpectedAnswer('the player data has no playback token');
   }
 
-  /** PATCH: "partial update of editorial fields" (§4); which ones is A08. */
+  /** Builds the PATCH request: "partial update of editorial fields" (§4). The fields are assumption A08. */
   updating(uid: string, fields: Fields): ApiRequest {
     return {
       method: 'PATCH',
@@ -87,18 +88,18 @@ export class AssetsApi {
   }
 
   /**
-   * Updates, and looks at what came of it.
+   * Updates an asset and verifies that the service applied each field.
    *
-   * @returns the record, and the fields that no record shows: whether they were taken cannot be told
-   * @throws MediactlError `write_ignored` where a field stayed as it was, or one that is guessed (A08)
-   *   is not shown
+   * @returns the record, and `unverifiable`: fields that the record does not show
+   * @throws MediactlError `write_ignored` if a field is unchanged, or if a field with a guessed name (A08) is
+   *   not shown
    */
   async update(uid: string, fields: Fields): Promise<{ asset: Asset; unseen: string[] }> {
     const asset = identified<Asset>(await this.#transport.json(this.updating(uid, fields)));
     const isShown = (record: Asset) => (field: string) => this.#shownAs(field, record) in record;
     const all = Object.keys(fields);
     const now = all.every(isShown(asset)) ? asset : await this.get(uid);
-    // A name that somebody gave, or that was learned, is believed.
+    // A field name given by the user or learned from the service is trusted.
     const unseen = all.filter((field) => !isShown(now)(field) && !this.#isGuessed(field));
     const asked = Object.entries(fields).filter(([field]) => !unseen.includes(field));
     const shown = all.map((field) => [field, now[this.#shownAs(field, now)]] as const);
@@ -114,12 +115,12 @@ export class AssetsApi {
     return { asset, unseen };
   }
 
-  /** The change that gives an asset these tags and no others. @param tags slugs */
+  /** Builds the fields that replace the tags of an asset. @param tags slugs */
   tagging(tags: readonly string[]): Fields {
     return { [this.#tagsField]: [...tags] };
   }
 
-  /** The change that adds tags and takes some off. @throws MediactlError if the record does not show its tags */
+  /** Builds the fields that add and remove tags. @throws MediactlError if the record does not show its tags */
   retagging(asset: Asset, edit: SlugEdit): Fields {
     const field = this.#tagsField;
     const before = slugsOf(field in asset ? { tags: asset[field] } : asset);
@@ -127,7 +128,7 @@ export class AssetsApi {
     return this.tagging(editedSlugs(before, edit));
   }
 
-  /** A field may be written under one name and shown under another: tags by their slugs. */
+  /** Returns the name under which a record shows a field. Tags may be written under another name than they are read. */
   #shownAs(field: string, record: Asset): string {
     return field === this.#tagsField && !(field in record) ? 'tags' : field;
   }
@@ -136,13 +137,13 @@ export class AssetsApi {
     return namesFor('asset_tags', this.#names)[0] as string;
   }
 
-  /** A08: named by nobody but us. */
+  /** Returns true if a field name is only our assumption (A08). */
   #isGuessed(field: string): boolean {
     const guesses = this.#names.asset_tags === undefined ? [this.#tagsField] : [];
     return ['name', 'description', ...guesses].includes(field);
   }
 
-  /** DELETE: "soft delete" (§4). */
+  /** Builds the DELETE request: "soft delete" (§4). */
   deleting(uid: string): ApiRequest {
     return {
       method: 'DELETE',

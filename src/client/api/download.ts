@@ -3,36 +3,36 @@ import { errorFrom } from '../http/error-response.ts';
 import type { Headers } from '../http/rate-limit.ts';
 import type { Transport } from '../http/transport.ts';
 
-/** Where a download goes. */
+/** Destination of a download. */
 export type Sink = {
   write(part: Uint8Array): Promise<void>;
-  /** The download begins anew: what was written is void. Undefined where it cannot be taken back. */
+  /** Discards what was written when the download restarts. Undefined if that is impossible. */
   restart?: (() => Promise<void>) | undefined;
-  /** Bytes so far, of how many where that is known. */
+  /** Called with the bytes received so far, and the total if known. */
   onProgress?: (received: number, total: number | undefined) => void;
 };
 
-/** What the record says of the file: an answer that differs is another file, or a rendition. */
+/** Properties of the file in its asset record. A response that differs is another file or a rendition. */
 export type Expected = {
   sizeBytes?: number | undefined;
   /** Media type. */
   contentType?: string | undefined;
-  /** The service may offer something made from the file, of the same type and another length. */
+  /** True if the service may return a file derived from the original, of the same type and another length. */
   mayBeRendition?: boolean;
-  /** The file may be text: JSON, XML, or words. A service's or a proxy's refusal is as well. */
+  /** True if the file may be text, JSON or XML. Otherwise such a response is treated as an error page. */
   mayBeText?: boolean;
-  /** A web page may be what is meant. */
+  /** True if the file may be HTML. */
   mayBeHtml?: boolean;
-  /** Comes from a public address, or from the service itself. */
+  /** True if the URL must be a public address or belong to the service. */
   isPublic?: boolean;
 };
 
 export type Downloaded = {
   bytes: number;
   contentType: string | undefined;
-  /** False where nothing told how many bytes there should be. */
+  /** False if the expected length is unknown. */
   isMeasured: boolean;
-  /** Whole, and not the file of the record. */
+  /** True if the file is complete but is not the original of the asset record. */
   isRendition: boolean;
 };
 
@@ -40,12 +40,12 @@ const triesWithoutProgress = 4;
 const purpose = { action: 'fetch this media' };
 
 /**
- * Fetches a signed URL into a sink, without the key, wherever it points. A line that breaks is taken
- * up where it broke (RFC 9110 §14) if both answers say by an equal validator that they are of one
- * file; else it begins anew. It ends when as many bytes are there as the first answer promised.
+ * Downloads a signed URL into a sink, without the API key and following redirects to any origin. Resumes after a
+ * dropped connection (RFC 9110 §14) if an equal validator in both responses proves that they are of the same
+ * file; otherwise restarts. Completes when the length promised by the first response is reached.
  *
- * @throws MediactlError by status or network failure; `download_changed`, `download_incomplete` (13)
- *   where what came is not the file
+ * @throws MediactlError by status or network failure; `download_changed`, `download_incomplete` (13) if the
+ *   received data is not the file
  */
 export async function download(
   transport: Transport,
@@ -71,11 +71,11 @@ export async function download(
       if (fetching.endsHere(status)) return fetching.conclude();
       if (status === 416 && fetching.received > 0) throw fetching.refused();
       if (status >= 300) throw errorFrom(response, purpose);
-      await fetching.begin({ status, headers }); // where no byte came, nothing has looked yet
+      await fetching.begin({ status, headers }); // an empty body never called the sink
       if (fetching.isWhole) return fetching.conclude();
-      // Less than was asked for, though properly told: the rest is asked for next.
+      // A valid response, but shorter than requested: request the rest next.
     } catch (error) {
-      if (!(error instanceof MediactlError)) throw error; // the sink's own
+      if (!(error instanceof MediactlError)) throw error; // an error of the sink
       if (!error.explanation.retryable || tries + 1 >= triesWithoutProgress) throw error;
       await transport.waitBeforeRetry(tries, error);
     }
@@ -88,18 +88,18 @@ export async function download(
 
 type Answer = { status: number; headers: Headers };
 
-/** One download over as many answers as it takes. */
+/** State of one download across several requests. */
 class Fetching {
   received = 0;
   readonly #url: URL;
   readonly #sink: Sink;
   readonly #expected: Expected;
-  /** Of the first answer; the others must be of the same file. */
+  /** Headers of the first response. Later responses must be of the same file. */
   #first: Headers | undefined;
   #total: number | undefined;
-  /** Whether the answer that came last says itself where the file ends. */
+  /** True if the last response itself delimits the end of the file. */
   #isEnded = false;
-  /** The answer that came last is a part of the file. */
+  /** True if the last response was a partial one (206). */
   #isPart = false;
   #hasBegun = false;
 
@@ -109,7 +109,7 @@ class Fetching {
     this.#expected = expected;
   }
 
-  /** Headers that ask for what is missing, of the file as it was. */
+  /** Returns the Range and If-Range headers that request the missing bytes of the same version. */
   range(): Record<string, string> {
     if (this.received === 0) return {};
     const validator = this.#first && validatorOf(this.#first);
@@ -126,7 +126,7 @@ class Fetching {
     this.#sink.onProgress?.(this.received, this.#total);
   }
 
-  /** Looks at an answer's head, once. @throws MediactlError where it is of something else */
+  /** Validates the head of a response, once. @throws MediactlError if it is of another file */
   async begin({ status, headers }: Answer): Promise<void> {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -134,7 +134,7 @@ class Fetching {
     if (encoding !== 'identity')
       throw changed(this.#url, `it sent the file encoded as ${encoding}, which was not asked for`);
     this.#assertKind(headers['content-type'] ?? '');
-    // A body in chunks (RFC 9112 §7.1) says where it ends; one that ends with its line does not.
+    // A chunked body (RFC 9112 §7.1) marks its end. A body that ends with its connection does not.
     this.#isEnded = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
     if (status === 206 && this.received > 0) return this.#assertGoesOn(headers);
     if (status !== 200) throw changed(this.#url, `it answered ${status}`);
@@ -144,7 +144,7 @@ class Fetching {
     this.#total = countIn(headers['content-length']);
   }
 
-  /** What a service or a proxy says in words is no media. */
+  /** Rejects web pages and text in place of media: these are errors of the service or of a proxy. */
   #assertKind(type: string): void {
     const { mayBeHtml = false, mayBeText = false } = this.#expected;
     if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml)
@@ -153,7 +153,7 @@ class Fetching {
       throw changed(this.#url, `it sent text: ${type}`);
   }
 
-  /** A partial answer must begin where we are, and be of the same file. */
+  /** Asserts that a partial response starts at the requested offset and is of the same file. */
   #assertGoesOn(headers: Headers): void {
     const [, start, total] =
       /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
@@ -169,7 +169,7 @@ class Fetching {
     this.#isPart = true;
   }
 
-  /** Before the next answer: without a validator nothing vouches for the two being one file. */
+  /** Prepares the next request. Restarts the download if no validator proves that both responses are of one file. */
   async next(): Promise<void> {
     this.#hasBegun = false;
     if (this.received > 0 && !validatorOf(this.#first ?? {})) await this.#restart();
@@ -181,19 +181,22 @@ class Fetching {
     this.received = 0;
   }
 
-  /** Whether there is no more to ask for. A part of a file whose length is not told is asked on. */
+  /** True if the download is complete. A partial response of unknown total length is followed by another request. */
   get isWhole(): boolean {
     return this.#total === undefined ? !this.#isPart : this.received >= this.#total;
   }
 
-  /** "416: none of the ranges-specifier's values overlap" (RFC 9110 §15.5.17): past the last byte. */
+  /**
+   * Returns true if a 416 means that the last request started past the end of the file: "none of the
+   * ranges-specifier's values overlap" (RFC 9110 §15.5.17).
+   */
   endsHere(status: number): boolean {
     const isPast = status === 416 && this.#isPart && this.#total === undefined;
     this.#isEnded ||= isPast;
     return isPast;
   }
 
-  /** Returns the error for a server that promised more bytes, and refuses to send them. */
+  /** Creates the error for a server that promised more bytes but refuses to send them. */
   refused(): MediactlError {
     return changed(this.#url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
   }
@@ -218,11 +221,11 @@ class Fetching {
   }
 }
 
-/** What vouches that two answers are of one file, byte for byte (RFC 9110 §13.1.5): no weak one. */
+/** Returns the strong validator of a response, which proves that two responses are of the same file (RFC 9110 §13.1.5). */
 function validatorOf(headers: Headers): { name: string; value: string } | undefined {
   const { etag, 'last-modified': modified, date } = headers;
   if (etag !== undefined) return etag.startsWith('W/') ? undefined : { name: 'etag', value: etag };
-  // One of the same second may be of either of two versions (RFC 9110 §8.8.2.2).
+  // A Last-Modified in the same second as Date may belong to either of two versions (RFC 9110 §8.8.2.2).
   const isOld = Date.parse(date ?? '') - Date.parse(modified ?? '') >= 1000;
   return isOld ? { name: 'last-modified', value: modified as string } : undefined;
 }
@@ -235,10 +238,10 @@ const isSameType = (one: string | undefined, other: string | undefined) => {
   return !a || !b || a === b || isAnyType(a) || isAnyType(b);
 };
 
-/** "Bytes", which says nothing of them. */
+/** Returns true for the generic media type of any bytes. */
 export const isAnyType = (type: string) => /^(?:application|binary)\/octet-stream\b/i.test(type);
 
-/** Text, JSON and XML, whatever it is of. */
+/** Returns true for media types of text, JSON and XML. */
 export const isTextType = (type: string) =>
   /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml)\b)/i.test(type);
 

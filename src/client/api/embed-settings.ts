@@ -6,11 +6,11 @@ import { exitCodes, usageError } from '../errors.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 import { type Fields, nameHint } from './writes.ts';
 
-/** Words of a switch that restricts embedding to domains. Any other word may reverse it, or be of something else. */
+/** Words in names of flags that restrict embedding. Any other word could invert the meaning. */
 const switchWords =
   /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
 
-/** Returns true if a name plainly says that true restricts embedding: `restricted`, `domains_only`, `allowList`. */
+/** Returns true if a field name clearly means that true restricts embedding: `restricted`, `domains_only`, `allowList`. */
 function saysRestriction(field: string): boolean {
   const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
   const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
@@ -19,30 +19,29 @@ function saysRestriction(field: string): boolean {
   return words.every((word) => switchWords.test(word)) && (ofDomains || /restrict|list/.test(name));
 }
 
-/** Returns the switch of the restriction (A05) among boolean fields, or undefined if that is not certain. */
+/** Finds the restriction flag (A05) among boolean fields. Returns undefined if it is ambiguous. */
 export function switchAmong(fields: readonly string[]): string | undefined {
   const plain = fields.filter(saysRestriction);
-  // Beside one that says more, `enabled` may be of embedding itself.
+  // Next to a more specific field, `enabled` may refer to embedding itself.
   const candidates = plain.length > 0 ? plain : fields;
   const known = namesFor('embed_enabled').find((name) => candidates.includes(name));
   return known ?? (fields.length === 1 ? plain[0] : undefined);
 }
 
-/** Matches no name of a list that is something else than the domains that may embed. */
+/** Rejects names of lists that are not the domains allowed to embed. */
 export const allowListName =
   /^(?!.*(?:block|den(?:y|ied)|forbid|ban|black|exclu|except|reject|admin|owner|user|member|mail|server|path))/i;
 
 const domainLike = /^(?:[^\s@/]+\.[^\s@/]+|localhost(?::\d+)?)$/i;
 
-/** What is no host name (an address, a port) is compared as it is. */
+/** Normalizes a host name for comparison. Anything else (an address, a port) is only lowercased. */
 const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
 
-/** The embed settings of a workspace, read under whatever names this service uses (A05 to A07). */
+/** Embed settings of a workspace, read under the field names that this service uses (A05 to A07). */
 export class EmbedSettings {
-  /** As the service sent it. */
   readonly record: EmbedRecord;
   readonly #names: NameOverrides;
-  /** A switch that is set as `!NAME` is true while every site may embed. */
+  /** True if the flag is configured as `!NAME`: it is true while every site may embed. */
   readonly #isInverse: boolean;
 
   constructor(record: EmbedRecord, names: NameOverrides) {
@@ -51,7 +50,7 @@ export class EmbedSettings {
     this.#isInverse = names.embed_enabled?.startsWith('!') === true;
   }
 
-  /** @throws MediactlError exit 2 if it is not clear which field is the switch */
+  /** True if the restriction is on. @throws MediactlError exit 2 if its flag is ambiguous */
   get enabled(): boolean {
     return this.record[this.#sure('embed_enabled')] !== this.#isInverse;
   }
@@ -61,7 +60,7 @@ export class EmbedSettings {
     return this.#switch !== undefined && !this.enabled;
   }
 
-  /** The change that switches the restriction. @throws MediactlError like `enabled` */
+  /** Builds the fields that turn the restriction on or off. @throws MediactlError like `enabled` */
   switching(enabled: boolean): Fields {
     return { [this.#sure('embed_enabled')]: enabled !== this.#isInverse };
   }
@@ -70,7 +69,7 @@ export class EmbedSettings {
     return this.#list !== undefined;
   }
 
-  /** Returns the domains as the service spells them. @throws MediactlError exit 6 if it is not clear which field is the list */
+  /** Domains in the spelling of the service. @throws MediactlError exit 6 if the list field is ambiguous */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
       const domain = this.#domainIn(entry);
@@ -83,17 +82,17 @@ export class EmbedSettings {
     });
   }
 
-  /** To compare by: lower case, in ASCII (IDNA). */
+  /** Domains normalized for comparison: lower case, in ASCII (IDNA). */
   get domains(): string[] {
     return this.spellings.map(comparable);
   }
 
-  /** How the service spells a domain of its list; the domain itself where it is not on it. */
+  /** Returns the spelling of a listed domain by the service, or the domain itself if it is not listed. */
   spellingOf(domain: string): string {
     return this.spellings.find((spelling) => comparable(spelling) === domain) ?? domain;
   }
 
-  /** A07: the name that the list's own entries use, else the first guess. */
+  /** Field name for a domain in a request (A07): the one that the list entries use, else the first candidate. */
   get domainField(): string {
     const names = namesFor('embed_domain', this.#names);
     const seen = names.find((name) => this.#entries.some((entry) => name in fieldsIn(entry)));
@@ -104,14 +103,14 @@ export class EmbedSettings {
     return this.record[this.#sure('embed_domains')] as unknown[];
   }
 
-  /** A05: an override, or the boolean that is known or plainly says it. */
+  /** The restriction flag (A05): an override, or a boolean with a known or unambiguous name. */
   get #switch(): string | undefined {
     const { embed_enabled: declared } = this.#names;
     if (declared === undefined) return switchAmong(this.#booleans);
     return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
   }
 
-  /** A06: an override, a name that is known, or the only array if it looks like domains. */
+  /** The list of domains (A06): an override, a known name, or the only array if its entries look like domains. */
   get #list(): string | undefined {
     const known = namesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
     const [only = ''] = this.#lists;
@@ -145,7 +144,7 @@ export class EmbedSettings {
     throw isList ? error.with({ code: 'unexpected_answer', exitCode: exitCodes.rejected }) : error;
   }
 
-  /** A06: strings or objects. */
+  /** Returns the domain of a list entry, which is a string or an object (A06). */
   #domainIn(entry: unknown): string | undefined {
     const record = fieldsIn(entry);
     const name = namesFor('embed_domain', this.#names).find((each) => each in record);

@@ -7,10 +7,10 @@ import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 import { EmbedSettings } from './embed-settings.ts';
 import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
 
-/** What to do with a domain: POST adds it (and is idempotent), DELETE takes it off (§4). */
+/** Method that changes the allow-list: POST adds a domain (idempotent), DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
 
-/** §4 Workspaces: embed settings. The record is read first: its names are the names written. */
+/** Client of the embed settings endpoints (§4 Workspaces). Writes use the field names seen in the record. */
 export class EmbedsApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;
@@ -39,7 +39,7 @@ export class EmbedsApi {
     };
   }
 
-  /** @throws MediactlError `write_ignored` where the restriction stayed as it was */
+  /** Turns the restriction on or off. @throws MediactlError `write_ignored` if the setting did not change */
   async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
     const request = this.restricting(workspace, before, enabled);
     await withNameHint(
@@ -52,7 +52,7 @@ export class EmbedsApi {
     return after;
   }
 
-  /** Both methods take the domain in the body. */
+  /** Builds the request that adds or removes a domain. Both methods send the domain in the body. */
   changingDomain(
     method: DomainMethod,
     workspace: string,
@@ -62,7 +62,7 @@ export class EmbedsApi {
     return {
       method,
       url: paths.embedDomains(workspace),
-      // What is on the list is named as the service spells it.
+      // A listed domain must be sent in the spelling of the service.
       json: { [before.domainField]: method === 'DELETE' ? before.spellingOf(domain) : domain },
       purpose: { action: 'change the embed allow-list', scope: 'Write Assets' },
     };
@@ -79,10 +79,10 @@ export class EmbedsApi {
   }
 
   /**
-   * Reads again after writes.
+   * Reads the settings again and verifies added and removed domains.
    *
-   * @returns domains that the service spells otherwise
-   * @throws MediactlError `write_ignored` where a domain is not there that should be, or still is
+   * @returns domains that the service spells differently
+   * @throws MediactlError `write_ignored` if an added domain is missing or a removed one is still listed
    */
   async check(
     workspace: string,
@@ -104,7 +104,7 @@ export class EmbedsApi {
   }
 }
 
-/** A domain without `*.` and `www.`, which some services add or take off. */
+/** Strips `*.` and `www.`, which some services add or remove. */
 const bare = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
 const settings = 'the embed settings';

@@ -5,7 +5,7 @@ import { isSameUid, isUid } from '../../contract/uid.ts';
 import { identified } from '../http/identifier.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 
-/** A folder with where it stands. */
+/** A folder and its position in the tree. */
 export type FolderNode = {
   folder: Folder;
   name: string;
@@ -15,7 +15,7 @@ export type FolderNode = {
   children: FolderNode[];
 };
 
-/** Folders in folders; no library is deeper, and a stack holds more. */
+/** Maximum nesting depth, to protect the call stack. Real libraries are shallower. */
 const deepest = 500;
 
 const tooDeep = () =>
@@ -23,7 +23,7 @@ const tooDeep = () =>
     reason: `past ${deepest} levels`,
   });
 
-/** Reads what a field says of the parent: a uid as text or in an object, null for the top level, else undefined. */
+/** Parses a parent field: a uid as a string or in an object, null for the top level, otherwise undefined. */
 export function parentIn(value: unknown): string | null | undefined {
   if (value === null) return null;
   const uid = textIn(value) ?? textIn(fieldsIn(value).uid) ?? '';
@@ -31,14 +31,14 @@ export function parentIn(value: unknown): string | null | undefined {
 }
 
 /**
- * The folders of a workspace (§4: "root folders with nested children"), read under whatever names
- * this service uses for name, children and parent (A02, A03). The names seen here win over guesses.
+ * Folder tree of a workspace (§4: "root folders with nested children"), read under the names that this service
+ * uses for name, children and parent (A02, A03). Names seen in the records take precedence over assumed ones.
  */
 export class FolderTree {
   readonly roots: readonly FolderNode[];
-  /** Every folder, each before those below it. */
+  /** All folders, parents before their children. */
   readonly all: readonly FolderNode[];
-  /** The field that holds the uid of the folder above in every nested folder, else a known name (A02). */
+  /** Name of the parent field: the one that contains the parent's uid in every nested folder, else a known name (A02). */
   readonly parentField: string;
   readonly #names: NameOverrides;
 
@@ -66,13 +66,13 @@ export class FolderTree {
     return this.all.find(({ folder }) => isSameUid(folder.uid, uid));
   }
 
-  /** Folders of that path; several where siblings share a name, or have a slash in it. */
+  /** Finds folders by path. Returns several if siblings share a name or a name contains a slash. */
   at(path: string): FolderNode[] {
     const parts = path.split('/').filter(Boolean);
     return this.all.filter((placed) => placed.path === `/${parts.join('/')}`);
   }
 
-  /** The field that holds a folder's name, as the records here show it (A02). */
+  /** Name of the name field, as the records show it (A02). */
   get nameField(): string {
     return this.#seen(
       'folder_name',
@@ -86,7 +86,7 @@ export class FolderTree {
     const fields = Object.keys(nested[0]?.folder ?? {}).filter((field) =>
       nested.every(({ folder, parent }) => parentIn(folder[field]) === parent?.folder.uid),
     );
-    // Other folders may be named too: the topmost, the one before.
+    // Other fields may reference folders too, for example the topmost or the previous one.
     const learned = fields.filter((field) => fields.length === 1 || /parent/i.test(field));
     const isLearned = learned.length === 1 && this.#names.folder_parent === undefined;
     const known =
@@ -95,7 +95,7 @@ export class FolderTree {
     return known ?? this.#seen('folder_parent', records);
   }
 
-  /** A03: under a name that is known, else the only list whose name speaks of folders below. */
+  /** Returns the child records (A03): under a known name, else the only list whose name suggests child folders. */
   #childrenOf(folder: Folder): readonly unknown[] {
     const known = listIn(folder[this.#seen('folder_children', [folder])]);
     if (known.length > 0 || this.#names.folder_children !== undefined) return known;

@@ -11,16 +11,16 @@ import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 import { type FolderNode, FolderTree, parentIn } from './folder-tree.ts';
 import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
 
-/** What to make of a folder; the parent is a uid, null for the top level. */
+/** New name and parent of a folder. The parent is a uid, or null for the top level. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
 
-/** A folder as the tree shows it after a write. */
+/** A folder and the tree after a write. */
 export type Changed = { placed: FolderNode; tree: FolderTree };
 
-/** Which of the two names of a folder's body a field would be. */
+/** Returns the config key that overrides a field name of a folder's body. */
 const keyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
 
-/** §4 Folders. A tree is read first: the names seen in it are the names written (A02). */
+/** Client of the folder endpoints (§4). Writes use the field names seen in the tree (A02). */
 export class FoldersApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;
@@ -36,7 +36,7 @@ export class FoldersApi {
       url: paths.folders(workspace),
       purpose: { action: 'read folders', scope: 'Read Assets' },
     });
-    // "array of folders" (§4); an envelope around it is understood
+    // "array of folders" (§4); an envelope around it is accepted
     const list = Array.isArray(folders) ? folders : fieldsIn(folders).items;
     if (Array.isArray(list)) return new FolderTree(list, this.#names);
     throw unexpectedAnswer('the answer is not a list of folders', {
@@ -48,17 +48,17 @@ export class FoldersApi {
     return {
       method: 'POST',
       url: paths.folders(workspace),
-      // At the top level no parent is named: "folder name and optional parent" (§4).
+      // Omit the parent at the top level: "folder name and optional parent" (§4).
       json: this.#body(tree, { ...change, parent: change.parent ?? undefined }),
       purpose: { action: 'create folders', scope: 'Write Assets' },
     };
   }
 
   /**
-   * Creates a folder, and checks it in the tree.
+   * Creates a folder and verifies it in the tree.
    *
-   * @param isTrusted checks it only if the answer shows another name or parent than was sent
-   * @throws MediactlError `write_ignored` where the folder came to be under another name or parent
+   * @param trustsResponse verifies only if the response shows another name or parent than was sent
+   * @throws MediactlError `write_ignored` if the folder has another name or parent
    */
   async create(
     workspace: string,
@@ -88,7 +88,7 @@ export class FoldersApi {
     };
   }
 
-  /** @throws MediactlError `write_ignored` where name or parent stayed as it was */
+  /** Renames or moves a folder and verifies the change. @throws MediactlError `write_ignored` if it was not applied */
   async change(
     workspace: string,
     uid: string,
@@ -108,7 +108,7 @@ export class FoldersApi {
     };
   }
 
-  /** "responses: not shown" (§4): any 2xx is success (A04). */
+  /** Deletes a folder. Any 2xx is success, since the specification says "responses: not shown" (§4, A04). */
   async delete(workspace: string, uid: string): Promise<void> {
     await this.#transport.send(this.deleting(workspace, uid));
   }
@@ -120,7 +120,7 @@ export class FoldersApi {
     };
   }
 
-  /** Where the tree shows the folder is the truth; its own record need not name its parent. */
+  /** Verifies a write against the tree, since the record of a folder need not name its parent. */
   async #looked(
     workspace: string,
     uid: string,

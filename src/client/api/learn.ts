@@ -2,17 +2,17 @@ import { type NameKey, type NameOverrides, namesFor } from '../../contract/assum
 import { apiPrefix } from '../../contract/paths.ts';
 import { allowListName, switchAmong } from './embed-settings.ts';
 
-/** An object of an OpenAPI 3 document, or of the JSON Schemas in it. */
+/** An object of an OpenAPI 3 document or of its JSON Schemas. */
 type Node = { [name: string]: unknown };
 
 const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What a service's own description (OpenAPI 3) tells of the names that the specification does not
- * show. Only what it tells without doubt: a field of the one type that fits.
+ * Infers the field names that the specification does not show from the service's OpenAPI 3 document. Returns
+ * only unambiguous ones: a single field of the required type.
  *
- * @returns `doubtful`: switches of the embed settings that may be of something else, or the other way round
+ * @returns also `ambiguous`: boolean embed settings that may mean something else or the opposite
  */
 export function namesIn(document: unknown): { names: NameOverrides; doubtful: string[] } {
   const description = new Description(document);
@@ -48,12 +48,12 @@ class Description {
     this.#document = isNode(document) ? document : {};
   }
 
-  /** Properties of the JSON body that an operation takes. */
+  /** Returns the properties of the JSON request body of an operation. */
   body(method: string, path: string): Node {
     return this.#properties(this.#jsonOf(this.#operation(method, path).requestBody));
   }
 
-  /** Properties of the JSON that it answers with; of its items, where that is an array. */
+  /** Returns the properties of the JSON response of an operation, or of its items if it is an array. */
   answer(method: string, path: string): Node {
     const responses = this.#resolved(this.#operation(method, path).responses);
     const success = Object.keys(responses).find((status) => /^2/.test(status)) ?? '';
@@ -64,7 +64,7 @@ class Description {
     return Object.keys(properties).filter((name) => this.#isOfType(properties[name], type));
   }
 
-  /** The only property of a type, or the one of them that is among our guesses. */
+  /** Returns the only property of a type, or the one of several that is an assumed name. */
   fieldName(key: NameKey, properties: Node, type: string, fits = /./) {
     const fields = this.fieldNames(properties, type);
     const names = fields.filter((name) => name !== 'items' && fits.test(name));
@@ -72,7 +72,7 @@ class Description {
     return names.length === 1 ? names[0] : guess;
   }
 
-  /** Paths are compared without their prefix and the names of their parameters. */
+  /** Finds an operation. Paths are compared without the API prefix and parameter names. */
   #operation(method: string, path: string): Node {
     const paths = this.#resolved(this.#document.paths);
     const same = Object.keys(paths).find(
@@ -103,7 +103,7 @@ class Description {
     );
   }
 
-  /** Follows `$ref` within the document; anything that is no object is an empty one. */
+  /** Resolves `$ref` within the document. Returns an empty object for anything that is not an object. */
   #resolved(value: unknown): Node {
     let node = isNode(value) ? value : {};
     for (let hops = 0; typeof node.$ref === 'string' && hops < 10; hops++) {

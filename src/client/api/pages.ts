@@ -4,22 +4,22 @@ import type { Page } from '../../contract/types.ts';
 import { identified } from '../http/identifier.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 
-/** §8: `limit` is 1 to 100; requests are the currency, so a full page is asked for. */
+/** Maximum page size (§8: `limit` is 1 to 100). Full pages are requested to save requests. */
 export const maxPageSize = 100;
 
-/** How many pages may be asked for at once, where the request budget allows it. */
+/** Maximum number of pages to prefetch at once, if the rate limit allows it. */
 export const mostPagesInFlight = 8;
 
 /**
- * The grand total of a page envelope (A01); undefined where it carries none. Of several numbers the
- * largest: another one counts the page.
+ * Returns the total number of items according to a page envelope (A01), or undefined. Of several numbers the
+ * largest counts: another one may be the page size.
  */
 export function totalOf(page: Page<unknown>, names: NameOverrides): number | undefined {
   const totals = namesFor('page_total', names).flatMap((name) => numberIn(page[name]) ?? []);
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/** The items of an answer that should be a page; a plain array is taken as its only page. */
+/** Returns the items of a response that should be a page. A plain array is the only page. */
 export function itemsOf<T extends Fields>(answer: unknown): T[] {
   const items = Array.isArray(answer) ? answer : fieldsIn(answer).items;
   if (Array.isArray(items) && items.every(isFields)) return items as T[];
@@ -28,17 +28,17 @@ export function itemsOf<T extends Fields>(answer: unknown): T[] {
   });
 }
 
-/** The same page, its items with uids that are one (identifier.ts); a plain array stays one. */
+/** Validates a page and the uid of each item. */
 export function identifiedPage<T extends Fields & { uid: string }>(answer: object): Page<T> {
   const items = itemsOf(answer).map((item) => identified<T>(item));
   return Array.isArray(answer) ? (items as unknown as Page<T>) : { ...answer, items };
 }
 
 export type Window = {
-  /** How many records at most; undefined for all of them. */
+  /** Maximum number of records. Undefined for all. */
   limit?: number | undefined;
   offset?: number | undefined;
-  /** The specification shows no paging of this list: it may come whole, whatever is asked for. */
+  /** True if the specification shows no pagination for this list: the service may return all of it at once. */
   mayBeWhole?: boolean;
 };
 
@@ -52,17 +52,16 @@ const notPaging = () =>
 
 type FetchPage<T> = (limit: number, offset: number) => Promise<Page<T>>;
 
-/** A page as it came: whether the service says by its `next` that there is more, if it says so. */
+/** A received page. `hasNext` is the `next` field as a boolean, or undefined if the service sends none. */
 type Fetched<T> = { items: T[]; asked: number; hasNext: boolean | undefined };
 
 /**
- * Yields page after page, in order, until the service has no more: a total (A01) says how many pages
- * may be asked for at once, and may be wrong, so the page that should be the last one must be short,
- * or say that there is no next one. Without a total the list ends at an empty page, or one shorter than the
- * first. Repeats are dropped by `uid`, since new items shift the offsets.
+ * Yields the pages of a list in order until the end. Prefetches pages as far as the total (A01) suggests. The
+ * total may be wrong, so the last page must be short or have no `next`. Without a total, the list ends at an
+ * empty page or one shorter than the first. Items are deduped by `uid`, since new items shift the offsets.
  *
- * @param inFlight asked before each request: how many at most
- * @throws MediactlError `unexpected_answer` where the service does not heed the offset
+ * @param maxInFlight returns the maximum number of concurrent requests; called before each
+ * @throws MediactlError `unexpected_answer` if the service ignores the offset
  */
 export async function* pages<T extends Fields>(
   fetchPage: FetchPage<T>,
@@ -85,10 +84,10 @@ export async function* pages<T extends Fields>(
     const { next } = fieldsIn(page);
     const hasNext = next === undefined ? undefined : Boolean(next);
     usesNext ||= hasNext === true;
-    // A plain array is all there is.
+    // A plain array is the complete list.
     return { items: itemsOf<T>(page), asked: count, hasNext, whole: Array.isArray(page) };
   };
-  /** `count` items from `at` on, or to the end: a page that came short is asked on. */
+  /** Fetches `count` items from offset `at`. If a page is short, requests the rest. */
   const span = async (at: number, count: number): Promise<Fetched<T>> => {
     const all = await fetched(count, at);
     let more = all;
@@ -102,25 +101,25 @@ export async function* pages<T extends Fields>(
     }
     return { ...all, hasNext: more.hasNext };
   };
-  /** The items that came for the first time; records without a uid are all kept. Undefined at the list's end. */
+  /** Dedupes items by uid and keeps records without one. Returns undefined at the end of the list. */
   const freshOf = ({ items, asked }: Fetched<T>, stride: number): T[] | undefined => {
     const fresh = items.filter(({ uid }) => uid === undefined || !seen.has(uid));
     for (const { uid } of fresh) seen.add(uid);
     if (fresh.length > 0) freshPages++;
     else stalePages++;
     staleInARow = fresh.length > 0 ? 0 : staleInARow + 1;
-    // The whole list came at once: less than was asked for, and the same again.
+    // The service sent the whole list at once: fewer items than requested, then the same again.
     const isWhole = total === undefined ? !usualSizes.includes(stride) : mayBeWhole;
     if (staleInARow > 0 && isWhole && (total ?? seen.size) === seen.size && stride < asked)
       return undefined;
-    // With a total it may be new items at the head, until it is a service that does not page.
+    // With a total, repeated items may be caused by new ones at the head, unless that happens too often.
     if (staleInARow >= (total === undefined ? 1 : mostStalePages)) throw notPaging();
     return fresh;
   };
 
   if (limit <= 0) return;
   const first = await fetched(Math.min(maxPageSize, limit), offset);
-  // The stride is what came, not what was asked for: a service may give less.
+  // Advance by the received size, since a service may return smaller pages than requested.
   const stride = first.items.length;
   let page: Fetched<T> | undefined = first;
   let last: Fetched<T> = first;
@@ -138,13 +137,13 @@ export async function* pages<T extends Fields>(
     while (underway.length < most && at < Math.min(end, total ?? 0)) {
       const count = Math.min(stride, end - at);
       const more = span(at, count);
-      more.catch(() => {}); // told when its turn comes; nobody may be left to hear it
+      more.catch(() => {}); // thrown when the page is consumed; avoids an unhandled rejection
       underway.push(more);
       at += count;
     }
     if (underway.length > 0 || !mayHaveMore(last, { stride, total, usesNext, mayBeWhole }))
       continue;
-    // Past what the total says, if it says anything: one page after another.
+    // Beyond the reported total, or without one: fetch sequentially.
     const more = fetched(Math.min(maxPageSize, end - at), at).then(
       (one) => {
         at += one.items.length;
@@ -152,7 +151,7 @@ export async function* pages<T extends Fields>(
       },
       (error) => {
         if (error.explanation?.status !== 404) throw error;
-        return undefined; // some services refuse an offset past the end
+        return undefined; // some services respond 404 to an offset past the end
       },
     );
     more.catch(() => {});
@@ -161,10 +160,10 @@ export async function* pages<T extends Fields>(
   if (freshPages === 1 && stalePages > 0) throw notPaging();
 }
 
-/** Page sizes that a service may insist on, whatever it is asked for. */
+/** Page sizes that some services enforce regardless of the request. */
 const usualSizes = [10, 20, 25, 30, 40, 50];
 
-/** Returns false once something vouches for the end: a total, a shorter page, a `next` that was used before. */
+/** Returns false once a total, a shorter page or a missing `next` proves that the list has ended. */
 function mayHaveMore(
   { items, asked, hasNext }: Fetched<unknown>,
   list: { stride: number; total: number | undefined; usesNext: boolean; mayBeWhole: boolean },
@@ -172,8 +171,8 @@ function mayHaveMore(
   const { stride, total, usesNext, mayBeWhole } = list;
   if (hasNext !== undefined && (hasNext || usesNext || total !== undefined)) return hasNext;
   if (items.length >= asked) return true;
-  if (items.length < stride) return false; // shorter than the pages before it
+  if (items.length < stride) return false; // shorter than the previous pages
   if (total === undefined && !mayBeWhole) return true;
-  // A total of one page may count that page alone.
+  // A total equal to the page size may count only this page.
   return usualSizes.includes(stride) && (total === undefined || total === stride);
 }

@@ -9,7 +9,7 @@ import { type Bounds, small } from './small-media.ts';
 
 const playing: Purpose = {
   action: 'play this asset',
-  // "authenticated by the playback token" (§4): no API key is involved.
+  // "authenticated by the playback token" (§4): no API key is sent.
   statuses: {
     401: {
       code: 'token_expired',
@@ -20,7 +20,7 @@ const playing: Purpose = {
   },
 };
 
-/** §4 Playback info, and the signed media URLs that it hands out. Neither ever sees the key. */
+/** Client of playback info (§4) and its signed media URLs. Neither request sends the API key. */
 export class PlaybackApi {
   readonly #transport: Transport;
 
@@ -28,14 +28,14 @@ export class PlaybackApi {
     this.#transport = transport;
   }
 
-  /** @throws MediactlError by status; `token_expired` (4) for a token that is none any more */
+  /** Fetches playback info. @throws MediactlError by status; `token_expired` (4) if the token is invalid */
   async info(assetUid: string, playbackToken: string): Promise<PlaybackInfo> {
     const info = await this.#transport.json({
       method: 'POST',
       url: paths.playbackInfo(),
       json: { asset_id: assetUid, playback_token: playbackToken },
       authenticate: false,
-      // The request changes nothing, so it may be repeated like a read.
+      // The request has no side effects, so it can be retried like a read.
       retry: 'reads',
       purpose: playing,
     });
@@ -46,17 +46,17 @@ export class PlaybackApi {
     });
   }
 
-  /** Fetches a signed URL whole, into a sink. */
+  /** Downloads a signed URL into a sink. */
   download(url: URL, sink: Sink, expected: Expected): Promise<Downloaded> {
     return download(this.#transport, url, sink, expected);
   }
 
-  /** Fetches a signed URL whole, if it is small. @throws MediactlError by status; `too_large`, `timeout` */
+  /** Fetches a small file from a signed URL into memory. @throws MediactlError by status; `too_large`, `timeout` */
   small(url: URL, bounds: Bounds): Promise<Buffer> {
     return small(this.#transport, url, bounds);
   }
 
-  /** Fetches from a signed URL, wherever it points: whole, or its first bytes. */
+  /** Fetches a signed URL of any origin: the whole file, or its first bytes. */
   media(url: URL, firstBytes?: number): Promise<ApiResponse> {
     return this.#transport.exchange({
       method: 'GET',

@@ -1,16 +1,17 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';
 
-/** What is fetched is kept in memory, and somebody waits for it. */
+/** Size and time limits of a file that is fetched into memory while the user waits. */
 export type Bounds = {
   mostBytes: number;
   withinMs: number;
-  /** Of the program: the person's Ctrl-C. */
+  /** Signal of the program that aborts on Ctrl-C. */
   interruption: AbortSignal;
 };
 
 /**
- * Fetches a signed URL whole, without the key, from a public address or from the service itself.
+ * Fetches a file from a signed URL into memory, without the API key, from public addresses or the service
+ * itself.
  *
  * @throws MediactlError by status or network failure; `too_large`, `private_address` (6), `timeout` (10)
  */

@@ -10,18 +10,18 @@ import type { Headers } from '../http/rate-limit.ts';
 import type { Transport } from '../http/transport.ts';
 import { unexpectedAnswer } from '../http/unexpected-answer.ts';
 
-/** What POST /upload/ answers (§2 Upload session), with the session's address made absolute. */
+/** A new upload session (§2 Upload session), with an absolute URL. */
 export type CreatedSession = {
   uid: string;
   sessionUrl: string;
   assetUid: string;
-  /** ISO 8601, where the service tells it. */
+  /** ISO 8601, or undefined if the service does not report it. */
   expiresAt: string | undefined;
 };
 
 const uploadPurpose = { action: 'upload', scope: 'Write Assets' } as const;
 
-/** Of the requests to a session. */
+/** Purpose of requests to an upload session. */
 export const transferPurpose: Purpose = {
   ...uploadPurpose,
   statuses: {
@@ -32,7 +32,7 @@ export const transferPurpose: Purpose = {
   },
 };
 
-/** §4 Upload (TUS): the creation, and a look at a session. The transfer is the uploader's own. */
+/** Client of upload sessions (§4 Upload, TUS): creates and inspects them. The uploader transfers the bytes itself. */
 export class UploadSessionsApi {
   readonly #transport: Transport;
 
@@ -41,11 +41,11 @@ export class UploadSessionsApi {
   }
 
   /**
-   * Sent once: a POST whose answer was lost may have made an asset. Only a 429 is waited out, since
-   * it says that nothing was made.
+   * Creates an upload session. Never retried after a lost response, since the POST may have created an asset.
+   * Only a 429 is retried, which guarantees that nothing was created.
    *
-   * @throws MediactlError by status; `foreign_origin` where the location leaves the base URL; `size_differs`
-   *   (13) where the session is for another number of bytes
+   * @throws MediactlError by status; `foreign_origin` if the location is on another origin; `size_differs` (13)
+   *   if the session is for another number of bytes
    */
   async create(
     lengthBytes: number,
@@ -84,7 +84,7 @@ export class UploadSessionsApi {
     };
   }
 
-  /** "session URL from the Location header" (§4); the body's `location` says the same (§2). */
+  /** Returns the "session URL from the Location header" (§4), or from `location` of the body (§2). */
   #sessionUrl({ headers }: ApiResponse, inBody: unknown, assetUid: string): string {
     const { baseUrl } = this.#transport;
     const location = [headers.location, textIn(inBody)].find(
@@ -104,7 +104,7 @@ export class UploadSessionsApi {
     return url.href;
   }
 
-  /** "HEAD {location} returns the current Upload-Offset" (§4); undefined where it is refused. */
+  /** Fetches the headers of a session, or undefined if refused: "HEAD … returns the current Upload-Offset" (§4). */
   async look(sessionUrl: string, signal?: AbortSignal): Promise<Headers | undefined> {
     const { status, headers } = await this.#transport.exchange({
       method: 'HEAD',

@@ -12,46 +12,46 @@ export type WaitOptions = {
   clock: Clock;
   /** Milliseconds. */
   timeoutMs: number;
-  /** Why a look may take long: the service is away, or the budget is used up. */
+  /** Returns the state of the rate limiter: a poll may be delayed by an outage or an exhausted rate limit. */
   gate?: () => GateState;
-  /** The status to wait for. */
+  /** Status to wait for. */
   status?: string;
   signal?: AbortSignal | undefined;
-  /** Told of each look. */
+  /** Called after each poll with each asset found. */
   onStatus?: (asset: Asset, status: string) => void;
-  /** Told once of each, as soon as it is settled: the wait for the others may end otherwise. */
+  /** Called once per asset with its result. Waiting for the others may still fail. */
   onSettled?: (uid: string, outcome: Asset | MediactlError) => void;
 };
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** After a look that took several requests, so long for each of them. */
+/** Minimum pause per request of the previous poll, if it took several. */
 const pausePerRequestMs = 1_000;
-/** The last look is given so long. */
+/** Minimum time for the last poll. */
 const leastLookMs = 5_000;
-/** So many pages of the newest assets without one that is waited for, and the rest are further down. */
+/** Maximum number of consecutive pages without a match. The remaining assets are further down the list. */
 const mostVainPages = 3;
-/** Rounds in a row that a service may fail to answer, each tried several times by itself. */
+/** Maximum number of consecutive failed polls, each of which includes retries. */
 const mostFailures = 10;
 
 type Settled = Map<string, Asset | MediactlError>;
 
-/** Assets that come to be waited for while others are. */
+/** Source of assets that are added while others are being waited for. */
 export type Growth = {
-  /** Those that came since it was last asked. */
+  /** Returns the uids added since the last call. */
   take(): readonly string[];
-  /** Resolves once no more will come. */
+  /** Resolves when no more will be added. */
   over: Promise<void>;
 };
 
 /**
- * "After upload, the client polls GET /assets/{uid}/ with asset_uid until status is ready." (§4)
- * Requests are the currency: the pauses grow from 1 s to 30 s, and many assets are looked up in one
- * page of the list. An outage is waited through.
+ * Polls assets until processing ends: "After upload, the client polls GET /assets/{uid}/ with asset_uid until
+ * status is ready." (§4) Saves requests: the interval grows from 1 s to 30 s, and several assets are looked up
+ * in one page of the list. Retries during an outage.
  *
- * @returns for each uid the asset that came to the status, or why it did not: `processing_failed`
+ * @returns for each uid the asset with the requested status, or the reason for failure: `processing_failed`
  *   (12), `still_processing` (8), `not_found` (3)
- * @throws MediactlError where the service cannot be asked any more
+ * @throws MediactlError if the service stays unreachable
  */
 export async function waitForAssets(
   assets: AssetsApi,
@@ -82,9 +82,9 @@ export async function waitForAssets(
 }
 
 /**
- * The same for assets of which more may come. The time runs once no more do.
+ * Polls a growing set of assets. The timeout starts when no more will be added.
  *
- * @throws MediactlError where the service cannot be asked any more
+ * @throws MediactlError if the service stays unreachable
  */
 export async function waitForGrowing(
   assets: AssetsApi,
@@ -104,7 +104,7 @@ export async function waitForGrowing(
   let deadline = Number.POSITIVE_INFINITY;
   const over = new AbortController();
   growth.over.then(() => over.abort());
-  await Promise.resolve(); // a growth that is over already tells so now
+  await Promise.resolve(); // an input that has already ended is noticed here
   const settle = (uid: string, outcome: Asset | MediactlError) => {
     pending.delete(uid);
     statuses.delete(uid);
@@ -140,7 +140,7 @@ export async function waitForGrowing(
       outage = error;
     }
     const leftMs = deadline - clock.now();
-    if (leftMs <= 0 && outage) throw outage; // nobody knows what became of them
+    if (leftMs <= 0 && outage) throw outage; // the state of the assets is unknown
     if (leftMs <= 0)
       for (const uid of asked)
         if (pending.has(uid)) settle(uid, stillProcessing(uid, statuses.get(uid), timeoutMs));
@@ -148,7 +148,7 @@ export async function waitForGrowing(
     const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
     const costMs = requests > 1 ? requests * pausePerRequestMs : 0;
     await pause(clock, Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)), signal, over);
-    // The last ones are looked at often, as those were that were looked at first.
+    // Restart with short pauses once the last asset is added.
     pauseMs =
       isOver === over.signal.aborted ? Math.min(longestPauseMs, pauseMs * 1.5) : firstPauseMs;
   }
@@ -163,7 +163,7 @@ const away = () =>
     retryable: true,
   });
 
-/** Undefined where it is held up until then: by an outage, or a budget that is used up. */
+/** Awaits a poll until the deadline. Returns undefined if an outage or the rate limit delays it past that. */
 async function within<T>(
   clock: Clock,
   deadline: number,
@@ -181,11 +181,11 @@ async function within<T>(
     return await Promise.race([work, late]);
   } finally {
     over.abort();
-    work.catch(() => {}); // nobody is left to hear it
+    work.catch(() => {}); // avoid an unhandled rejection
   }
 }
 
-/** Ends early where no more assets come. */
+/** Sleeps between polls. Ends early when no more assets will be added. */
 async function pause(
   clock: Clock,
   delayMs: number,
@@ -199,7 +199,7 @@ async function pause(
   });
 }
 
-/** Nobody listens there, and nobody has: that is no outage. */
+/** A connection that was refused and never worked is not an outage. */
 const neverReached = 'refused';
 
 const isOutage = (error: unknown) =>
@@ -208,16 +208,16 @@ const isOutage = (error: unknown) =>
   error.explanation.retryable === true &&
   error.explanation.code !== neverReached;
 
-/** Failed assets of one look whose own record is read for a reason: as many as an error names. */
+/** Maximum number of failed assets per poll whose record is read for the reason: as many as an error lists. */
 const maxReasonsRead = 10;
 
 type Look = { found: Settled; requests: number; pages?: number };
 
 /**
- * One asset by its own endpoint; many by the newest pages of the list, the rest one by one. A few that
- * are far down are cheaper one by one.
+ * Polls assets: a single one by its own endpoint, several through the newest pages of the list, the rest
+ * individually. A few assets far down the list are cheaper to fetch individually.
  *
- * @param pagesNeeded how many pages held them lately
+ * @param pagesNeeded number of pages that contained them in the last poll
  */
 async function lookAt(
   assets: AssetsApi,
@@ -232,7 +232,7 @@ async function lookAt(
     look.found.set(uid, await assets.get(uid).catch(notFound));
     look.requests++;
   }
-  // Lists may leave out why processing failed.
+  // List items may lack the reason why processing failed.
   const isUnexplained = (found: Asset | MediactlError) =>
     !(found instanceof MediactlError) &&
     statusMeans(found.status) === 'failed' &&
@@ -245,7 +245,7 @@ async function lookAt(
   return look;
 }
 
-/** Those of them that are among the newest: as many pages as hold some, a request for a hundred. */
+/** Finds assets in the newest pages of the list, one request per hundred, while pages contain matches. */
 async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Promise<Look> {
   const found: Settled = new Map();
   const wanted = new Map(uids.map((uid) => [uidKey(uid), uid]));
@@ -267,13 +267,13 @@ async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Pro
   return { found, requests, pages: requests };
 }
 
-/** One asset that is gone must not end the wait for the others. */
+/** Returns a 404 as a result, since one missing asset must not end the wait for the others. */
 function notFound(error: unknown): MediactlError {
   if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return error;
   throw error;
 }
 
-/** What an asset's status decides; undefined while it is in progress. */
+/** Classifies an asset: the asset itself if it has the status, an error if it never will, undefined while in progress. */
 function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined {
   if (textIn(asset.status)?.toLowerCase() === wanted.toLowerCase()) return asset;
   const means = statusMeans(asset.status);
@@ -289,7 +289,7 @@ function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined 
 const statusOf = ({ status }: Asset) =>
   statusMeans(status) === 'ready' ? 'ready' : (textIn(status) ?? 'in progress');
 
-/** Where services say why processing failed: a text, or a record with a `message`. */
+/** Fields in which services explain why processing failed: a string, or an object with a `message`. */
 const reasonFields = [
   ...['failure_reason', 'error', 'processing_error', 'error_message', 'status_message', 'reason'],
 ];

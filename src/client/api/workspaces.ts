@@ -4,7 +4,7 @@ import type { Page, Workspace } from '../../contract/types.ts';
 import type { Transport } from '../http/transport.ts';
 import { identifiedPage, pages } from './pages.ts';
 
-/** §4 Workspaces: the list. */
+/** Client of the workspace list (§4). */
 export class WorkspacesApi {
   readonly #transport: Transport;
   readonly #names: NameOverrides;

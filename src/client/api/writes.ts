@@ -3,17 +3,17 @@ import type { NameKey } from '../../contract/assumptions.ts';
 import { toJson } from '../../contract/reading.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** What a body asks for, by field. */
+/** Field values of a request body. */
 export type Fields = Record<string, unknown>;
 
 /**
- * Checks a write. A service may answer 200 and pass over a field whose name it does not know, so
- * what it shows afterwards is compared with what was asked for.
+ * Asserts that a write was applied, by comparing the requested with the returned values. A service may return
+ * 200 and ignore a field whose name it does not know.
  *
- * @param noun "a folder": what was written
- * @param hint how to find or set the right name
- * @param sets fields whose values have no order: tags
- * @throws MediactlError `write_ignored` naming the fields that were passed over
+ * @param noun what was written: "a folder"
+ * @param hint how to find or set the correct field name
+ * @param unorderedFields fields whose values have no order, such as tags
+ * @throws MediactlError `write_ignored` naming the ignored fields
  */
 export function assertTaken(
   asked: Fields,
@@ -43,11 +43,11 @@ export function assertTaken(
   });
 }
 
-/** The next step where a write was passed over under the name that mediactl takes it to have. */
+/** Returns the hint for a write that was ignored under the assumed field name. */
 export const otherNameHint = (key: NameKey) =>
   `if this service has another name for it: ${nameHint(key, 'NAME')}`;
 
-/** Says how to set a name; a switch may be the other way round, whatever it is called. */
+/** Returns the hint that shows how to configure a field name. Any flag may be inverted, whatever its name. */
 export const nameHint = (key: NameKey, name: string, choice = '') =>
   `mediactl config set names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
@@ -55,7 +55,7 @@ const areSameSet = (asked: readonly unknown[], shown: readonly unknown[]) =>
   asked.every((each) => shown.some((other) => isTaken(each, other))) &&
   shown.every((other) => asked.some((each) => isTaken(each, other)));
 
-/** Whether a record shows a value, whatever form it gave it: trimmed, or as an object. */
+/** Returns true if a record shows the requested value, possibly trimmed or as an object. */
 function isTaken(asked: unknown, shown: unknown): boolean {
   if (asked === null || asked === '') return shown === null || shown === '';
   if (Array.isArray(asked) && Array.isArray(shown))
@@ -72,9 +72,10 @@ function brief(value: unknown): string {
 }
 
 /**
- * Lets the service teach: a 422 that wants a field which was not sent tells what it is called there.
+ * Adds a hint to a 422 that reports a missing field: its name is probably how this service calls the field that
+ * was sent.
  *
- * @param keyOf the name override that a field of that name would be
+ * @param keyOf returns the config key that overrides a field of that name
  */
 export async function withNameHint<T>(
   write: Promise<T>,

@@ -1,16 +1,15 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** How long an answer may take, in times of the longest silence. */
+/** Maximum duration of a response, as a multiple of the idle timeout. */
 const answerSilences = 10;
-/** How long the throughput of a streamed body is measured, in times of the longest silence: a minute by default. */
+/** Throughput window of a streamed body, as a multiple of the idle timeout. A minute by default. */
 const windowSilences = 2;
-/** Minimum throughput of a streamed body, in bytes a second. */
+/** Minimum throughput of a streamed body, in bytes per second. */
 const minRate = 1024;
 
 /**
- * Ends an answer that does not come to its end: one that drips a byte now and then is never silent.
- * Counted from when the request is sent; of a body that is handed on as it comes (a download), what
- * comes in each such time is counted instead.
+ * Aborts slow responses, which an idle timeout misses if a byte arrives now and then. The total time from
+ * sending the request is limited; a streamed body (a download) has a minimum throughput per window instead.
  */
 export class AnswerLimit {
   readonly #answerMs: number;
@@ -19,23 +18,23 @@ export class AnswerLimit {
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #received = 0;
-  /** Milliseconds in which whoever takes the body was at work on it. */
+  /** Milliseconds spent in the consumer of the body (back-pressure). They do not count against the service. */
   #takenMs = 0;
   #takenFrom: number | undefined;
 
-  /** @param silenceMs milliseconds: the longest silence of the connection */
+  /** @param idleTimeoutMs idle timeout of the connection */
   constructor(silenceMs: number, origin: string) {
     this.#answerMs = answerSilences * silenceMs;
     this.#windowMs = windowSilences * silenceMs;
     this.#origin = origin;
   }
 
-  /** Aborts with a MediactlError `timeout`. */
+  /** Signal that aborts with a MediactlError `timeout`. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** The request is sent, or its answer begins: from here on it must come to its end. */
+  /** Starts the total time limit once the request is sent. */
   begin(): void {
     this.#timer ??= setTimeout(
       () => this.#end('its answer did not end', this.#answerMs),
@@ -43,13 +42,13 @@ export class AnswerLimit {
     );
   }
 
-  /** A body that may take as long as it likes, as long as it comes. */
+  /** Replaces the total time limit with a minimum throughput, for a body of any length. */
   beginStream(): void {
     clearTimeout(this.#timer);
     let [before, takenBefore] = [this.#received, this.#takenMs];
     this.#timer = setInterval(() => {
       const takenMs = this.#takenMs + this.#takingMs() - takenBefore;
-      // While a part is being taken nothing can come; what is left of such a time is too short to judge.
+      // Nothing can arrive while the consumer is busy. A window mostly spent in the consumer is too short to measure.
       const isJudged = takenMs < this.#windowMs / 2;
       const owed = (minRate * (this.#windowMs - takenMs)) / 1000;
       if (isJudged && this.#received - before < owed)
@@ -58,7 +57,7 @@ export class AnswerLimit {
     }, this.#windowMs);
   }
 
-  /** A part of the body came; the time until it is taken is not the service's. */
+  /** Counts a received chunk and awaits its consumer, whose time is excluded from the throughput. */
   async received(count: number, taken: Promise<void>): Promise<void> {
     this.#received += count;
     this.#takenFrom = performance.now();
@@ -70,12 +69,12 @@ export class AnswerLimit {
     }
   }
 
-  /** Of the part that is being taken now. */
+  /** Returns the time spent so far on the chunk that is being consumed. */
   #takingMs(): number {
     return this.#takenFrom === undefined ? 0 : performance.now() - this.#takenFrom;
   }
 
-  /** The answer is here, or given up. */
+  /** Stops the timer after the response is complete or abandoned. */
   clear(): void {
     clearTimeout(this.#timer);
   }

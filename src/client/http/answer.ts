@@ -1,10 +1,10 @@
 import type { Headers } from './rate-limit.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
-/** What the API answers is far smaller; a body past this is not its. */
+/** Maximum size of a response body. API responses are far smaller. */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
-/** The body, or its first `wantedBytes`: then the connection is ended, not drained. */
+/** Reads a response body, or its first `maxBytes`: the connection is then closed instead of drained. */
 export async function readBody(body: AsyncIterable<Buffer>, wantedBytes: number | undefined) {
   const parts: Buffer[] = [];
   let size = 0;
@@ -17,7 +17,7 @@ export async function readBody(body: AsyncIterable<Buffer>, wantedBytes: number 
   return Buffer.concat(parts).subarray(0, wantedBytes);
 }
 
-/** Hands on each part of the body; nothing is kept. */
+/** Streams a response body into a sink without buffering it. */
 export async function drain(body: AsyncIterable<Buffer>, sink: (part: Buffer) => Promise<void>) {
   for await (const part of body) await sink(part);
   return Buffer.alloc(0);
@@ -28,7 +28,7 @@ const tooLarge = () =>
     reason: `it is past ${maxAnswerBytes} bytes`,
   });
 
-/** Names in lower case, repeated headers joined. */
+/** Converts header names to lower case and joins repeated headers. */
 export const flatten = (headers: Record<string, string | string[] | undefined>): Headers =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [

@@ -10,7 +10,7 @@ export type Connections = {
   close(): Promise<void>;
 };
 
-/** undici's connections: straight, or through the proxies of the environment, which resolve names themselves. */
+/** Opens an undici connection pool, direct or through the proxies of the environment. */
 export async function openConnections(
   proxy: ProxySettings | undefined,
   lookup: LookupFunction | undefined,
@@ -29,9 +29,9 @@ export async function openConnections(
 }
 
 /**
- * undici's HTTP parser is WebAssembly, compiled with the first connection. Optimizing it takes
- * threads 100 ms, for which the process would wait at its end; the baseline code parses a few
- * answers as fast. The flag is put back, since V8 keeps compiled code by its flags.
+ * Compiles undici's WebAssembly HTTP parser, needed by the first connection, with the baseline compiler.
+ * Optimizing it would occupy threads for 100 ms and delay process exit, and is no faster for a few responses.
+ * The flags are restored because V8's code cache is keyed by its flags.
  */
 async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
   setFlagsFromString('--liftoff-only');
@@ -54,9 +54,9 @@ async function openDispatcher(
     import('undici/lib/dispatcher/dispatcher.js'),
     import('undici/lib/api/index.js'),
   ]);
-  // undici's whole entry gives its dispatchers their methods; the proxy agent calls `connect`.
+  // The main entry point of undici adds these methods to its dispatchers. The proxy agent calls `connect`.
   Object.assign(Dispatcher.prototype, { connect: api.connect });
-  // A proxy cannot reach this machine's own loopback, where the sandbox lives.
+  // A proxy cannot reach the loopback interface of this machine, where the sandbox listens.
   const noProxy = [proxy.noProxy, 'localhost', '127.0.0.1', '[::1]'].filter(Boolean).join(',');
   return new EnvHttpProxyAgent({ ...options, ...proxy, noProxy });
 }

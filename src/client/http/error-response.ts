@@ -3,7 +3,7 @@ import type { ApiResponse, Purpose, StatusMeaning } from './messages.ts';
 import { retryAfterMs } from './rate-limit.ts';
 import { isHtml, reasonIn } from './reason.ts';
 
-/** §7, a row a status. */
+/** Meaning of each error status (§7). */
 const rows: Record<number, StatusMeaning> = {
   400: {
     code: 'bad_request',
@@ -130,20 +130,20 @@ const rowFor = (status: number): StatusMeaning => {
   };
 };
 
-/** Only a 429 (§7) and a 503 (RFC 9110 §10.2.3) tell when to come back. */
+/** Returns the retry delay in seconds. Only 429 (§7) and 503 (RFC 9110 §10.2.3) announce one. */
 function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const delayMs = retryAfterMs(headers, receivedAt);
   return delayMs === undefined ? undefined : Math.ceil(delayMs / 1000);
 }
 
-/** Envoy, and what is built on it, says in plain text too that the service behind it broke off. */
+/** Matches plain-text errors of Envoy and similar gateways about the service behind them. */
 const ofGateway = /upstream|envoy|gateway|backend|proxy/i;
 
 const isPlainText = ({ headers, text }: ApiResponse) =>
   /^text\/plain\b/i.test(headers['content-type'] ?? '') && !ofGateway.test(text);
 
-/** An answer past 2xx as the error that the user sees, read by its Content-Type. */
+/** Converts an error response to the error that the user sees, parsed by its Content-Type. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
   const { status } = response;
   const row = { ...rowFor(status), ...purpose.statuses?.[status] };

@@ -3,79 +3,80 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * Who sends a request. What a `person` waits for passes at once; `bulk` work leaves the reserve to
- * people; `looking`, beside bulk work, takes a small share of each window.
+ * Priority of a request. `interactive` passes at once, since the user is waiting. `bulk` work leaves a reserve
+ * of each window to interactive commands. `background` polling, next to bulk work, is limited to a small share
+ * of each window.
  */
 export type Lane = 'person' | 'bulk' | 'looking';
 
-/** A window begins by the service's clock, in whole seconds: nobody is early by a moment. */
+/** The reset time has a resolution of one second: wait 300 ms longer. */
 const slackMs = 300;
-/** A window that nobody was told of is asked about by one request; by another one where that hangs. */
+/** Without a known window one probe request is sent at a time. After this timeout another one may be sent. */
 const patienceMs = 2_000;
-/** No service counts in longer windows: a clock is wrong, or the service is. */
+/** Longest plausible window. A longer one means a wrong clock. */
 const longestWindowMs = 24 * 3600_000;
 const lookingShare = 0.05;
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
 
-/** Kept for people: so many requests of a window, or this share of it; at most half. */
+/** Minimum reserve for interactive commands: the larger of this and `reserveShare`, at most half of a window. */
 const leastReserve = 10;
 const reserveShare = 0.05;
 
-/** Shorter waits are nobody's concern. */
+/** Shorter waits are not reported. */
 const worthTellingMs = 1_000;
 
 export type Wait = { untilMs: number; why: 'rate limit' | 'outage' };
 
 export type GateState = 'away' | 'shut' | 'open';
 
-/** A budget learned from the service, for those who tell people of it. */
+/** Rate limit budget as reported by the service, for display. */
 export type Budget = { limit: number; left: number; resetAt: number };
 
 /**
- * Lets requests out as the service's own count allows: as many as stay below the least
- * `X-RateLimit-Remaining` of this window (§8) that was seen, less a reserve. Other processes and
- * machines show in that number, so nothing is shared between them. While nobody is there it is shut,
- * and one request at a time finds out.
+ * Client-side rate limiter that follows the service's own count: it allows as many requests as the lowest
+ * `X-RateLimit-Remaining` seen in this window (§8), less a reserve. Other processes and machines show in that
+ * number, so nothing needs to be shared between them. During an outage it acts as a circuit breaker: it opens,
+ * and lets through one half-open probe at a time with exponential backoff.
  */
 export class Gate {
   readonly #clock: Clock;
-  /** Requests of each window that bulk work leaves; undefined for the larger of 10 and 5 %. */
+  /** Requests of each window that bulk work leaves unused. Undefined for the larger of 10 and 5 %. */
   reserve: number | undefined;
   readonly #maxOutageMs: number;
   #window: (RateLimit & { looked: number }) | undefined;
-  /** False once an answer told nothing: such a service is not asked what is left. */
+  /** False after a response without rate limit headers: no probe is needed then. */
   #tells = true;
-  /** The requests of a window, as the service last told. */
+  /** Requests per window, as last reported by the service. */
   #limit: number | undefined;
   #underWay = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #outage: { since: number; tries: number; until: number } | undefined;
   readonly #waiting = new Set<() => void>();
 
-  /** @param maxOutageMs for how long an outage is waited out */
+  /** @param maxOutageMs maximum outage to wait for, in milliseconds */
   constructor(clock: Clock, maxOutageMs: number) {
     this.#clock = clock;
     this.#maxOutageMs = maxOutageMs;
   }
 
-  /** `away`: the service could not be reached when it was last tried. `shut`: somebody waits for budget. */
+  /** `unreachable`: the service did not respond when last tried. `waiting`: requests are waiting for the rate limit. */
   get state(): GateState {
     if (this.#outage) return 'away';
     return this.#waiting.size > 0 ? 'shut' : 'open';
   }
 
-  /** What is left of the window under way, as far as this process knows. */
+  /** Budget of the current window, as far as this process can determine it. */
   get budget(): Budget | undefined {
     const window = this.#current();
     return window && { limit: window.limit, left: window.remaining, resetAt: window.resetAt };
   }
 
   /**
-   * Resolves when one more request may leave; it is to be followed by `told` or `gone`.
+   * Waits until a request may be sent. The caller must then call `onResponse` or `onAbandoned`.
    *
-   * @param onWait told of each wait that is worth telling, and once it is over
-   * @throws what the signal aborts with
+   * @param onWait called when a reportable wait begins, and without an argument when it is over
+   * @throws the abort reason of the signal
    */
   async enter(lane: Lane, signal: AbortSignal, onWait: (wait?: Wait) => void): Promise<void> {
     let saidUntil = 0;
@@ -84,7 +85,7 @@ export class Gate {
       this.#assertReserve(lane);
       const untilMs = this.#closedUntil(lane);
       if (untilMs === undefined) break;
-      // A wait for the first answer, which tells the limit, is not one for the limit.
+      // Waiting for the first response, which reports the limit, is not a rate limit wait.
       const isKnown = this.#outage !== undefined || this.#current() !== undefined;
       if (isKnown && untilMs > saidUntil && untilMs - this.#clock.now() >= worthTellingMs) {
         saidUntil = untilMs;
@@ -99,10 +100,10 @@ export class Gate {
   }
 
   /**
-   * An answer came.
+   * Records a response.
    *
-   * @param rateLimit what it said is left, in this machine's time; undefined for nothing
-   * @param isItself whether the service answered, and not something before it that cannot reach it
+   * @param rateLimit remaining budget according to the response, in local time
+   * @param isFromService false if a gateway responded that cannot reach the service
    */
   told(rateLimit: RateLimit | undefined, isItself: boolean): void {
     this.#underWay--;
@@ -122,7 +123,7 @@ export class Gate {
     this.#wake();
   }
 
-  /** A 429 came: nothing leaves before then. */
+  /** Blocks all requests until a time, after a 429. */
   closed(untilMs: number): void {
     const limit = this.#window?.limit ?? 1;
     this.#tells = true;
@@ -130,16 +131,16 @@ export class Gate {
     this.#wake();
   }
 
-  /** No answer came. */
+  /** Records that a request ended without a response. */
   gone(): void {
     this.#underWay--;
     this.#wake();
   }
 
   /**
-   * The service could not be reached, or was not itself.
+   * Records that the service is unreachable, and schedules the next probe with exponential backoff and jitter.
    *
-   * @returns whether it is to be waited for
+   * @returns true if the outage is short enough to keep waiting
    */
   failed(): boolean {
     const now = this.#clock.now();
@@ -147,7 +148,7 @@ export class Gate {
     const { since, tries } = this.#outage ?? { since: now, tries: 0 };
     const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** tries);
     const until = now + longest * (0.5 + this.#clock.random() / 2);
-    // Of those that were under way together, all fail: that is one try.
+    // All concurrent requests fail together: count them as one attempt.
     if (!this.#outage || now >= this.#outage.until)
       this.#outage = { since, tries: tries + 1, until };
     this.#wake();
@@ -156,12 +157,12 @@ export class Gate {
 
   #current() {
     const leftMs = this.#window ? this.#window.resetAt + slackMs - this.#clock.now() : 0;
-    // One that is too far away is of a clock that went wrong, there or here.
+    // A reset time too far in the future means that a clock is wrong, here or there.
     if (leftMs <= 0 || leftMs > longestWindowMs) this.#window = undefined;
     return this.#window;
   }
 
-  /** Until when nothing may leave, for want of better; undefined where a request may. */
+  /** Returns the time until which a lane is blocked, or undefined if it may send. */
   #closedUntil(lane: Lane): number | undefined {
     const now = this.#clock.now();
     const isAsking = now - this.#askedAt < patienceMs;
@@ -177,7 +178,7 @@ export class Gate {
     return this.#underWay < window.remaining - this.#reserveOf(window) ? undefined : end;
   }
 
-  /** @throws MediactlError where the reserve that was asked for would stop all bulk work */
+  /** Asserts that the reserve leaves requests for bulk work. @throws MediactlError `reserve` */
   #assertReserve(lane: Lane): void {
     const { reserve } = this;
     if (lane === 'person' || reserve === undefined || !this.#limit || reserve < this.#limit) return;
@@ -192,7 +193,7 @@ export class Gate {
     return this.reserve ?? Math.min(usual, Math.floor(limit / 2), limit - 1);
   }
 
-  /** Resolves at that time, or as soon as anything is different. */
+  /** Sleeps until a time, or until the state changes. */
   async #change(untilMs: number, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const wake = () => over.abort();

@@ -1,13 +1,13 @@
 import { type Fields, isFields, textIn } from '../../contract/reading.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
-/** Returns true if an identifier may stand in a path. */
+/** Returns true if an identifier is safe to use in a URL path. */
 export const isIdentifier = (uid: unknown): uid is string =>
   typeof uid === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(uid);
 
 /**
- * An identifier that may stand in a path. "Identifiers named uid are UUID strings." (§1) One that a
- * service sends may be anything: `..` would make another request of a DELETE.
+ * Validates an identifier before it is used in a URL path. "Identifiers named uid are UUID strings." (§1) A
+ * service may send anything: with `..`, a DELETE would hit another resource.
  *
  * @throws MediactlError `unexpected_answer`
  */
@@ -19,11 +19,11 @@ export function identifier(uid: unknown): string {
   });
 }
 
-/** A record that is known by its uid. @throws MediactlError `unexpected_answer` */
+/** Validates a record and its uid. @throws MediactlError `unexpected_answer` */
 export function identified<T extends Fields>(value: unknown): T & { uid: string } {
   if (!isFields(value)) throw unexpectedAnswer('the answer is not a record of the API');
   identifier(value.uid);
-  // As it was sent: only a uid that is no text becomes one.
+  // Keep the record as it was sent. Only a uid that is not a string is converted.
   return (typeof value.uid === 'string' ? value : { ...value, uid: textIn(value.uid) }) as T & {
     uid: string;
   };

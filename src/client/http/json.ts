@@ -3,12 +3,12 @@ import type { ApiResponse } from './messages.ts';
 import { isHtml } from './reason.ts';
 import { unexpectedAnswer } from './unexpected-answer.ts';
 
-/** Of an API's answer; more would overflow the stack of whoever walks it. */
+/** Maximum nesting depth of a response. Deeper JSON would overflow the stack of code that traverses it. */
 const deepest = 2_000;
 
 /**
- * The JSON of an answer: an object or an array. Numbers that JavaScript cannot hold come as
- * `ExactNumber`, whose text is as it was sent.
+ * Parses a JSON response, which must be an object or an array. Numbers that JavaScript cannot represent become
+ * an `ExactNumber` with their original digits.
  *
  * @throws MediactlError `unexpected_answer`
  */
@@ -37,10 +37,10 @@ export async function jsonOf(response: ApiResponse): Promise<object> {
   }
 }
 
-/** A number that a double may not hold: of many digits, or a large exponent. */
+/** Matches numbers that may exceed a double: many digits, or a large exponent. */
 const longNumber = /(?:^|[-:[,\s])(?:\d{16}|\d[\d.]{16}|[\d.]+[eE][+-]?\d{3})/;
 
-/** JSON of any form, with `ExactNumber` where a double would not do. @throws SyntaxError */
+/** Parses any JSON, with an `ExactNumber` for each number that a double cannot represent. @throws SyntaxError */
 export async function parseExact(text: string): Promise<unknown> {
   if (!longNumber.test(text)) return JSON.parse(text);
   const { isSafeNumber, parse } = await import('lossless-json');
@@ -49,7 +49,7 @@ export async function parseExact(text: string): Promise<unknown> {
   );
 }
 
-/** Whether JSON text opens more objects and arrays within each other than that. */
+/** Returns true if JSON text nests objects and arrays deeper than `levels`. */
 function isDeeperThan(text: string, levels: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -57,7 +57,7 @@ function isDeeperThan(text: string, levels: number): boolean {
     if (code === quote) {
       do at = text.indexOf('"', at + 1);
       while (at > 0 && isEscaped(text, at));
-      if (at < 0) return false; // no JSON: the parser says so
+      if (at < 0) return false; // invalid JSON: the parser reports it
     } else if (code === openBrace || code === openBracket) {
       if (++depth > levels) return true;
     } else if (code === closeBrace || code === closeBracket) depth--;
@@ -69,7 +69,7 @@ const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = [..
   (character) => character.charCodeAt(0),
 );
 
-/** By an odd number of backslashes. */
+/** Returns true if the character is preceded by an odd number of backslashes. */
 function isEscaped(text: string, at: number): boolean {
   let count = 0;
   while (text.charCodeAt(at - count - 1) === backslash) count++;

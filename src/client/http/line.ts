@@ -6,25 +6,25 @@ import type { PublicAddresses } from './public-address.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { WaitBudget } from './wait-budget.ts';
 
-/** What all callers of one service share. */
+/** Connection state shared by all users of one service: rate limit, wait budget and connection pools. */
 export class Line {
-  /** As the newest answer told it. */
+  /** Rate limit reported by the latest response. */
   rateLimit: RateLimit | undefined;
   requestCount = 0;
-  /** Of each scope that a call needed, whether the service let it. */
+  /** Scopes required by requests so far, and whether the service granted them. */
   readonly scopes = new Map<Scope, boolean>();
-  /** The service, or something in its place, has answered once. */
+  /** True once the service, or a gateway in front of it, has responded. */
   wasReached = false;
-  /** Aborted by close(): what is under way then is not tried again, and nothing waits. */
+  /** Aborted by close(): requests in flight are not retried, and waits end. */
   readonly ended = new AbortController();
   readonly waitBudget: WaitBudget;
   readonly gate: Gate;
   connections: Promise<Connections> | undefined;
   publicAddresses: Promise<PublicAddresses> | undefined;
-  /** Connections to public addresses alone. */
+  /** Connection pool restricted to public addresses. */
   publicConnections: Promise<Connections> | undefined;
 
-  /** @param maxWaitMs milliseconds that all of them may spend waiting */
+  /** @param maxWaitMs total time that all users may spend waiting, in milliseconds */
   constructor(clock: Clock, maxWaitMs: number) {
     this.waitBudget = new WaitBudget(clock, maxWaitMs);
     this.gate = new Gate(clock, maxWaitMs);

@@ -2,7 +2,7 @@ import type { Scope } from '../../contract/scopes.ts';
 import type { ExitCode } from '../errors.ts';
 import type { Headers } from './rate-limit.ts';
 
-/** What a status means, in words. */
+/** Meaning of an error status. */
 export type StatusMeaning = {
   code: string;
   exitCode: ExitCode;
@@ -11,43 +11,43 @@ export type StatusMeaning = {
   retryable?: boolean;
 };
 
-/** What a request is for, in the words an error uses, and the scope that it needs (§5.7, A17). */
+/** Purpose of a request, as error messages describe it, and the required scope (§5.7, A17). */
 export type Purpose = {
-  /** "read assets": completes "this key may not …". */
+  /** Phrase that completes "this key may not …", for example "read assets". */
   action: string;
   scope?: Scope;
-  /** What statuses mean here, where that is something else than elsewhere. */
+  /** Meanings of statuses that differ for this request. */
   statuses?: Readonly<Record<number, Partial<StatusMeaning>>>;
 };
 
 export type ApiRequest = {
   method: string;
-  /** A path of wire/paths, or an absolute URL (signed media). */
+  /** A path of `paths`, or an absolute URL (signed media). */
   url: string | URL;
   purpose: Purpose;
   query?: Record<string, string | number | undefined>;
   headers?: Record<string, string>;
   /** Sent as application/json. */
   json?: unknown;
-  /** Made anew for each try, so that it can be sent again; the length must be known. */
+  /** Opened again for each retry. The length must be known. */
   body?: { lengthBytes: number; open(): AsyncIterable<Uint8Array> | Uint8Array };
-  /** False for POST /playback/info/ and signed URLs. The key goes to its own origin in any case. */
+  /** False for POST /playback/info/ and signed URLs. The API key is only ever sent to its own origin. */
   authenticate?: boolean;
   /**
-   * `reads`: answers 5xx and broken connections are tried again; for calls that change nothing.
-   * `pacing`: only a 429 is waited out. `none`: every answer is returned.
+   * Retry policy. `reads` retries 5xx responses and dropped connections, for requests without side effects.
+   * `pacing` waits only for the rate limit (429). `none` returns every response.
    */
   retry?: 'reads' | 'pacing' | 'none';
   signal?: AbortSignal;
-  /** Milliseconds without a byte in either direction. */
+  /** Idle timeout: milliseconds without a byte in either direction. */
   idleTimeoutMs?: number;
-  /** Takes the body of a 2xx answer as it comes, in place of `bytes`. Waits for each promise. */
+  /** Receives the body of a 2xx response in chunks, instead of `bytes`. Each promise is awaited (back-pressure). */
   sink?: (part: Uint8Array, answer: { status: number; headers: Headers }) => Promise<void>;
-  /** Bytes of the answer that are wanted; the rest is not read. */
+  /** Maximum number of bytes to read. The rest of the body is not read. */
   maxBodyBytes?: number;
-  /** Refuses private addresses that are not the service's own, also after a redirect or as what a name resolves to. */
+  /** Rejects private addresses other than the service itself, also after a redirect or DNS resolution. */
   isPublic?: boolean;
-  /** Whether a redirect of a read may be followed there; to anywhere where it is left out. */
+  /** Returns true if a read may follow a redirect to this URL. Every redirect is allowed by default. */
   mayFollow?: ((target: URL) => boolean) | undefined;
 };
 
@@ -58,6 +58,6 @@ export type ApiResponse = {
   bytes: Uint8Array;
   /** Milliseconds since the epoch. */
   receivedAt: number;
-  /** Where it came from, after redirects of a read. */
+  /** Final URL, after redirects of a read. */
   url: URL;
 };

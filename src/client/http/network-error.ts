@@ -1,6 +1,6 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** Two places point elsewhere: a redirect, and the `location` of an upload session. */
+/** Creates the error for a redirect, or a `location` of an upload session, that points to another origin. */
 export const foreignOrigin = (what: string, target: URL) =>
   new MediactlError(`the service pointed to another origin: ${target.origin}`, {
     code: 'foreign_origin',
@@ -9,19 +9,19 @@ export const foreignOrigin = (what: string, target: URL) =>
     hint: 'check the base URL: mediactl auth status',
   });
 
-/** Nobody is there, and nobody will be in a moment. */
+/** Error codes of a service that is not running or does not exist. */
 const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND']);
-/** The way there is broken: Wi-Fi that dropped, a name server that does not answer. */
+/** Error codes of a network outage: lost Wi-Fi, unresponsive DNS. */
 const outages = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
 export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
-/** What undici or the socket threw, in words; an abort and our own errors climb untouched. */
+/** Converts an error of undici or the socket to a MediactlError. Aborts and MediactlErrors pass through unchanged. */
 export function networkError(error: unknown, url: URL, idleTimeoutMs: number): unknown {
   if (error instanceof MediactlError) return error;
   const { name, message } = error as Error;
   const code =
     name === 'HTTPParserError' ? 'no HTTP' : ((error as NodeJS.ErrnoException).code ?? '');
-  // undici's own word for an abort, and for a proxy that refuses.
+  // undici reports aborts, and refusals of a proxy, in this form.
   const refusal = /^Proxy response \((\d+)\)/.exec(message)?.[1];
   if (!refusal && (name === 'AbortError' || code === 'UND_ERR_ABORTED' || code === ''))
     return error;
@@ -91,13 +91,13 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
   );
 }
 
-/** Whether no line to the service came about, so that a request surely did not leave. */
+/** Returns true if the request was certainly not sent, because no connection was established. */
 export function neverLeft(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   return ['refused', 'proxy'].includes(error.explanation.code) || isBeforeSending(error.cause);
 }
 
-/** Its name, its port or its certificate is not there. */
+/** Returns true if DNS, the connection or the TLS handshake failed. */
 function isBeforeSending(cause: unknown): boolean {
   const {
     syscall = '',
@@ -107,6 +107,6 @@ function isBeforeSending(cause: unknown): boolean {
   return (
     ['connect', 'getaddrinfo'].includes(syscall) ||
     /CONNECT_TIMEOUT|CERT|SELF_SIGNED|ISSUER|ALTNAME|VERIFY/.test(code) ||
-    (errors.length > 0 && errors.every(isBeforeSending)) // a name with several addresses
+    (errors.length > 0 && errors.every(isBeforeSending)) // a host name with several addresses
   );
 }

@@ -1,12 +1,12 @@
 import { httpUrl } from '../../contract/http-url.ts';
 import { usageError } from '../errors.ts';
 
-/** HTTP_PROXY, HTTPS_PROXY and NO_PROXY as the environment gives them; the first two are absolute URLs. */
+/** Proxy settings of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. The first two are absolute URLs. */
 export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?: string };
 
 /**
- * The proxies that the variables name, in small letters first, as curl reads them: `host:port` is an
- * http proxy. Of what is wrong, the name alone is told: the value may hold a password.
+ * Reads the proxy variables. Like curl, prefers lower-case names and accepts `host:port` as an http proxy. An
+ * error shows only the name of a variable, since its value may contain a password.
  *
  * @throws MediactlError `usage`
  */

@@ -20,11 +20,11 @@ const local = [
 
 const plain = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
 
-/** Checks an address; an IPv4 address that is mapped into IPv6 counts, too. */
+/** Returns true if an address is in the list. Covers IPv4 addresses mapped into IPv6. */
 const isIn = (list: BlockList, address: string) =>
   isIP(address) > 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Refuses addresses that cannot be reached from the internet. */
+/** Rejects addresses that are not reachable from the internet, to prevent server-side request forgery (SSRF). */
 export class PublicAddresses {
   readonly #refused: BlockList;
 
@@ -32,19 +32,19 @@ export class PublicAddresses {
     this.#refused = refused;
   }
 
-  /** A service on a local network may keep its media on another host of that network. */
+  /** Creates a filter for a service. A service on a local network may keep its media on another host of that network. */
   static async for({ hostname }: URL): Promise<PublicAddresses> {
     const own = await resolve(plain(hostname), { all: true }).catch(() => []);
     const isOnLan = own.some(({ address }) => isIn(networks(lan), address));
     return new PublicAddresses(networks(isOnLan ? local : [...local, ...lan]));
   }
 
-  /** Throws if the host is written as an address that is refused. */
+  /** Throws if the host is a literal IP address that is rejected. */
   assertAllowed({ hostname }: URL): void {
     if (isIn(this.#refused, plain(hostname))) throw notPublic(hostname);
   }
 
-  /** Resolves a name for a connection, which then goes to the address that was checked. */
+  /** Resolves a host name for a connection to the checked address, which avoids a TOCTOU race with DNS. */
   readonly lookup: LookupFunction = (hostname, options, callback) =>
     lookup(hostname, options, (error, found, family) => {
       const addresses = error ? [] : [found].flat();

@@ -1,4 +1,4 @@
-/** §8: the state of the key's window, as the last answer told it. */
+/** Rate limit window of the API key (§8), as reported by the last response. */
 export type RateLimit = {
   limit: number;
   remaining: number;
@@ -8,22 +8,22 @@ export type RateLimit = {
 
 export type Headers = Record<string, string | undefined>;
 
-/** `Date` is in whole seconds, and takes its time to come. */
+/** Minimum clock skew to correct. `Date` has a resolution of one second and is delayed by the network. */
 const clockSkewMs = 5_000;
 
 /**
- * Reads `X-RateLimit-*`; undefined where an answer does not carry all three.
+ * Parses the `X-RateLimit-*` headers. Returns undefined unless all three are present.
  *
- * @param receivedAt when the answer came: its `Date` tells how far this machine's clock is off
+ * @param receivedAt time of the response; compared with its `Date` to correct for clock skew
  */
 export function readRateLimit(headers: Headers, receivedAt?: number): RateLimit | undefined {
   const number = (name: string) => Number(headers[name] ?? Number.NaN);
   const limit = number('x-ratelimit-limit');
   const remaining = number('x-ratelimit-remaining');
   const told = number('x-ratelimit-reset');
-  // "Unix timestamp" (§8): in milliseconds it would be thousands of years away.
+  // "Unix timestamp" (§8): a value this large can only be in milliseconds.
   const reset = told > 1e11 && told < 1e14 ? told / 1000 : told;
-  const farthest = 8.64e12; // seconds: no later date can be written
+  const farthest = 8.64e12; // seconds: the largest date that JavaScript can represent
   if (![limit, remaining, reset].every(Number.isFinite) || reset > farthest) return undefined;
   const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;
   const isOff = Math.abs(skewMs) > clockSkewMs;
@@ -31,8 +31,8 @@ export function readRateLimit(headers: Headers, receivedAt?: number): RateLimit 
 }
 
 /**
- * How long a 429 or 503 asks to wait, in milliseconds: `Retry-After` in seconds (§7) or as an HTTP
- * date (RFC 9110), else the end of the window, else undefined.
+ * Returns the retry delay of a 429 or 503 in milliseconds: `Retry-After` in seconds (§7) or as an HTTP date (RFC
+ * 9110), otherwise the time until the rate limit resets, otherwise undefined.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
   const header = headers['retry-after'];

@@ -1,18 +1,18 @@
 import { type Fields, fieldsIn, isFields, listIn, textIn } from '../../contract/reading.ts';
 import type { ApiResponse } from './messages.ts';
 
-/** What a service says of its refusal. */
+/** Error description sent by a service. */
 export type Reason = {
   message: string | undefined;
-  /** The service's own short name for the error. */
+  /** Error code of the service. */
   code?: string | undefined;
-  /** As it was sent. */
+  /** Unmodified details of the service. */
   details?: unknown;
-  /** Names of fields that it found missing or wrong. */
+  /** Names of missing or invalid fields. */
   fields: readonly string[];
 };
 
-/** The service's own words, whatever form they came in (A13). */
+/** Extracts the error message from a response of any format (A13). */
 export function reasonIn(response: ApiResponse): Reason {
   const text = response.text.trim();
   if (isHtml(response)) {
@@ -24,11 +24,11 @@ export function reasonIn(response: ApiResponse): Reason {
   try {
     return inJson(JSON.parse(text), text);
   } catch {
-    return { message: cut(text) || undefined, fields: [] }; // no JSON after all, or no end of it
+    return { message: cut(text) || undefined, fields: [] }; // invalid or truncated JSON
   }
 }
 
-/** Where services put what went wrong, in the order of how much it tells. */
+/** Fields that contain an error message, most specific first. */
 const wordKeys = [
   'message',
   'detail',
@@ -38,7 +38,7 @@ const wordKeys = [
   'error_description',
   'reason',
 ];
-/** Where they list what is wrong with which field. */
+/** Fields that contain a list of errors per field. */
 const listKeys = ['errors', 'details', 'fields', 'invalid_params', 'violations', 'issues'];
 
 function inJson(body: unknown, text: string): Reason {
@@ -56,7 +56,7 @@ function inJson(body: unknown, text: string): Reason {
   };
 }
 
-/** Nobody nests a reason deeper. */
+/** Maximum nesting depth that is searched for messages. */
 const deepest = 6;
 
 function collect(
@@ -76,7 +76,7 @@ function collect(
   }
 }
 
-/** `{loc, msg, ctx}` as Pydantic has it, `{field, message}`, a text. */
+/** Collects one list entry: `{loc, msg, ctx}` of Pydantic, `{field, message}`, or a string. */
 function collectEntry(
   entry: unknown,
   found: { words: string[]; fields: string[] },
@@ -103,10 +103,10 @@ function collectEntry(
   if (last !== undefined && /^\w+$/.test(last)) found.fields.push(last);
 }
 
-/** What stands in place of a field's name where no single one is wrong. */
+/** Keys used in place of a field name for errors of no single field. */
 const notOneField = new Set(['non_field_errors', '__all__', 'messages', 'errors', 'body']);
 
-/** `{"name": ["This field is required."]}`, as Django REST framework has it. */
+/** Collects errors by field name as sent by Django REST framework: `{"name": ["This field is required."]}`. */
 function collectByField(value: Fields, found: { words: string[]; fields: string[] }): void {
   for (const [field, said] of Object.entries(value)) {
     const isField = /^\w+$/.test(field) && !notOneField.has(field);

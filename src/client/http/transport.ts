@@ -17,7 +17,7 @@ import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
 import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
 
-/** Something a person who waits wants to know. */
+/** Notice for a user who is waiting. */
 export type TransportNotice =
   | { kind: 'rate-limited'; untilMs: number }
   | { kind: 'retrying'; untilMs: number; reason: string }
@@ -30,30 +30,30 @@ export type TransportOptions = {
   userAgent: string;
   /** Milliseconds. */
   requestTimeoutMs: number;
-  /** Milliseconds that one command may spend waiting, in all. */
+  /** Total time that one command may spend waiting, in milliseconds. */
   maxWaitMs: number;
   signal?: AbortSignal | undefined;
   proxy?: ProxySettings | undefined;
   onNotice?: (notice: TransportNotice) => void;
-  /** Called before each request leaves, tries included; what it throws keeps it from leaving. */
+  /** Called before each request, retries included. If it throws, the request is not sent. */
   onRequest?: () => void;
-  /** Called before each request with the key that may change something. */
+  /** Called before each authenticated request that may change data. */
   onWrite?: (() => void) | undefined;
-  /** Who its requests are for; a person, unless somebody says otherwise. */
+  /** Priority of the requests. Interactive by default. */
   lane?: Lane | undefined;
-  /** One line a request and answer; whoever prints it redacts it. */
+  /** Logs each request and response. The receiver must redact secrets. */
   trace?: ((line: string) => void) | undefined;
 };
 
 const readAttempts = 4;
 const redirectsFollowed = 3;
-/** A service that asks for no wait at all must not be asked in a hot loop. */
+/** Minimum delay after a 429, in case the service requests none: avoids a hot retry loop. */
 const leastPauseMs = 1_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
-/** By which a gateway says that the service is not there, or the service that it cannot work. */
+/** Statuses by which a gateway or the service reports an outage. */
 const outageStatuses = new Set([502, 503, 504]);
 
-/** The one way to the network: authentication, origin, pacing, retries, time limits, errors. */
+/** HTTP client for all requests: authentication, origin checks, rate limiting, retries, timeouts and errors. */
 export class Transport {
   readonly baseUrl: URL;
   readonly #options: TransportOptions;
@@ -65,7 +65,7 @@ export class Transport {
     this.#line = line;
   }
 
-  /** The same transport, for a caller who wants to hear of its own waits and requests, or in its lane. */
+  /** Returns a transport that shares the connection but reports its own waits and requests, or has another priority. */
   observed(
     observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>,
   ): Transport {
@@ -76,27 +76,27 @@ export class Transport {
     return this.#line.rateLimit;
   }
 
-  /** Why bulk work may be waiting. */
+  /** State of the rate limiter: explains why bulk work may be waiting. */
   get gate(): GateState {
     return this.#line.gate.state;
   }
 
-  /** What is left of the window under way, where the service tells it. */
+  /** Budget of the current rate limit window, if the service reports it. */
   get budget(): Budget | undefined {
     return this.#line.gate.budget;
   }
 
-  /** Requests of each window that bulk work leaves for people. */
+  /** Sets the number of requests per window that bulk work leaves unused. */
   reserve(requests: number | undefined): void {
     this.#line.gate.reserve = requests;
   }
 
-  /** Of each scope that a call needed, whether the service let it. */
+  /** Scopes required by requests so far, and whether the service granted them. */
   get scopes(): ReadonlyMap<Scope, boolean> {
     return this.#line.scopes;
   }
 
-  /** Requests sent so far by all who share the line, tries included. */
+  /** Number of requests sent over the shared connection, retries included. */
   get requestCount(): number {
     return this.#line.requestCount;
   }
@@ -105,19 +105,19 @@ export class Transport {
     return this.#options.clock;
   }
 
-  /** Sends, and throws what is not 2xx as a MediactlError. */
+  /** Sends a request. Throws any response other than 2xx as a MediactlError. */
   async send(call: ApiRequest): Promise<ApiResponse> {
     const response = await this.exchange(call);
     if (response.status >= 200 && response.status < 300) return response;
     throw errorFrom(response, call.purpose);
   }
 
-  /** Sends, and reads the answer as JSON: an object or an array of whatever form. */
+  /** Sends a request and parses the JSON response, which must be an object or an array. */
   async json(call: ApiRequest): Promise<object> {
     return jsonOf(await this.send(call));
   }
 
-  /** Sends and returns whatever answer comes, once pacing and retries are done. */
+  /** Sends a request and returns the response of any status, after rate limit waits and retries. */
   async exchange(call: ApiRequest): Promise<ApiResponse> {
     const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'pacing');
     for (let attempt = 0; ; attempt++) {
@@ -126,7 +126,7 @@ export class Transport {
         const response = await this.#sendOnce(call);
         if (response.status === 429 && retry !== 'none') {
           await this.#waitOutRateLimit(response, call);
-          attempt--; // a 429 is no failure
+          attempt--; // a 429 does not count as an attempt
           continue;
         }
         if (outageStatuses.has(response.status) && this.#isBulk) this.#line.gate.failed();
@@ -139,13 +139,13 @@ export class Transport {
         if (this.#isBulk && this.#line.wasReached) {
           const isWaitedFor = this.#line.gate.failed();
           if (isWaitedFor && neverLeft(error)) {
-            attempt--; // it did not leave
+            attempt--; // the request was not sent
             continue;
           }
         }
         if (last) throw error;
-        // Nobody listens there: waiting would only hide it from the person at the terminal. Somebody
-        // who did before comes back.
+        // If the service was never reached, fail at once: a retry would only delay the error. Otherwise it is expected
+        // to come back.
         if (error.explanation.code === 'refused' && !this.#line.wasReached) throw error;
         await this.waitBeforeRetry(attempt, error, call.signal);
       }
@@ -153,8 +153,8 @@ export class Transport {
   }
 
   /**
-   * As long as the answer asked for, else full jitter; throws the failure itself where the wait
-   * would pass --max-wait.
+   * Sleeps before a retry: the delay requested by the response, else exponential backoff with full jitter.
+   * Throws the failure if the wait would exceed --max-wait.
    */
   async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
     const { retryAfterSeconds } = failure.explanation;
@@ -171,7 +171,7 @@ export class Transport {
     const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
     const delayMs = Math.max(asked, leastPauseMs);
     this.#line.gate.closed(this.clock.now() + delayMs);
-    if (this.#isBulk) return; // the gate waits, for as long as it takes
+    if (this.#isBulk) return; // the rate limiter waits, for as long as it takes
     if (!this.#line.waitBudget.spend(delayMs))
       throw errorFrom(response, call.purpose).with({
         reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
@@ -207,19 +207,19 @@ export class Transport {
     for (let hops = 0; ; hops++) {
       const response = await this.#fetch(call, url);
       const location = response.headers.location;
-      // A redirect of a write is never followed; one of a read only within its origin (§5: the key
-      // belongs to one service).
+      // Never follow the redirect of a write. Follow that of a read only within its origin (§5: the key belongs to one
+      // service).
       if (response.status < 300 || response.status >= 400 || !location || !isRead(call.method))
         return response;
       if (!URL.canParse(location, url.href)) return response;
       const target = new URL(location, url);
       if (!/^https?:$/.test(target.protocol)) return response;
       if (call.mayFollow?.(target) === false) return response;
-      // Without a key there is none to hand over: signed media may lead to a CDN.
+      // Without an API key nothing can leak: signed media may redirect to a CDN.
       if (target.origin !== url.origin && call.authenticate !== false)
         throw foreignOrigin(`a redirect`, target);
       if (hops >= redirectsFollowed) return response;
-      // A password for one host is told to no other.
+      // Do not send credentials of one host to another.
       if (target.origin !== url.origin) call = withoutAuthorization(call);
       url = target;
     }
@@ -228,7 +228,7 @@ export class Transport {
   async #fetch(call: ApiRequest, url: URL): Promise<ApiResponse> {
     const { trace, userAgent, apiKey } = this.#options;
     const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
-    // "POST /playback/info/ — no API key" (§4), whoever calls it.
+    // "POST /playback/info/ — no API key" (§4), for every caller.
     const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
     if (apiKey && !keyless && url.origin === this.baseUrl.origin)
       headers.authorization = `Bearer ${apiKey}`;
@@ -269,9 +269,9 @@ export class Transport {
         path: url.pathname + url.search,
         method: call.method as Dispatcher.HttpMethod,
         headers,
-        body: body as Dispatcher.RequestOptions['body'], // its types leave iterables out
+        body: body as Dispatcher.RequestOptions['body'], // undici’s types omit iterables
         signal: interruption ? AbortSignal.any([interruption, limit.signal]) : limit.signal,
-        // undici counts both from the last byte, so they serve as idle timers.
+        // undici restarts both timers at each byte, so they act as idle timeouts.
         headersTimeout: idleTimeoutMs,
         bodyTimeout: idleTimeoutMs,
       });
@@ -290,7 +290,8 @@ export class Transport {
               return limit.received(part.length, taken);
             })
           : await readBody(answer.body, call.maxBodyBytes);
-      // undici takes a connection back in the turn after its answer: before, it opens another one.
+      // undici returns a connection to its pool one turn after the response. A request sent earlier would open another
+      // one.
       await new Promise((resolve) => setImmediate(resolve));
       const response: ApiResponse = {
         ...head,
@@ -313,7 +314,7 @@ export class Transport {
       return response;
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
-      // What cannot be written here, or is not to be sent, is no fault of the line.
+      // An error of the sink, or of a request that was not sent, is not a network error.
       if (sinkFailed || !isSent) throw error;
       throw limit.signal.aborted && !interruption?.aborted
         ? limit.signal.reason
@@ -324,7 +325,7 @@ export class Transport {
     }
   }
 
-  /** undici is loaded with the first request. */
+  /** Opens the connection pool. undici is loaded with the first request. */
   #open(): Promise<Connections> {
     this.#line.connections ??= this.#connections();
     return this.#line.connections;
@@ -356,7 +357,7 @@ const isSameHost = (url: URL, service: URL) =>
   url.hostname === service.hostname ||
   (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
 
-/** Hands on a body, and tells when all of it is with the socket. */
+/** Yields a request body, then reports that all of it was passed to the socket. */
 async function* sentThen(body: AsyncIterable<Uint8Array>, then: () => void) {
   yield* body;
   then();

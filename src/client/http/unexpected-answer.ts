@@ -1,6 +1,6 @@
 import { type Explanation, exitCodes, MediactlError } from '../errors.ts';
 
-/** What answered is not as the API has it: `unexpected_answer`, mostly a wrong base URL. */
+/** Creates the error for a response that does not match the API, usually because of a wrong base URL. */
 export const unexpectedAnswer = (problem: string, explanation: Partial<Explanation> = {}) =>
   new MediactlError(problem, {
     code: 'unexpected_answer',

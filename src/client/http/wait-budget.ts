@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** What one command may spend waiting, in all. Requests that wait at the same time spend it once. */
+/** Total time that one command may spend waiting. Concurrent waits are counted once. */
 export class WaitBudget {
   readonly #clock: Clock;
   readonly #maxMs: number;
@@ -13,7 +13,7 @@ export class WaitBudget {
     this.#maxMs = maxMs;
   }
 
-  /** Spends a wait that begins now; false, with nothing spent, where it would pass the budget. */
+  /** Spends a wait that starts now. Returns false and spends nothing if it would exceed the budget. */
   spend(delayMs: number): boolean {
     const now = this.#clock.now();
     const beginMs = Math.max(now, this.#waitingUntilMs);
@@ -24,7 +24,7 @@ export class WaitBudget {
     return true;
   }
 
-  /** All of it is there again: for work that lasts, each outage counts by itself. */
+  /** Resets the budget, so that long-running work can wait for each outage separately. */
   renew(): void {
     this.#spentMs = 0;
   }

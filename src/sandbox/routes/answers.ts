@@ -9,7 +9,7 @@ import {
 } from './record-schemas.ts';
 import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
-/** Answers that hold more than the specification shows. The others are the same in both modes. */
+/** Response schemas with more fields than the specification shows. All other responses are the same in both modes. */
 const full = {
   listItem,
   videoListItem,
@@ -21,7 +21,7 @@ const full = {
   errorAnswer,
 };
 
-/** What §4 cannot do without: a uid for paths, the name that was given, "nested children". */
+/** Folder schema with only the fields that §4 requires: a uid for paths, the given name, "nested children". */
 const bareFolder = z
   .object({
     uid: z.guid(),
@@ -33,11 +33,11 @@ const bareFolder = z
   .openapi('Folder');
 
 /**
- * What the specification shows, and where it shows nothing, the least that its own mechanics need,
- * under the name that is guessed first: `tags` for "tag slugs", `uid` of a workspace for its paths.
- * Embed settings, playback info and request bodies stay as they are: without a flag, a list, a URL
- * inside `source` nothing could be done with them. Headers that TUS itself demands stay too, but
- * Upload-Length of HEAD, since §4 names the offset alone.
+ * Response schemas with only the specified fields (`--strict`). Where the specification shows none, they contain
+ * the minimum that it requires, under the first assumed name: `tags` for "tag slugs", `uid` of a workspace for
+ * its paths. Embed settings, playback info and request bodies are unchanged, since they would be useless without
+ * a flag, a list, or a URL inside `source`. Headers required by TUS are kept, except Upload-Length of HEAD,
+ * since §4 names only the offset.
  */
 const named = {
   listItem: namedListItem,
@@ -52,17 +52,17 @@ const named = {
 
 type Shapes = typeof full;
 
-/** What a route makes of a record before it is said: always the whole. */
+/** Complete response body before serialization. */
 export type Said<Name extends Exclude<keyof Shapes, 'pageOf'>> = z.infer<Shapes[Name]>;
 
 export type Answers = Shapes & {
-  /** The value as it is sent: with `--strict`, what its schema does not name is left out. */
+  /** Returns the value to send. With `--strict`, omits fields that the schema does not name. */
   serialized<T>(schema: z.ZodType<T>, value: T): T;
 };
 
 export function answersFor(strict: boolean): Answers {
   return strict
-    ? // Routes make whole records in both modes; the schema that they declare is what remains.
+    ? // Routes build complete records in both modes. The declared schema removes the other fields.
       { ...(named as unknown as Shapes), serialized: (schema, value) => schema.parse(value) }
     : { ...full, serialized: (_schema, value) => value };
 }

@@ -10,7 +10,7 @@ import { playerConfig } from './playback.ts';
 import { toDetail, toListItem } from './records.ts';
 import { assetQuery, editorial, json, player, uidParameter, videoQuery } from './schemas.ts';
 
-/** §4 Videos and Assets: list, detail, update, soft delete, player data. */
+/** Routes of videos and assets (§4): list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
   const { pageOf, serialized } = service.answers;
   for (const collection of ['assets', 'videos'] as const) {
@@ -124,7 +124,7 @@ export function assetRoutes(app: App, service: Service): void {
   }
 }
 
-/** Of the videos, theirs alone; a route makes both in one way. */
+/** Returns the schemas of the collection. The casts let the same routes serve both. */
 const shapesOf = (answers: Answers, videosOnly: boolean): Pick<Answers, 'listItem' | 'detail'> =>
   videosOnly
     ? {
@@ -133,7 +133,7 @@ const shapesOf = (answers: Answers, videosOnly: boolean): Pick<Answers, 'listIte
       }
     : answers;
 
-/** "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
+/** Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
 function withinOf({ workspaces, folders }: Service, parent: string) {
   const { uid: workspace } = workspaces.primary();
   if (parent === 'root') return { workspace, parent: null };

@@ -7,7 +7,7 @@ import { findWorkspace } from './workspaces.ts';
 
 const workspacePath = `${apiPrefix}/workspaces/{uid}` as const;
 
-/** §4 Workspaces: the embed restriction and its allow-list. Every answer is the whole settings. */
+/** Routes of the embed restriction and its allow-list (§4 Workspaces). Every response contains all settings. */
 export function embedRoutes(app: App, service: Service): void {
   const { embeds } = service;
   const settings = json(embedSettings, 'embed settings');

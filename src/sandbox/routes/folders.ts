@@ -9,7 +9,7 @@ import { findWorkspace } from './workspaces.ts';
 
 const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 
-/** §4 Folders: the tree, create, rename and move, delete. */
+/** Routes of folders (§4): tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
   const { folder, serialized } = service.answers;
@@ -89,7 +89,7 @@ export function folderRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findFolder(service, c.req.valid('param'));
-      // "DELETE … responses: not shown" (§4). Nothing is lost by a folder's going: A04.
+      // "DELETE … responses: not shown" (§4, A04). Refuse folders with content, so that deletion loses nothing.
       if (!folders.isEmpty(uid))
         throw new ServiceError(422, 'this folder is not empty', {
           details: [{ loc: ['path', 'folder_uid'], msg: 'it holds folders or assets' }],
@@ -111,7 +111,7 @@ const deepest = 100;
 
 const heightOf = ({ children }: FolderTree): number => 1 + Math.max(0, ...children.map(heightOf));
 
-/** @throws 422 where folders would be nested past what a tree can be told */
+/** Asserts that folders are not nested too deep for a tree response. @throws 422 */
 function assertRoom({ folders }: Service, parent: FolderRow, levels: number): void {
   if (folders.depthOf(parent.uid) + levels > deepest)
     throw new ServiceError(422, `folders nest at most ${deepest} deep`, {
@@ -119,7 +119,7 @@ function assertRoom({ folders }: Service, parent: FolderRow, levels: number): vo
     });
 }
 
-/** @throws 404: it is named in the body, and is no folder of that workspace */
+/** Finds the parent folder named in a request body. @throws 404 if the workspace has no such folder */
 export function parentIn({ folders }: Service, workspace: string, uid: string): FolderRow {
   const found = folders.find(workspace, uid.toLowerCase());
   if (!found) throw new ServiceError(404, `parent folder ${uid} not found`);

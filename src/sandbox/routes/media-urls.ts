@@ -3,21 +3,21 @@ import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseExtras } from '../store/extras.ts';
 
-/** A signed address of an asset's file, and until when it is good. */
+/** A signed URL of a file of an asset, and its expiry. */
 export type SignedUrl = { url: string; expires_at: string };
 
 export function signedUrl(service: Service, { uid }: AssetRow, file: string): SignedUrl {
   const expiresAt = service.now() + service.playbackLifetimeMs;
   return {
     url: service.publicUrl() + service.signer.signPath(`/media/${uid}/${file}`, expiresAt),
-    // Signatures count whole seconds.
+    // Signatures have a resolution of one second.
     expires_at: new Date(Math.floor(expiresAt / 1000) * 1000).toISOString(),
   };
 }
 
 /**
- * §2 `thumbnail_url` (absolute URL), where there is a real picture: a frame, a cover, a waveform, the
- * first page, the smallest variant of an image, or an image that has none itself.
+ * Returns the `thumbnail_url` (§2, absolute URL) if there is a real picture: a video frame, a cover, a waveform,
+ * the first page, the smallest variant of an image, or the image itself.
  */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseExtras(asset.extras);
@@ -32,6 +32,6 @@ const showsItself = ({ type, status, is_made_up, content_type }: AssetRow) =>
   is_made_up === 0 &&
   shownByBrowsers.has(content_type ?? '');
 
-/** The thumbnail for a player, which always has something to show: without a picture, one of its type. */
+/** Returns the thumbnail for a player: a placeholder by asset type if there is no picture. */
 export const posterUrl = (service: Service, asset: AssetRow): string =>
   thumbnailUrl(service, asset) ?? signedUrl(service, asset, 'placeholder.png').url;

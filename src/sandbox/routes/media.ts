@@ -11,9 +11,9 @@ import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { isUnchanged, rangeIsOfIt, setValidators, validatorsOf } from './validators.ts';
 
-/** Signed media: source files, playlists and segments. A changed or expired URL gets 403. */
+/** Routes of signed media: source files, playlists and segments. A modified or expired URL returns 403. */
 export function mediaRoutes(app: App, service: Service): void {
-  // The signature is all that a player needs, wherever its page is from.
+  // The signature alone authorizes a player, so any origin is allowed.
   app.use(
     '/media/*',
     cors({
@@ -38,7 +38,7 @@ export function mediaRoutes(app: App, service: Service): void {
       asset.content_type ?? 'application/octet-stream',
     );
   });
-  // The names are those that the media worker writes; nothing else reaches the file system.
+  // Only file names written by the media worker match. Nothing else reaches the file system.
   app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
     const asset = servable(c, service);
     const path = join(service.files.hls(asset.uid), c.req.param('file'));
@@ -53,13 +53,13 @@ export function mediaRoutes(app: App, service: Service): void {
         .replace(/^(?!#)\S.*$/gm, (name) => sign(name)),
     );
   });
-  // Of assets in any state: it is for those that have no picture of their own.
+  // Available in every state, for assets without a picture of their own.
   app.get('/media/:uid/placeholder.png', (c) => {
     const { type } = signedFor(c, service);
     c.header('Content-Type', 'image/png');
     return c.body(new Uint8Array(placeholder(type)));
   });
-  // What was made of the source.
+  // Files derived from the source.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {
     const asset = servable(c, service);
     const cues = await text(c, join(service.files.extras(asset.uid), 'sprites.vtt'));
@@ -76,10 +76,10 @@ export function mediaRoutes(app: App, service: Service): void {
   });
 }
 
-/** Video, sound, raster images and PDF: no browser runs a script of theirs on this origin. */
+/** Matches video, audio, raster images and PDF: browsers run no scripts from these on this origin. */
 const isOnlyShown = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
 
-/** Anything else that is opened by itself, such as SVG or XHTML, may be a page: it must not do anything here. */
+/** Content-Security-Policy of other files, such as SVG or XHTML, which could run scripts if opened directly. */
 const inert =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
 
@@ -100,7 +100,7 @@ function signedFor(c: Context, { signer, assets, now }: Service): AssetRow {
   return asset;
 }
 
-/** Signs a name in the folder of what was asked for, until that itself expires. */
+/** Returns a function that signs names in the folder of the requested URL, with the same expiry. */
 function signerOf(c: Context, { signer }: Service): (name: string) => string {
   const folder = c.req.path.replace(/[^/]*$/, '');
   const expiresAt = Number(c.req.query('expires')) * 1000;
@@ -119,14 +119,14 @@ const missing = () => {
   throw new ServiceError(404, 'no such media');
 };
 
-/** Undefined where the caller has it: one address always has one text, since it says until when. */
+/** Reads a text file, or returns undefined if the client has it cached. A URL always returns the same text. */
 async function text(c: Context, path: string): Promise<string | undefined> {
   const validators = validatorsOf(await stat(path, { bigint: true }).catch(missing));
   setValidators(c, validators);
   return isUnchanged(c, validators) ? undefined : readFile(path, 'utf8').catch(missing);
 }
 
-/** A file, or the part of it that a Range header asks for (RFC 9110 §14). */
+/** Sends a file, or the part that a Range header requests (RFC 9110 §14). */
 async function file(c: Context, path: string, contentType: string): Promise<Response> {
   const stats = await stat(path, { bigint: true }).catch(missing);
   const size = Number(stats.size);

@@ -10,7 +10,7 @@ import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
 import { json, playbackInfo, playbackTypes } from './schemas.ts';
 
-/** §4 Playback info: no API key, "authenticated by the playback token". */
+/** Route of playback info (§4): no API key, "authenticated by the playback token". */
 export function playbackRoutes(app: App, service: Service): void {
   app.openapi(
     createRoute({
@@ -36,13 +36,13 @@ export function playbackRoutes(app: App, service: Service): void {
   );
 }
 
-/** What a player starts from (§2 Player data). */
+/** Returns the initial player settings (§2 Player data). */
 export const playerConfig = ({ player }: Service) => ({
   auto_play: player.autoPlay,
   theme: player.theme,
 });
 
-/** The asset that a token opens. @throws 401, 403, 404 */
+/** Finds the asset that a token gives access to. @throws 401, 403, 404 */
 export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
   const uid = service.signer.readToken(token, service.now());
   if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
@@ -53,7 +53,7 @@ export function playableAsset(service: Service, assetUid: string, token: string)
   return asset;
 }
 
-/** "one of video, audio, image, document, third_party" (§2): any other file is a document to link. */
+/** Maps an asset type to "one of video, audio, image, document, third_party" (§2). Documents are the fallback. */
 const playbackType = (type: string) => playbackTypes.find((each) => each === type) ?? 'document';
 
 type Info = z.infer<typeof playbackInfo>;
@@ -64,7 +64,7 @@ export function infoOf(asset: AssetRow, service: Service): Info {
   const isReady = asset.status === 'ready';
   if (isReady && type === 'third_party')
     return { type, blocked: false, embed_url: embedUrl(service, asset) };
-  // What else a seed made up has no media.
+  // Other seeded assets have no media.
   const blocked = !isReady || asset.is_made_up === 1;
   return blocked ? { type, blocked } : mediaOf(asset, service);
 }
@@ -87,7 +87,7 @@ function mediaOf(asset: AssetRow, service: Service): Info {
         hls_url: asset.has_hls ? signed('hls/master.m3u8') : null,
         source_url: signed('source'),
         preview_sprites_url: extra(made.sprites),
-        // Of audio alone as §2 has it; a video that has some tells so, unless it keeps to that.
+        // In §2 only audio has subtitles. Send them for video too, except with `--strict`.
         ...(subtitle_tracks.length > 0 && !service.isStrict && { subtitle_tracks }),
       };
     case 'audio':
@@ -106,7 +106,7 @@ function mediaOf(asset: AssetRow, service: Service): Info {
   }
 }
 
-/** The original first, unless browsers do not show it and there is something that they do. */
+/** Lists the original first, or omits it if browsers cannot display it and a derived image exists. */
 function variantsOf(
   { width, height, content_type }: AssetRow,
   { variants }: Extras,

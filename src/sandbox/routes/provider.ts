@@ -5,8 +5,8 @@ import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 
 /**
- * The page of a provider whose player an asset of type `third_party` is: "provider iframe, not an HLS
- * stream" (§2). It stands in for those of the world, and so it is of another origin than the service.
+ * Route of a fake third-party player: "provider iframe, not an HLS stream" (§2). It is served from another
+ * origin than the service, as a real provider would be.
  */
 export function providerRoutes(app: App, service: Service): void {
   app.get('/provider/:uid', (c) => {
@@ -18,7 +18,7 @@ export function providerRoutes(app: App, service: Service): void {
   });
 }
 
-/** Another name for this machine makes the provider another origin, to browsers. */
+/** Returns the URL of the player. Another host name of this machine is another origin to browsers. */
 export function embedUrl({ publicUrl }: Service, { uid }: AssetRow): string {
   const url = new URL(`/provider/${uid}`, publicUrl());
   url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost';

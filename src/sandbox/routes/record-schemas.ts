@@ -1,10 +1,10 @@
 import { z } from '@hono/zod-openapi';
 
-/** "Values of status other than ready: not shown" (§3); these are the sandbox's. */
+/** Asset statuses of the sandbox: "Values of status other than ready: not shown" (§3). */
 export const assetStatuses = ['uploading', 'queued', 'processing', 'ready', 'failed'] as const;
 const status = z.enum(assetStatuses).openapi('AssetStatus');
 
-/** Types that share the generic shape: "The asset kinds are video, audio, image and generic" (§2). */
+/** Asset types with the generic shape: "The asset kinds are video, audio, image and generic" (§2). */
 const genericTypes = ['document', 'third_party', 'generic'] as const;
 export const assetTypes = ['video', 'audio', 'image', ...genericTypes] as const;
 
@@ -21,7 +21,7 @@ const common = {
   parent: z.guid().nullable(),
 };
 
-/** What only some kinds have. `duration` is a named field (§2): every record has it. */
+/** Fields of some types only. Every record has `duration`, which is a named field (§2). */
 const timed = { duration: z.number().nullable() };
 const untimed = { duration: z.null() };
 const framed = { width: z.number().int().nullable(), height: z.number().int().nullable() };
@@ -42,7 +42,7 @@ const detailed = {
 
 export const videoListItem = z.object({ ...common, ...kinds.video }).openapi('VideoListItem');
 
-/** "The asset list returns a union of list-item shapes (video, audio, image, generic)" (§2). */
+/** Schema of a list item: "The asset list returns a union of list-item shapes (video, audio, image, generic)" (§2). */
 export const listItem = z
   .discriminatedUnion('type', [
     videoListItem,
@@ -56,7 +56,7 @@ export const videoDetail = z
   .object({ ...common, ...kinds.video, ...detailed })
   .openapi('VideoDetail');
 
-/** "The asset detail returns the detail shape of the asset's type" (§2). */
+/** Schema of an asset: "The asset detail returns the detail shape of the asset's type" (§2). */
 export const detail = z
   .discriminatedUnion('type', [
     videoDetail,
@@ -66,7 +66,7 @@ export const detail = z
   ])
   .openapi('AssetDetail');
 
-/** The named fields of §2 alone, the same for every kind; `type` is named of playback info only. */
+/** Schema with only the named fields of §2, for every type. `type` itself is named only in playback info. */
 const named = z.object({
   uid: common.uid,
   name: common.name,

@@ -7,14 +7,14 @@ import { assetTypes } from './record-schemas.ts';
 type ListItem = Said<'listItem'>;
 type Detail = Said<'detail'>;
 
-/** An asset as a list tells it, in the shape of its kind. */
+/** Converts an asset to a list item in the shape of its type. */
 export function toListItem(service: Service, asset: AssetRow): ListItem {
   const { width, height, duration } = asset;
   const common = {
     uid: asset.uid,
     name: asset.name,
     description: asset.description,
-    status: asset.status as ListItem['status'], // the store holds no other
+    status: asset.status as ListItem['status'], // the database contains no other status
     created_at: asset.created_at,
     updated_at: asset.updated_at,
     thumbnail_url: thumbnailUrl(service, asset),
@@ -35,7 +35,7 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
   }
 }
 
-/** An asset by itself: what a list tells of it, and where it came from. */
+/** Converts an asset to its detail record: the list item and its origin. */
 export const toDetail = (service: Service, asset: AssetRow): Detail => ({
   ...toListItem(service, asset),
   workspace: asset.workspace_uid,

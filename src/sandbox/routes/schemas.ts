@@ -1,13 +1,13 @@
 import { z } from '@hono/zod-openapi';
 import { assetStatuses, assetTypes } from './record-schemas.ts';
 
-/** Numbers as people write them: `0x10` and `1e1` are none. */
+/** Accepts decimal numbers only, not `0x10` or `1e1`. */
 const digits = (text: unknown) => (typeof text === 'string' && !/^\d+$/.test(text) ? NaN : text);
 
-/** SQLite would end the text there. */
+/** Rejects NUL characters, at which SQLite would truncate the text. */
 const noNul = [(text: string) => !text.includes('\0'), 'a text holds no NUL'] as const;
 
-/** "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
+/** Pagination parameters: "limit … 1 to 100, default 20", "offset … at least 0" (§4 Common list parameters). */
 export const listParameters = z.object({
   limit: z
     .preprocess(digits, z.coerce.number().int().min(1).max(100))
@@ -19,7 +19,7 @@ export const listParameters = z.object({
     .openapi({ type: 'integer', minimum: 0, default: 0 }),
 });
 
-/** "uid is a UUID path parameter." (§4) */
+/** Path parameter: "uid is a UUID path parameter." (§4) */
 export const uidParameter = z.object({ uid: z.guid().toLowerCase() });
 
 const day = z.iso.date();
@@ -35,16 +35,16 @@ const filters = z.object({
     .default('-created_at'),
 });
 
-/** §4 Filters and ordering, for both lists. */
+/** Filters and ordering of both lists (§4). */
 export const videoQuery = listParameters.extend(filters.shape);
 
-/** "Assets list only: `type` … and `parent`" (§4). */
+/** Filters of the asset list: "Assets list only: `type` … and `parent`" (§4). */
 export const assetQuery = videoQuery.extend({
   type: z.enum(assetTypes).openapi('AssetTypeFilter').optional(),
   parent: z.union([z.literal('root'), z.guid().toLowerCase()]).optional(),
 });
 
-/** "partial update of editorial fields" (§4); which ones is not shown, an unknown one is refused. */
+/** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are refused. */
 export const editorial = z
   .strictObject({
     name: z
@@ -58,7 +58,7 @@ export const editorial = z
       .max(10_000)
       .refine(...noNul),
     tags: z.array(z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'a tag is a slug')).max(100),
-    // A20: where it moves to; null is the top level.
+    // A20: the new parent folder; null is the top level.
     parent: z.guid().nullable(),
   })
   .partial()
@@ -73,7 +73,7 @@ export const workspace = z
   })
   .openapi('Workspace');
 
-/** §2 Folder; its fields are not shown. The tree nests (§4). */
+/** Folder schema (§2). The specification shows no fields, but a nested tree (§4). */
 export const folder = z
   .object({
     uid: z.guid(),
@@ -95,17 +95,17 @@ const folderName = z
   .refine(...noNul)
   .refine((name) => !name.includes('/'), 'a folder name has no slash');
 
-/** "folder name and optional parent" (§4). */
+/** Body of a folder creation: "folder name and optional parent" (§4). */
 export const newFolder = z
   .strictObject({ name: folderName, parent_uid: z.guid().toLowerCase().nullable().optional() })
   .openapi('NewFolder');
 
-/** "rename and/or move under another parent (partial)" (§4); null is the top level. */
+/** Body of a folder update: "rename and/or move under another parent (partial)" (§4). Null is the top level. */
 export const folderChange = newFolder.partial().openapi('FolderChange');
 
 export const folderParameter = uidParameter.extend({ folder_uid: z.guid().toLowerCase() });
 
-/** §2 Embed settings; its fields are not shown. */
+/** Embed settings schema (§2). The specification shows no fields. */
 export const embedSettings = z
   .object({ enabled: z.boolean(), domains: z.array(z.string()) })
   .openapi('EmbedSettings');
@@ -114,7 +114,7 @@ export const embedChange = z.strictObject({ enabled: z.boolean() }).openapi('Emb
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 
-/** A host name: no scheme, no port, no path, no wildcard. */
+/** A host name without scheme, port, path or wildcard. */
 export const embedDomain = z
   .strictObject({
     domain: z
@@ -126,11 +126,11 @@ export const embedDomain = z
   })
   .openapi('EmbedDomain');
 
-/** §2 Page envelope. */
+/** Builds the schema of a page (§2 Page envelope). */
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), count: z.number().int() });
 
-/** §2 Upload session. */
+/** Upload session schema (§2). */
 export const uploadSession = z
   .object({
     uid: z.string(),
@@ -141,7 +141,7 @@ export const uploadSession = z
   })
   .openapi('UploadSession');
 
-/** "a JSON body with an `error` object. Fields inside that object: not shown" (§7). */
+/** Error response: "a JSON body with an `error` object. Fields inside that object: not shown" (§7). */
 export const errorAnswer = z
   .object({
     error: z.object({ code: z.string(), message: z.string(), details: z.unknown().optional() }),
@@ -161,7 +161,7 @@ const signed = z.object({ url: z.url(), expires_at: z.iso.datetime() });
 
 export const playbackTypes = ['video', 'audio', 'image', 'document', 'third_party'] as const;
 
-/** Of what has a length. */
+/** Fields of media with a duration. */
 const along = {
   chapters: z.array(z.object({ title: z.string(), start_time: z.number() })),
   resume_position_seconds: z.number().nullable(),
@@ -175,7 +175,10 @@ const variant = z.object({
   height: z.number().int().nullable(),
 });
 
-/** One type's playback info; "When `blocked` is true, the client does not play" (§4): it is bare. */
+/**
+ * Builds the playback info schema of one type. All other fields are optional, since they are omitted when
+ * `blocked` is true: "the client does not play" (§4).
+ */
 const infoOf = <Type extends (typeof playbackTypes)[number], Fields extends z.ZodRawShape>(
   type: Type,
   fields: Fields,
@@ -184,7 +187,7 @@ const infoOf = <Type extends (typeof playbackTypes)[number], Fields extends z.Zo
     .object({ type: z.literal(type), blocked: z.boolean() })
     .extend(z.object(fields).partial().shape);
 
-/** §2 Playback info: "branch on `type`". */
+/** Playback info schema (§2): "branch on `type`". */
 export const playbackInfo = z
   .discriminatedUnion('type', [
     infoOf('video', {
@@ -209,7 +212,7 @@ export const playbackInfo = z
   ])
   .openapi('PlaybackInfo');
 
-/** A JSON answer in the words of OpenAPI. */
+/** Builds an OpenAPI entry for JSON content. */
 export const json = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },

@@ -11,7 +11,7 @@ const text = (description: string) => ({
 const bytes = z.number().int().min(0);
 const offset = z.object({ 'Upload-Offset': bytes });
 
-/** §4 Upload (TUS), whose routes speak headers and bytes: described by hand. */
+/** Describes the upload routes (§4 Upload, TUS) for OpenAPI. Written by hand, since they use headers and raw bytes. */
 export function describeUploads({ openAPIRegistry: registry }: App, { answers }: Service): void {
   const refusal = (description: string) => json(answers.errorAnswer, description);
   registry.registerPath({

@@ -8,26 +8,26 @@ import { parentIn } from './folders.ts';
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
-/** §4 Upload (TUS). "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
+/** Routes of uploads (§4, TUS): "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
 export function uploadRoutes(app: App, service: Service): void {
   const write = scoped('Write Assets');
   const { faults } = service;
 
-  // TUS 1.0.0: in every response, errors included.
+  // TUS 1.0.0 requires this header in every response, errors included.
   app.use(`${uploadPath}*`, async (c, next) => {
     await next();
     c.res.headers.set('Tus-Resumable', '1.0.0');
   });
   app.post(uploadPath, write, (c) => create(c, service));
 
-  // Hono hands HEAD to the GET route; a GET itself is not in the specification.
+  // Hono routes HEAD to the GET handler. GET itself is not in the specification.
   app.get(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
     if (c.req.method !== 'HEAD') throw new ServiceError(404, `nothing at ${c.req.path}`);
     requireVersion(c);
     const session = find(c, service);
     c.header('Cache-Control', 'no-store');
     c.header('Upload-Offset', String(await service.receiver.offset(session)));
-    // TUS 1.0.0: "the Server MUST include the Upload-Length header"; §4 promises none.
+    // TUS 1.0.0: "the Server MUST include the Upload-Length header". §4 does not mention it.
     if (!(faults.find('no-head-length')?.isOn ?? service.isStrict))
       c.header('Upload-Length', String(session.total_size));
     return c.body(null, 200);
@@ -75,7 +75,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
   await service.receiver.clearExpired(service.now());
   const disk = await service.files.freeBytes();
-  // From here on nothing waits: two at once must not both find the same room.
+  // No await from here on: concurrent requests must not claim the same free space.
   const free = service.storageBytes - service.assets.storedBytes();
   if (size > Math.min(free, disk)) throw new ServiceError(507, 'insufficient storage space');
   const session = {
@@ -101,7 +101,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
       service.timestamp(),
     );
     service.sessions.insert(session);
-    service.credits.drawStorage(size); // 402 takes the rest back
+    service.credits.drawStorage(size); // a 402 rolls back the transaction
   });
   service.sessionClock.look();
   if (size === 0)
@@ -120,7 +120,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   );
 }
 
-/** "412 Tus-Resumable missing or not 1.0.0" (§4). */
+/** Rejects other protocol versions: "412 Tus-Resumable missing or not 1.0.0" (§4). */
 function requireVersion(c: Context): void {
   if (c.req.header('tus-resumable') !== '1.0.0')
     throw new ServiceError(412, 'Tus-Resumable must equal 1.0.0', {
@@ -128,7 +128,7 @@ function requireVersion(c: Context): void {
     });
 }
 
-/** "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
+/** Finds a session: "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
 function find(c: Context, { sessions, sessionClock, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
@@ -144,14 +144,14 @@ function find(c: Context, { sessions, sessionClock, now, faults }: Service): Ses
 
 const asked = (c: Context) => ({ method: c.req.method, path: c.req.path });
 
-/** A digest that is none of the bytes: each digit another. */
+/** Corrupts a checksum: every digit is different. */
 const wrong = (checksum: string) =>
   checksum.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
 
 const wholeNumber = (header: string | undefined) =>
   header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 
-/** "comma-separated list of `key <base64(value)>` pairs" (§4). */
+/** Decodes the `Upload-Metadata` header: "comma-separated list of `key <base64(value)>` pairs" (§4). */
 function decodeMetadata(header: string | undefined): Map<string, string> {
   if (!header) throw new ServiceError(400, 'Upload-Metadata is missing');
   const metadata = new Map<string, string>();

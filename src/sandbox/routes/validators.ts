@@ -1,10 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { Context } from 'hono';
 
-/**
- * What tells one state of a file from another (RFC 9110 §8.8). Media never change once they are
- * there; made anew, they are files that were written later.
- */
+/** HTTP validators of a file (RFC 9110 §8.8). Media are immutable; a regenerated file has a later mtime. */
 export type Validators = { etag: string; lastModifiedSeconds: number };
 
 export function validatorsOf({ mtimeNs, size }: BigIntStats): Validators {
@@ -14,13 +11,13 @@ export function validatorsOf({ mtimeNs, size }: BigIntStats): Validators {
   };
 }
 
-/** ETag and Last-Modified of an answer. */
+/** Sets the ETag and Last-Modified headers. */
 export function setValidators(c: Context, { etag, lastModifiedSeconds }: Validators): void {
   c.header('ETag', etag);
   c.header('Last-Modified', new Date(lastModifiedSeconds * 1000).toUTCString());
 }
 
-/** Whether the caller has this very state: 304 (§13.1.2, §13.1.3, in the order of §13.2.2). */
+/** Returns true if the client has the current version cached, for a 304 (§13.1.2, §13.1.3, in the order of §13.2.2). */
 export function isUnchanged(c: Context, { etag, lastModifiedSeconds }: Validators): boolean {
   const known = c.req.header('if-none-match');
   if (known !== undefined)
@@ -30,8 +27,8 @@ export function isUnchanged(c: Context, { etag, lastModifiedSeconds }: Validator
 }
 
 /**
- * Whether a Range is of this very state (§13.1.5): without If-Range it is taken to be; a weak ETag
- * never is, nor a date that the file may have been changed again within.
+ * Returns true if a Range request is for the current version (§13.1.5). True without If-Range. False for a weak
+ * ETag, and for a date within a second of which the file may have changed again.
  */
 export function rangeIsOfIt(
   c: Context,
@@ -45,7 +42,7 @@ export function rangeIsOfIt(
   return isStrong && secondsOf(wanted) === lastModifiedSeconds;
 }
 
-/** An HTTP date in seconds since the epoch; undefined where it is none. */
+/** Parses an HTTP date to seconds since the epoch. Returns undefined if it is invalid. */
 function secondsOf(date: string | undefined): number | undefined {
   const ms = Date.parse(date ?? '');
   return Number.isNaN(ms) ? undefined : ms / 1000;

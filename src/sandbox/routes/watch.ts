@@ -13,14 +13,14 @@ import { thumbnailUrl } from './media-urls.ts';
 import { infoOf, playableAsset, playerConfig } from './playback.ts';
 import { uidParameter } from './schemas.ts';
 
-/** The watch page of an asset, opened by a playback token, and where it tells its position. */
+/** Routes of the watch page, which is opened by a playback token and reports the playback position. */
 export function watchRoutes(app: App, service: Service): void {
   app.get('/watch/:uid', (c) => {
     try {
       return watched(c, service);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      // A person reads it, perhaps in a frame: so anybody may take in the refusal.
+      // The user sees this page, possibly in a frame, so any site may embed it.
       const notice = noticePage('Nothing to watch here', inWords(error), service.player.theme);
       return sent(c, notice, { status: error.status });
     }
@@ -29,7 +29,7 @@ export function watchRoutes(app: App, service: Service): void {
   app.use('/watch/*', bodyLimit({ maxSize: maxReportBytes, onError: tooLarge }));
   app.openapi(
     createRoute({
-      hide: true, // no part of the API
+      hide: true, // not part of the API
       method: 'post',
       path: '/watch/{uid}/position',
       middleware: jsonRequired,
@@ -50,7 +50,7 @@ export function watchRoutes(app: App, service: Service): void {
   );
 }
 
-/** A token and a number. */
+/** Maximum size of a position report: a token and a number. */
 const maxReportBytes = 4096;
 const tooLarge = () => {
   throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);
@@ -84,7 +84,7 @@ function watched(c: Context, service: Service): Response {
   return sent(c, page, { ancestors: frameAncestors(settings) });
 }
 
-/** The timeline draws it: a picture of it above would be the same again. */
+/** Returns true if the thumbnail is the waveform, which the timeline shows already. */
 const showsItsWaveform = ({ extras }: AssetRow) =>
   parseExtras(extras).thumbnail === wavePictureFile;
 

@@ -5,7 +5,7 @@ import { ServiceError } from '../service-error.ts';
 import type { WorkspaceRow } from '../store/workspaces.ts';
 import { json, listParameters } from './schemas.ts';
 
-/** §4 Workspaces: the list. */
+/** Route of the workspace list (§4). */
 export function workspaceRoutes(app: App, { workspaces, answers }: Service): void {
   const { workspace, pageOf, serialized } = answers;
   const page = pageOf(workspace);

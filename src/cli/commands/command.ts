@@ -5,39 +5,39 @@ import type { Context } from '../context.ts';
 import type { Result } from '../output/result.ts';
 import { type Setting, settingFlags, table } from '../settings/table.ts';
 
-/** What a command's function gives back: its result, and what is to come after that is written. */
+/** Outcome of a command: a result, optionally with a picture above it and an error after it. */
 type Outcome =
   | Result
   | {
       result: Result;
-      /** What a terminal is told to show above it: escape codes of our own. */
+      /** Escape codes of a picture that a terminal shows above the result. */
       picture?: string | undefined;
-      /** The error to end with; where it is a function, it is asked once the result is written. */
+      /** Error to exit with. A function is called only after the result was written. */
       failure?: MediactlError | (() => MediactlError | undefined) | undefined;
     };
 
 /**
- * Binds a command's function to the program: it is handed the context, then what Commander parsed.
- * It returns; the program shows what it returned.
+ * Wraps a command's function as a Commander action. It is called with the context, then the parsed
+ * arguments and options; the program prints what it returns.
  */
 export type Run = <Input extends unknown[]>(
   perform: (context: Context, ...input: Input) => Promise<Outcome>,
 ) => (...input: Input) => Promise<void>;
 
-/** A module of commands adds arguments, options, verbs and action to the command it is given. */
+/** Adds arguments, options, subcommands and an action to a command. */
 export type Define = (command: Command, run: Run) => void;
 
-/** For options that may be repeated. */
+/** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: string[]) => [...previous, value];
 
-/** `KEY=VALUE`, or with another separator. @throws MediactlError exit 2 */
+/** Parses `KEY=VALUE`, or with another separator. @throws MediactlError exit 2 */
 export function pair(flag: string, text: string, separator = '='): [string, string] {
   const at = text.indexOf(separator);
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw usageError(`${flag} does not accept '${text}'`, `${flag} KEY${separator}VALUE`);
 }
 
-/** `KEY=JSON`; `stringFlag` is the flag that takes strings as they are. @throws MediactlError exit 2 */
+/** Parses `KEY=JSON`. @param stringFlag flag for plain strings, for the hint @throws MediactlError exit 2 */
 export async function jsonPair(
   flag: string,
   stringFlag: string,
@@ -56,7 +56,7 @@ export async function jsonPair(
 
 const examples = new WeakMap<object, readonly string[]>();
 
-/** Examples stand in the help of a command, the best ones first; each is one that works. */
+/** Registers examples for a command's help, the best first; each must work as written. */
 export function example(command: object, ...lines: string[]): void {
   examples.set(command, lines);
 }
@@ -65,13 +65,13 @@ export const examplesOf = (command: object) => examples.get(command) ?? [];
 
 const suggestions = new WeakMap<object, Suggestion>();
 
-/** What completion offers for an option or an argument: words that others are taken beside, or names. */
+/** Shell completions of an option or argument: a list of values, not exhaustive, or a source. */
 export type Suggestion = readonly string[] | Names;
 
-/** What a shell may ask `mediactl __complete` for, or its own files. */
+/** Source of completions: `mediactl __complete`, or the shell itself for files. */
 export type Names = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
 
-/** Tells completion what an option or argument may be, where its usage does not say so already. */
+/** Registers completions for an option or argument whose usage does not list its values. */
 export function suggesting<T extends object>(subject: T, suggestion: Suggestion): T {
   suggestions.set(subject, suggestion);
   return subject;
@@ -79,7 +79,7 @@ export function suggesting<T extends object>(subject: T, suggestion: Suggestion)
 
 export const suggestionOf = (subject: object) => suggestions.get(subject);
 
-/** Options of every command, kept apart in its help. */
+/** Returns the options that every command accepts, under a help heading of their own. */
 export const globalOptions = (): Option[] =>
   settingFlags().map(({ name, flag }) => {
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
@@ -91,8 +91,9 @@ export const globalOptions = (): Option[] =>
 
 const globalsHeading = 'Global options:';
 
-/** Options that another command's help tells of: here they are but named. */
+/** Help heading of filter options, which only the help of `assets ls` documents in full. */
 export const filtersHeading = 'Filters, as assets ls has them';
 
+/** Returns true for an option that every command accepts. */
 export const isGlobal = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

@@ -3,17 +3,19 @@ import type { Context } from '../context.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
 
-/** How many a command may write to: a flag that was typed is a limit, the default one a question. */
+/** Maximum number of items to change: a hard limit if typed, else the number above which to ask. */
 export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 
 const defaultLimit = 100;
 
+/** Returns the limit of a bulk change: the typed one, or 100. @throws MediactlError exit 2 if invalid */
 export const writeLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
   count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
   isTyped: typed !== undefined,
 });
 
+/** Error for more items than the limit allows. */
 export const tooMany = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
@@ -21,20 +23,21 @@ export const tooMany = (noun: string, { flag, count }: WriteLimit, found?: numbe
     'nothing was changed',
   );
 
+/** A bulk change to confirm. */
 export type ManyQuestion = {
   count: number;
-  /** What they are: `assets`. */
+  /** Plural name of the items: `assets`. */
   noun: string;
-  /** What would be done: "move 3 assets to the trash". */
+  /** Action as text: "move 3 assets to the trash". */
   what: string;
   limit: WriteLimit;
-  /** Why they may not be meant: then the number is needed, however small. */
+  /** Reason to doubt the selection: the user must then type the number, however small. */
   doubt?: MediactlError | undefined;
-  /** What is to be known before, a line each; made only for somebody who is asked. */
+  /** Returns lines to show above the prompt; not called without one. */
   lines(): Promise<string[]>;
 };
 
-/** Returns the error of --yes alone, where that does not allow so many. */
+/** Returns the error for a count above the limit, or for a doubtful selection that no typed limit allows. */
 export const refusalOf = ({
   count,
   noun,
@@ -45,9 +48,9 @@ export const refusalOf = ({
   (count > limit.count ? tooMany(noun, limit, count) : undefined);
 
 /**
- * Asks before many are written to. More than usual need the number typed.
+ * Asks before a bulk change. Above the limit, or in doubt, the user must type the number of items.
  *
- * @throws MediactlError exit 130 when declined, exit 2 where nobody can be asked
+ * @throws MediactlError exit 130 when declined, exit 2 without a terminal
  */
 export async function confirmMany(
   { terminal, settings }: Context,
@@ -72,7 +75,7 @@ export async function confirmMany(
 
 const shown = 5;
 
-/** The first few, and how many more. */
+/** Returns the first lines, and how many more there are. */
 export const firstFew = (lines: readonly string[], count: number) => [
   ...lines.slice(0, shown),
   ...(count > shown ? [`  … and ${count - shown} more`] : []),

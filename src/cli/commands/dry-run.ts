@@ -4,7 +4,7 @@ import { cell, printable } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { listBy, type Result } from '../output/result.ts';
 
-/** --dry-run: the requests that would be sent, and none is. */
+/** Prints the requests that --dry-run skips. */
 export async function dryRunPlan(
   context: Context,
   requests: readonly ApiRequest[],

@@ -9,7 +9,7 @@ import { ranks } from '../settings/origins.ts';
 import { parseDay } from '../settings/units.ts';
 import { filtersHeading, suggesting } from './command.ts';
 
-/** §4 Filters and ordering, as options. */
+/** Filter and sort options of a command (§4 Filters and ordering). */
 export type FilterOptions = {
   search?: string | undefined;
   status?: string | undefined;
@@ -23,7 +23,7 @@ export type FilterOptions = {
 
 export const dateHelp = 'DATE is YYYY-MM-DD, today, yesterday or an age such as 36h or 7d, in UTC.';
 
-/** The filters of a list. @param isList its help tells of each; that of other commands names them */
+/** Adds the filter options. @param isList true for `ls`, whose help documents them in full */
 export function withFilters<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
   collection: Collection,
@@ -65,7 +65,7 @@ const filterFlags = (options: FilterOptions): Record<string, string | undefined>
   '--folder': options.folder,
 });
 
-/** The API lists what the key can see, in whatever workspace: -w would promise what it cannot keep. */
+/** Rejects --workspace: the API lists all that the key can see and cannot filter by workspace. */
 export function refuseWorkspace({ settings }: Context, command: string): void {
   if (settings.origins.of('workspace').rank === ranks.flag)
     throw usageError(
@@ -75,11 +75,11 @@ export function refuseWorkspace({ settings }: Context, command: string): void {
     );
 }
 
-/** The query for what was typed: dates in days, a folder by its uid. */
+/** Converts options to API filters: dates to days, a folder to its uid. */
 export async function filtersOf(context: Context, options: FilterOptions): Promise<AssetFilters> {
   const now = context.clock.now();
   const { createdAfter, createdBefore, folder, sort } = options;
-  // An unset variable of a script must not mean everything there is.
+  // An unset variable in a script must not select everything.
   for (const [name, value] of Object.entries(filterFlags(options)))
     if (value?.trim() === '') throw usageError(`${name} is empty`, 'leave it out, or say which');
   if (sort !== undefined && !sortFields.includes(sort.replace(/^-/, '')))

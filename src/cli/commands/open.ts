@@ -4,7 +4,7 @@ import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { withoutKey } from '../../client/processes.ts';
 import type { Context } from '../context.ts';
 
-/** How each player begins at a second of the media. Others are given the URL alone. */
+/** Arguments that start each player at a position. Others get the URL only. */
 const startAt: Record<string, (seconds: number) => string[]> = {
   mpv: (seconds) => [`--start=${seconds}`],
   vlc: (seconds) => [`--start-time=${seconds}`],
@@ -12,7 +12,7 @@ const startAt: Record<string, (seconds: number) => string[]> = {
   ffplay: (seconds) => ['-ss', String(seconds)],
 };
 
-/** Runs a player until it ends. The URL is an argument of its own: no shell reads it. */
+/** Runs a player until it exits. The URL is a separate argument, not parsed by a shell. */
 export async function openWithPlayer(
   { host, terminal, signal }: Context,
   command: string,
@@ -25,7 +25,7 @@ export async function openWithPlayer(
   const begin = resumeSeconds > 0 ? (startAt[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...given, ...begin, url.href], {
     env: withoutKey(host.environment),
-    // What it prints is no result of ours.
+    // stdout is for our results: the player prints to stderr.
     stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
   });
   const stop = () => child.kill('SIGTERM');
@@ -43,10 +43,10 @@ export async function openWithPlayer(
   }
 }
 
-/** Openers leave at once, or stay as long as what they opened; one that cannot, says so at once. */
+/** Milliseconds to wait for an opener to fail: it reports an error at once, or exits when it likes. */
 const openerPatienceMs = 1_000;
 
-/** Hands it to the desktop; what opens it goes on after this process. False where nothing here does. */
+/** Opens a URL with the desktop's default program, which outlives this process. Returns false if it failed. */
 export async function openWithDefault(
   { clock, signal, terminal }: Context,
   target: URL,

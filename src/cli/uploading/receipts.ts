@@ -8,8 +8,8 @@ import type { MadeFolders } from '../library/folder-creation.ts';
 const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
- * Opens the receipts of this machine for writing. With `again`, a damaged or missing store is set aside and a
- * new one begun; if nothing can be written, the upload runs without receipts.
+ * Opens this machine's receipts for writing. With `again`, a damaged or missing store is set aside and
+ * replaced; if nothing can be written, the upload runs without receipts.
  *
  * @throws MediactlError `state_…` (14)
  */
@@ -34,7 +34,7 @@ export async function openReceipts(
   }
 }
 
-/** Forgets assets that are gone. Where that cannot be written, it is reported once. */
+/** Returns a function that deletes the receipts of a deleted asset. Warns once if that fails. */
 export async function forgetting(context: Context): Promise<(assetUid: string) => Promise<void>> {
   let isReported = false;
   const failed = (thrown: unknown) => {
@@ -49,7 +49,7 @@ export async function forgetting(context: Context): Promise<(assetUid: string) =
   return async (assetUid) => receipts?.forgetAsset(assetUid).catch(failed);
 }
 
-/** The folders that this machine has made at a service: its tree may be older. */
+/** Returns the folders that this machine creates from now on: a tree that was read earlier lacks them. */
 export function madeFolders(receipts: Receipts, service: string, workspace: string): MadeFolders {
   const mark = receipts.folderMark();
   return {

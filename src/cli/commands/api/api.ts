@@ -66,7 +66,7 @@ export const api: Define = (command, run) => {
     );
 };
 
-/** `/assets/`, `assets/`, or with the API's prefix; other origins are refused. */
+/** Normalizes a path: `/assets/`, `assets/`, with the API's prefix, or a URL of the same origin. */
 function apiPath(path: string, baseUrl: URL): string {
   if (/^[a-z]+:\/\//i.test(path)) {
     if (!URL.canParse(path)) throw usageError(`${path} is not a URL`, 'a path such as /assets/');
@@ -82,7 +82,7 @@ function apiPath(path: string, baseUrl: URL): string {
   return rooted.startsWith(`${apiPrefix}/`) ? rooted : `${apiPrefix}${rooted}`;
 }
 
-/** "Keep trailing slashes": a path without one is another path. */
+/** Adds a hint to a 404 for a path without a trailing slash ("Keep trailing slashes"). */
 function withSlash(error: unknown, path: string): unknown {
   const missing = error instanceof MediactlError && error.explanation.status === 404;
   return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
@@ -114,7 +114,7 @@ async function inputBody(context: Context, input: string): Promise<ApiRequest['b
   return { lengthBytes: bytes.length, open: () => bytes };
 }
 
-/** Every page from the path's own offset on, at most its own limit of items. */
+/** Fetches all pages, from the `offset` in the path up to its `limit`. */
 async function paginate(context: Context, call: ApiRequest) {
   if (call.method !== 'GET') throw usageError('--paginate is for GET');
   const { transport } = await context.api();

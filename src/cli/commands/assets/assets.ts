@@ -17,7 +17,7 @@ import { thumb } from './thumb.ts';
 import { update } from './update.ts';
 import { wait } from './wait.ts';
 
-/** Assets and videos share their verbs truly (§4), so both nouns come from this one definition. */
+/** Defines the verbs that assets and videos share (§4). */
 const collection =
   (name: Collection): Define =>
   (noun, run) => {
@@ -66,7 +66,7 @@ function get(command: Command, run: Run, collection: Collection): void {
     );
 }
 
-/** An asset that is not there says nothing of the other ones; a key that is refused does. */
+/** Returns true if an error concerns one asset only (not found), unlike a rejected key. */
 const isOfOne = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.exitCode === exitCodes.notFound;
 

@@ -12,12 +12,15 @@ import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { Target } from './targets.ts';
 
-/** How many are under way at once, where nobody says. */
+/** Default number of concurrent requests. */
 const usualLanes = 4;
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
-/** Does something with each, a few at once; what fails for one does not stop the others, unless it must. */
+/**
+ * Runs `work` for each target, a few concurrently, and returns an outcome for each. After an error
+ * that would fail every target, such as a rejected key or Ctrl-C, the remaining ones are skipped.
+ */
 export async function inLanes(
   { signal }: Context,
   targets: readonly Target[],
@@ -46,7 +49,7 @@ export async function inLanes(
   return outcomes;
 }
 
-/** What the machine formats print of each. */
+/** Result of one target in machine-readable output. */
 type WriteRecord = {
   uid: string;
   name: string | null;
@@ -54,7 +57,7 @@ type WriteRecord = {
   error: ErrorRecord | null;
 };
 
-/** The result, a row each, and where some failed the error that names them. */
+/** Builds the result, one row per target, and the error that lists the failed ones, if any. */
 export function bulkResult(
   context: Context,
   outcomes: readonly WriteOutcome[],
@@ -79,7 +82,7 @@ export function bulkResult(
   return { result, failure: failureOf(context, outcomes, noun) };
 }
 
-/** The error that names those that failed; undefined where none did. */
+/** Returns the error that lists the failed targets, or undefined if all succeeded. */
 export function failureOf(
   { signal }: Context,
   outcomes: readonly WriteOutcome[],

@@ -25,7 +25,7 @@ const status = ({ status: value }: Asset, { colors }: RenderContext) => {
 const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
   isTerminal ? when(created_at, now) : cell(created_at);
 
-/** Piped, a duration is seconds; on a terminal, minutes and seconds. What is no number stays as it came. */
+/** Formats a duration: in minutes and seconds on a terminal, unchanged otherwise or if it is not a number. */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
   const seconds = numberIn(value);
   return seconds === undefined || !isTerminal ? cell(value) : duration(seconds);
@@ -47,10 +47,10 @@ const assetColumns: Column<Asset>[] = [
   { header: 'TAGS', field: 'tags', value: ({ tags }) => cell(tags), spare: 5, wide: true },
 ];
 
-/** From so many columns on the folder may be shown: then it is worth asking what it is called. */
+/** Minimum terminal width, in columns, for the FOLDER column, whose paths cost a request. */
 const wideColumns = 120;
 
-/** Assets as a table, with their folders by path where there is room for them. */
+/** Lists assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
   { terminal, isForPerson }: Context,
   places: Places,
@@ -84,7 +84,7 @@ function folderText(asset: Asset, places: Places): string {
 
 const workspaceFields = ['workspace', 'workspace_uid'];
 
-/** The fields one looks for first; then whatever else the service sent. */
+/** Formats one asset as rows: the main fields first, then all others that the service sent. */
 const assetRows =
   (places: Places) =>
   (asset: Asset, render: RenderContext): Row[] => {
@@ -120,7 +120,7 @@ const assetRows =
     ];
   };
 
-/** One asset, its folder and workspace by name where a person reads it. */
+/** Shows one asset; on a terminal, with its folder and workspace by name. */
 export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
   const places = new Places(context);
   if (context.isForPerson) {
@@ -130,7 +130,7 @@ export async function assetRecord(context: Context, asset: Asset): Promise<Resul
   return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
 }
 
-/** Where one was asked for, its record; where several were, a list. */
+/** Shows one requested asset as a record, several as a table. */
 export async function oneOrMany(
   context: Context,
   assets: readonly Asset[],

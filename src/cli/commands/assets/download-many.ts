@@ -18,23 +18,23 @@ import type { Target } from './targets.ts';
 
 type Many = {
   directory: string;
-  /** Files at once. */
+  /** Number of concurrent downloads. */
   lanes: number;
   progress: ProgressMode;
   mediaOf(context: Context, asset: Asset): Promise<Media>;
 };
 
-/** One of many, as it is printed. */
+/** Result of one file, as it is printed. */
 type DownloadRecord = {
   asset_uid: string;
-  /** Null where it has none yet. */
+  /** Null if the asset could not be read, so that it has no file name. */
   path: string | null;
   size_bytes: number | null;
   outcome: 'downloaded' | 'there' | 'failed';
   error: ErrorRecord | null;
 };
 
-/** Downloads each into a directory; what is there already is not fetched again, and nothing else is written over. */
+/** Downloads assets into a directory. Skips unchanged earlier downloads; overwrites other files only with --yes. */
 export async function downloadMany(
   context: Context,
   collection: Collection,
@@ -89,7 +89,7 @@ export async function downloadMany(
 type File = { asset: Asset; path: string };
 type Fetched = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
 
-/** By uid: where each is to go. */
+/** Assigns each asset a unique path in the directory, by uid. */
 function filesOf(assets: ReadonlyMap<string, Asset>, directory: string): Map<string, File> {
   const names = fileNames([...assets.values()]);
   return new Map(
@@ -100,7 +100,7 @@ function filesOf(assets: ReadonlyMap<string, Asset>, directory: string): Map<str
   );
 }
 
-/** Bytes in all; 0 where one of them does not tell. */
+/** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
 function totalOf(assets: ReadonlyMap<string, Asset>): number {
   const sizes = [...assets.values()].map(({ size }) => numberIn(size) ?? Number.NaN);
   return sizes.reduce((sum, size) => sum + size, 0) || 0;

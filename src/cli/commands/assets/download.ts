@@ -26,7 +26,7 @@ import { nameOf } from './file-name.ts';
 import { type Media, save, savedRecord } from './save.ts';
 import { targetsOf } from './targets.ts';
 
-/** What the record says of the file; what is offered of a sound, an image or a document may be made from it. */
+/** Returns the expected size and type. For audio, images and documents the service may send a rendition. */
 function expectedOf(
   { size, content_type }: Asset,
   { kind }: Playable,
@@ -43,7 +43,7 @@ function expectedOf(
   };
 }
 
-/** What is a file, whole: no playlist, no page of somebody else. */
+/** Kinds that are one complete file, unlike an HLS playlist or a provider's embed page. */
 const files: readonly Playable['kind'][] = ['file', 'image', 'document'];
 
 export function download(command: Command, run: Run, collection: Collection): void {
@@ -106,7 +106,7 @@ export function download(command: Command, run: Run, collection: Collection): vo
     );
 }
 
-/** What is to be fetched of an asset. @throws MediactlError where nothing can be */
+/** Finds the file to download for an asset. @throws MediactlError if it has none */
 async function mediaOf(context: Context, asset: Asset): Promise<Media> {
   const { uid } = asset;
   const { transport } = await context.api();

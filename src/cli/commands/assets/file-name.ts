@@ -3,10 +3,10 @@ import type { Asset } from '../../../contract/types.ts';
 
 const longestName = 200;
 
-/** Names for files that are to lie beside each other: where several would have one, all of them get their uids. */
+/** Returns unique file names for one directory: assets that would share a name get their uids appended. */
 export function fileNames(assets: readonly Asset[]): string[] {
   const names = assets.map(nameOf);
-  // A name with a uid may be another one's own: then that one gets its uid too.
+  // A name with a uid may collide with another asset's own name: then that one gets its uid too.
   for (let rounds = 0; rounds < 3; rounds++) {
     const count = new Map<string, number>();
     for (const name of names) count.set(key(name), (count.get(key(name)) ?? 0) + 1);
@@ -17,7 +17,7 @@ export function fileNames(assets: readonly Asset[]): string[] {
   return names;
 }
 
-/** Some file systems do not tell case, or compose accents. */
+/** Normalizes a name for comparison: some file systems ignore case or Unicode composition. */
 const key = (name: string) => name.normalize('NFC').toLowerCase();
 
 function withUid(name: string, uid: string): string {
@@ -26,7 +26,7 @@ function withUid(name: string, uid: string): string {
   return `${cutToBytes(stem, longestName - uid.length - 1)}-${uid}${extension}`;
 }
 
-/** The name of an asset's file: that of the asset, with the extension that its file had. */
+/** Returns the file name of an asset: its name, with the extension of its original file if it has none. */
 export function nameOf({ uid, name, filename }: Asset): string {
   const own = fileNameFor(name, uid, null);
   const extension = /\.[A-Za-z0-9]{1,4}$/;
@@ -34,11 +34,11 @@ export function nameOf({ uid, name, filename }: Asset): string {
   return extension.test(own) ? own : own + had;
 }
 
-/** A name for a file in this folder, whatever the service calls the asset. */
+/** Sanitizes a name from the service: no path separators, control characters, or leading dash or dot. */
 export function fileNameFor(name: unknown, fallback: string, extension: string | null) {
   const bare = (typeof name === 'string' ? name : '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu, '_')
-    .replace(/^-+/, '_') // an option, or stdout, to others
+    .replace(/^-+/, '_') // a leading dash would be read as an option, or as stdout
     .replace(/^[.\s]+|[.\s]+$/g, '');
   const base = cutToBytes(bare, longestName) || fallback;
   return extension && !new RegExp(`\\.${extension}$`, 'i').test(base)
@@ -46,7 +46,7 @@ export function fileNameFor(name: unknown, fallback: string, extension: string |
     : base;
 }
 
-/** File systems count bytes; a character is cut whole. */
+/** Truncates text to a number of UTF-8 bytes, at a character boundary: file systems limit bytes. */
 function cutToBytes(text: string, most: number): string {
   let cut = '';
   for (const character of text) {

@@ -7,24 +7,24 @@ import { fieldsIn, listIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 
-/** What a record says of a filter that it was listed by; undefined where it does not say. */
+/** Result of checking a record against a filter; undefined if the record does not show the field. */
 type Match = boolean | undefined;
 
 type FilterCheck = {
-  /** Whether a record matches. */
+  /** Returns true if a record matches the filter's value. */
   matches(asset: Asset, value: string): Match;
-  /** A value that no asset matches: a service that lists one all the same passes over the filter. */
+  /** Returns a value that no asset matches: a service that still lists assets ignores the filter. */
   unmatchable(): string;
 };
 
-/** A slug or word that nobody has. */
+/** Returns a random word that no asset contains. */
 const nonsense = () => `x${randomUUID().replaceAll('-', '')}`;
 
 const dayMs = 86_400_000;
-/** A service may reckon its days by another time zone. */
+/** Largest time zone offset: the service may compute days in another time zone. */
 const zonesMs = 14 * 3_600_000;
 
-/** A text that is there is compared; null and what is no text tell nothing. */
+/** Compares a text field; null and other types count as unknown. */
 const equals =
   (field: 'status' | 'type') =>
   (asset: Asset, value: string): Match => {
@@ -32,9 +32,9 @@ const equals =
     return shown === undefined ? undefined : shown === value;
   };
 
-/** Every filter of §4 that a bulk change may go by, each with how far it can be doubted. */
+/** Checks of every filter (§4) that a bulk change accepts. */
 const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
-  // Full-text search may know more of words than we do.
+  // Full-text search may match in ways that the record does not show.
   search: { matches: () => undefined, unmatchable: nonsense },
   status: { matches: equals('status'), unmatchable: nonsense },
   type: { matches: equals('type'), unmatchable: nonsense },
@@ -67,16 +67,16 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   },
 };
 
-/** Tags of a record: texts, or records that a slug is in. */
+/** Returns the texts of each tag, one of which is its slug: a tag is a string or a record. */
 const slugsIn = (tags: unknown): string[][] =>
   listIn(tags).map((each) =>
     [each, ...Object.values(fieldsIn(each))].flatMap((value) => textIn(value) ?? []),
   );
 
 /**
- * A service that passes over a filter lists everything, and everything would be written to. So each
- * record is asked whether it matches; and of a filter that some record says nothing of, the service is
- * asked for what nobody matches.
+ * Verifies, before a bulk change, that the service applied the filters: one that ignores a filter
+ * lists every asset. Each record must match; if a record does not show a field, the service is
+ * probed with a value that nothing matches.
  *
  * @throws MediactlError `filter_ignored`; nothing was written
  */
@@ -112,7 +112,7 @@ export function disprovedFilter(
   return undefined;
 }
 
-/** A refusal is as good as no asset: whoever refuses a value reads it. */
+/** Returns true if any asset is listed. 400, 404 or 422 proves that the filter is evaluated: no match. */
 const isListed = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,

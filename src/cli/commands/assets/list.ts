@@ -72,7 +72,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
       const listed = async (): Promise<Found> => {
         if (folders) {
           const most = limit === undefined ? undefined : limit + offset;
-          // One more than is shown tells that there are more.
+          // Fetches one extra asset to find out whether there are more.
           const found = await listBelow(assets, filters, folders, most && most + 1);
           const items = found.slice(offset, most);
           const isMore = isUsual && offset + items.length < found.length;
@@ -97,7 +97,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
         return writeSheet(context, { path: html, title, find });
       }
       const { pages, footer, isEmpty } = await find();
-      if (isEmpty && words.length > 0 && !context.isForPerson) context.terminal.say(empty); // a person is told in place of the table
+      if (isEmpty && words.length > 0 && !context.isForPerson) context.terminal.say(empty); // a terminal shows this text in place of the table
       return {
         ...assetList(context, new Places(context), pages, empty),
         footer: () => footer,
@@ -106,7 +106,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
   );
 }
 
-/** Passes pages on, and warns once where a record contradicts a filter: a script must not take them for matches. */
+/** Warns once if a record contradicts a filter, so that a script does not mistake all assets for matches. */
 async function* withIgnoredFilterWarning(
   { terminal }: Context,
   filters: AssetFilters,
@@ -125,7 +125,7 @@ async function* withIgnoredFilterWarning(
   }
 }
 
-/** What somebody may have meant whose words are in no asset: the folder of `ls`, the fields of gh. */
+/** Returns a hint if the search word looks like a folder path, or like gh's field list for --json. */
 function insteadOf(words: readonly string[], format: string): string {
   const [word = ''] = words;
   if (words.length !== 1) return '';
@@ -137,7 +137,7 @@ function insteadOf(words: readonly string[], format: string): string {
 
 const defaultLimit = 20;
 
-/** As many as one looks at; where there are more, that is said: a script must not take them for all. */
+/** Returns the first page, and a footer if there are more, so that nothing mistakes it for the whole list. */
 async function firstOf(
   context: Context,
   collection: Collection,

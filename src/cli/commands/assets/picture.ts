@@ -7,10 +7,10 @@ import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictur
 const mostBytes = 5 * 1024 * 1024;
 const mostRows = 24;
 
-/** How long somebody waits who asked for the picture, and for one that stands above what they asked for. */
+/** Timeouts in milliseconds: of `thumb --show`, and of a preview, which must not delay the fields. */
 const [askedMs, besideMs] = [30_000, 2_500];
 
-/** How a picture that was asked for is shown. @throws MediactlError where this is no terminal that shows any */
+/** Returns the protocol for `thumb --show`. @throws MediactlError if stdout cannot show pictures */
 export function protocolAsked(context: Context): Protocol {
   const { settings, host } = context;
   if (!isShown(context))
@@ -28,7 +28,10 @@ export function protocolAsked(context: Context): Protocol {
   return chosen(context) ?? (knownProtocol(host.environment) || 'blocks');
 }
 
-/** The picture that stands above an asset's fields, on a terminal that is known to show any; blocks where they were set. */
+/**
+ * Renders the preview above an asset's fields. Undefined if the terminal is not known to show pictures
+ * and no protocol is configured, or if the thumbnail cannot be fetched.
+ */
 export async function pictureBeside(context: Context, asset: Asset): Promise<string | undefined> {
   const { settings, host, terminal } = context;
   if (settings.pictures === 'never' || !isShown(context)) return undefined;
@@ -39,20 +42,20 @@ export async function pictureBeside(context: Context, asset: Asset): Promise<str
     const rows = Math.floor(terminal.rows / 2);
     return await pictureOf(context, url, { protocol, rows, withinMs: besideMs });
   } catch (error) {
-    // The fields are what was asked for; but Ctrl-C is for the whole.
+    // A missing preview must not hide the fields, but Ctrl-C aborts the whole command.
     if (context.signal.aborted) throw error;
     return undefined;
   }
 }
 
-/** @throws MediactlError where it cannot be fetched, or `not_shown` where it is no picture that can be shown */
+/** Renders a thumbnail. @throws MediactlError if it cannot be fetched, `not_shown` if it is no image */
 export const askedPicture = (context: Context, url: URL, protocol: Protocol) =>
   pictureOf(context, url, { protocol, rows: context.terminal.rows - 1, withinMs: askedMs });
 
 const isShown = ({ isForPerson, settings: { shape }, host }: Context) =>
   isForPerson && !shape.fields && shape.jq === undefined && host.environment.TERM !== 'dumb';
 
-/** What the setting names, if it names one. */
+/** Returns the protocol that the `pictures` setting names; undefined for auto and never. */
 const chosen = ({ settings: { pictures } }: Context): Protocol | undefined =>
   pictures === 'auto' || pictures === 'never' ? undefined : pictures;
 

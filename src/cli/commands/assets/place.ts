@@ -17,21 +17,21 @@ import { NamedLocks } from '../../../client/lock.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 
-/** Where a result goes that is a file, and the option that names it. */
+/** Output file of a command, and the option that names it. */
 export type Place = { path: string; option: '-o' | '--html' };
 
-/** A file while it is written. */
+/** Handle of an output file while it is written. */
 export type OpenPlace = {
   write(chunk: Uint8Array): Promise<void>;
-  /** What was written is void. Undefined where it cannot be taken back. */
+  /** Discards everything written so far. Undefined for a pipe or device, where that is impossible. */
   restart?: () => Promise<void>;
-  /** Its time, in seconds. */
+  /** Sets the modification time, in seconds since the epoch. */
   setTime(seconds: number): Promise<void>;
 };
 
 /**
- * Writes a file beside its place and moves it there once it is whole and on the disk, so that what ends
- * midway leaves no half file. A file that is there is replaced with leave only.
+ * Writes an output file atomically: to a temporary file beside it, then fsync and rename, so that a
+ * crash leaves no partial file. Asks before it replaces a file. Pipes and devices are written directly.
  */
 export async function fill<T>(
   context: Context,
@@ -39,7 +39,7 @@ export async function fill<T>(
   write: (file: OpenPlace) => Promise<T>,
 ): Promise<T> {
   const there = await mayReplace(context, place);
-  // A device or a pipe is written to; only a file can be replaced whole.
+  // Only a regular file can be replaced by a rename: a device or pipe is written in place.
   return there !== undefined && !there.isFile()
     ? writeThrough(place, write)
     : writeAtomically(context, place, await isNamed(place.path), write);
@@ -56,7 +56,7 @@ async function writeThrough<T>(place: Place, write: (file: OpenPlace) => Promise
   }
 }
 
-/** @param mayReplace whether a file that is there is to be replaced: one that comes meanwhile is not */
+/** Writes a temporary file, then renames it. @param canOverwrite false: fail if a target appears meanwhile */
 async function writeAtomically<T>(
   context: Context,
   asked: Place,
@@ -67,7 +67,7 @@ async function writeAtomically<T>(
   const release = await lockTarget(context, place, asked);
   const part = `${place}.${ownMark(context)}${randomBytes(4).toString('hex')}.part`;
   try {
-    // Appending, so that after a truncation the next write begins at the beginning.
+    // Append mode: after a truncation the next write starts at offset 0.
     const handle = await open(part, 'ax', 0o600).catch((error) => {
       throw cannotOpen(asked, error);
     });
@@ -76,7 +76,7 @@ async function writeAtomically<T>(
       written = await write({
         write: writerTo(handle, asked),
         restart: () => handle.truncate(0),
-        // A file system may keep no times; the file is whole all the same.
+        // Best effort: some file systems do not support timestamps.
         setTime: (seconds) => handle.utimes(seconds, seconds).catch(() => {}),
       });
       await handle.sync().catch((error) => {
@@ -103,19 +103,19 @@ async function renameWithoutReplacing(part: string, place: string, asked: Place)
     await link(part, place);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw appearedMeanwhile(place, asked);
-    return rename(part, place); // a file system without links
+    return rename(part, place); // the file system has no hard links
   }
   await rm(part);
 }
 
-/** A link that leads nowhere is something too: it is replaced. */
+/** Returns true if the path exists. A dangling symlink does, and is replaced. */
 const isNamed = (path: string) =>
   lstat(path).then(
     () => true,
     () => false,
   );
 
-/** Where a path leads, its folder by its real name: the same for all who write there. */
+/** Resolves the symlinks of the target's folder, so that all processes lock the same path. */
 async function targetPath({ path, option }: Place): Promise<string> {
   const folder = await realpath(dirname(resolve(path))).catch((error) => {
     throw cannotOpen({ path, option }, error);
@@ -124,8 +124,8 @@ async function targetPath({ path, option }: Place): Promise<string> {
 }
 
 /**
- * Takes the place in hand, and removes what killed runs left beside it. Where no lock can be had,
- * on a machine that lets nothing be kept, it is done without.
+ * Locks the target and deletes temporary files of crashed runs beside it. Continues without a lock
+ * if the state folder cannot be written.
  *
  * @throws MediactlError `already_downloading`
  */
@@ -152,7 +152,7 @@ async function lockTarget(
   return release;
 }
 
-/** Marks the parts of this state folder: processes with another one may be writing to the place as well. */
+/** Returns a tag for temporary files: those of other state folders do not share our locks, and may be in use. */
 const ownMark = ({ stateDir }: Context) =>
   createHash('sha256').update(`${hostname()} ${stateDir}`).digest('hex').slice(0, 8);
 
@@ -161,7 +161,7 @@ const writerTo = (handle: FileHandle, place: Place) => (chunk: Uint8Array) =>
     throw cannotWrite(place, error);
   });
 
-/** What is there, if anything is, once it may be replaced. */
+/** Asks before an existing file is replaced. Returns its stats, or undefined if there is none. */
 async function mayReplace({ terminal, settings }: Context, { path, option }: Place) {
   const there = await stat(path).catch(() => undefined);
   if (there?.isDirectory())

@@ -6,10 +6,10 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
 
-/** So many requests are worth a word before. */
+/** Number of folders above which a notice is printed, since each costs a request. */
 const manyFolders = 20;
 
-/** A folder and all below it, by uid; `root` for the top level. @throws MediactlError exit 2, 3 */
+/** Returns the uids of a folder and all its subfolders; `root` for the top level. @throws MediactlError exit 2, 3 */
 export async function foldersOf(context: Context, folder: string | undefined): Promise<string[]> {
   if (folder === undefined)
     throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
@@ -22,7 +22,7 @@ export async function foldersOf(context: Context, folder: string | undefined): P
   return uids;
 }
 
-/** The lists of several folders as one, in the order that was asked for. @param most of each */
+/** Lists the assets of several folders as one sorted list. @param maxPerFolder limit for each folder */
 export async function listBelow(
   assets: AssetsApi,
   filters: AssetFilters,
@@ -36,7 +36,7 @@ export async function listBelow(
   return found.sort(inOrder(filters.ordering ?? '-created_at'));
 }
 
-/** §4: "default -created_at; allowed created_at, name, duration", and each with - before it. */
+/** Returns a comparator for an ordering (§4: "default -created_at; allowed created_at, name, duration"). */
 function inOrder(ordering: string): (one: Asset, other: Asset) => number {
   const sign = ordering.startsWith('-') ? -1 : 1;
   const field = ordering.replace(/^-/, '');

@@ -11,6 +11,7 @@ import { type RenderContext, type Result, type Row, record } from '../../output/
 import type { Progress } from '../../progress/progress.ts';
 import { fill } from './place.ts';
 
+/** A saved file, as it is printed. */
 export type Saved = {
   asset_uid: string;
   path: string;
@@ -18,18 +19,18 @@ export type Saved = {
   content_type: string | null;
 };
 
-/** What is saved: a signed URL, and what the asset's record says of it. */
+/** Media file to save: its signed URL, and the size and type of the asset's record. */
 export type Media = {
   assetUid: string;
   url: URL;
   expected: Expected;
-  /** Milliseconds since the epoch: the file's time is set to it. */
+  /** Milliseconds since the epoch; becomes the file's modification time. */
   createdAt?: number | undefined;
 };
 
 /**
- * The time of a saved file, in seconds: the second in which its asset was created, and in the place of
- * microseconds what tells it from another asset of that second.
+ * Returns the modification time of a saved file, in seconds: the asset's creation time, with a hash of
+ * its uid as microseconds, to distinguish assets of the same second.
  */
 function timeFor({ assetUid, createdAt }: Pick<Media, 'assetUid' | 'createdAt'>) {
   if (createdAt === undefined) return undefined;
@@ -37,17 +38,16 @@ function timeFor({ assetUid, createdAt }: Pick<Media, 'assetUid' | 'createdAt'>)
   return Math.floor(createdAt / 1000) + mark / 1_000_000;
 }
 
-/** A file that was saved of that asset, and not touched since. */
+/** Returns true if the file is an unmodified earlier download of the asset, judged by its modification time. */
 export function isAsSaved(file: Stats, media: Pick<Media, 'assetUid' | 'createdAt'>): boolean {
   const seconds = timeFor(media);
   return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
 }
 
 /**
- * Saves a signed URL as a file, whole or not at all. `-` is stdout. A file that is there is replaced
- * with leave only.
+ * Saves a signed URL as a file, atomically, or writes it to stdout (`-`). Asks before it replaces a file.
  *
- * @returns undefined where it went to stdout
+ * @returns undefined for stdout
  */
 export async function save(
   context: Context,
@@ -68,7 +68,7 @@ export async function save(
 
 export const savedRecord = (saved: Saved): Result => record(saved, saved.asset_uid, savedRows);
 
-/** A download: what goes where, and how that is shown. */
+/** Parameters of one download. */
 type Saving = { context: Context; media: Media; path: string; progress: Progress };
 
 const savedRows = (

@@ -12,10 +12,10 @@ import { nothing, type RenderContext, type Result, type Row, record } from '../.
 import { fill } from './place.ts';
 import { thumbnails } from './thumbnails.ts';
 
-/** What a list found, or finds page by page. */
+/** Assets of a list command, in pages. */
 export type Found = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
-  /** That there are more. */
+  /** Note that there are more assets. */
   footer: string | undefined;
   isEmpty?: boolean;
 };
@@ -23,14 +23,14 @@ export type Found = {
 type Sheet = {
   path: string;
   title: string;
-  /** Asked for once it is known that the page may be written. */
+  /** Lists the assets; called once the output file is open. */
   find(): Promise<Found>;
 };
 
-/** What is printed of a contact sheet. */
+/** Summary of a written contact sheet, as it is printed. */
 type Written = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
-/** Writes what a list finds as one page with thumbnails, for somebody who has no terminal. */
+/** Writes a contact sheet: one HTML page with the thumbnails of all listed assets. */
 export async function writeSheet(context: Context, { path, title, find }: Sheet): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')
@@ -56,7 +56,7 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
       isPart: footer !== undefined,
     });
     await write(sheet.head);
-    // One at a time: thousands of thumbnails are never in memory together.
+    // Written one by one: thousands of thumbnails would not fit in memory.
     let next = 0;
     for await (const thumbnail of thumbnails(
       context,
@@ -75,7 +75,7 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
   return record(written, path, rows);
 }
 
-/** What is done in a moment needs no words. */
+/** Number of assets above which a notice is printed, since their thumbnails take a while. */
 const fewAssets = 50;
 
 function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset): Card {
@@ -103,7 +103,7 @@ const rows = (
   ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
 ];
 
-/** The filters of a list, in words: `harbour, ready, since 2026-01-01`. @param folder as it was typed */
+/** Describes filters as a title: `harbour, ready, since 2026-01-01`. @param folder as typed */
 export function titleOf(filters: AssetFilters, folder: string | undefined, all: string): string {
   const { search, status, type, tag, created_after, created_before } = filters;
   const words = [

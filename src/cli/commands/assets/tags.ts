@@ -6,7 +6,7 @@ import { printable } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Target } from './targets.ts';
 
-/** Tags to have in place of those there are, or some more and some less. */
+/** Change of an asset's tags: a new set, or slugs to add and remove. */
 export type TagChange = { set: string[] } | SlugEdit;
 
 type TagOptions = {
@@ -16,7 +16,7 @@ type TagOptions = {
   tags: boolean;
 };
 
-/** @throws MediactlError exit 2 if the options contradict each other, or name a tag that cannot be a slug */
+/** Parses the tag options. @throws MediactlError exit 2 if they conflict, or a tag is not a slug */
 export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagChange | undefined {
   const ways = [
     ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
@@ -38,7 +38,7 @@ export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagC
   if (!tags) return { set: [] };
   const both = addTag.find((slug) => removeTag.includes(slug));
   if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
-  // A tag that is to go may be spelled in any way: the service has it already.
+  // Tags to remove may have any spelling: the service already has them.
   for (const slug of addTag) assertSlug('--add-tag', slug);
   return ways.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
 }
@@ -52,7 +52,7 @@ function assertSlug(option: string, tag: string): void {
   );
 }
 
-/** Each with its record, which tells the tags there are. Costs a request for those that were not listed. */
+/** Reads the records of targets that have none, one request each: a change needs the current tags. */
 export async function withTags(assets: AssetsApi, targets: readonly Target[]): Promise<Target[]> {
   const known: Target[] = [];
   for (const target of targets)
@@ -60,14 +60,14 @@ export async function withTags(assets: AssetsApi, targets: readonly Target[]): P
   return known;
 }
 
-/** The field of a PATCH that makes the change. @throws MediactlError where it depends on tags not shown */
+/** Returns the PATCH field of the change. @throws MediactlError if it depends on tags that are not shown */
 export const tagsAfter = (
   assets: AssetsApi,
   change: TagChange,
   { uid, asset = { uid } }: Target,
 ): Fields => ('set' in change ? assets.tagging(change.set) : assets.retagging(asset, change));
 
-/** What the change takes away, a line for each asset that loses a tag nobody named. */
+/** Describes the tags that a new set would remove, one line per asset. */
 export function tagsLost(change: TagChange, targets: readonly Target[]): string[] {
   if (!('set' in change)) return [];
   return targets.flatMap(({ uid, asset }) => {

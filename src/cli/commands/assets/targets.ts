@@ -10,14 +10,14 @@ import { confirmMany, firstFew, tooMany, type WriteLimit } from '../confirm-many
 import { refuseWorkspace } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
 
-/** An asset to write to; `asset` is its record, where that was read. */
+/** Asset to change or download; `asset` is its record, if it was read. */
 export type Target = { uid: string; name: string | null; asset?: Asset };
 
 /**
- * What a command is for: the ids given, or everything that filters match; without either, the
- * one that the person chooses.
+ * Resolves the assets of a command: the ids, or all that match the filters. Without either the user
+ * picks one.
  *
- * @throws MediactlError exit 2 where there are more than may be, and nobody can be asked
+ * @throws MediactlError exit 2 if there are more than the limit allows, or none without a terminal
  */
 export async function targetsOf(
   context: Context,
@@ -37,7 +37,7 @@ export async function targetsOf(
   if (byFilter || verb !== 'download') refuseWorkspace(context, `${collection} ${verb}`);
   const isLimit = limit.isTyped || !context.terminal.isInteractive;
   const targets = byFilter
-    ? // One more than may be is enough to know; a whole library is not read for that.
+    ? // One more than the limit shows that it is exceeded: no need to read the whole library.
       await matching(context, collection, filters, verb, isLimit ? limit.count + 1 : undefined)
     : (await assetUids(context, collection, ids, choice)).map((uid) => ({ uid, name: null }));
   if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
@@ -59,17 +59,17 @@ async function matching(
 }
 
 type BulkQuestion = {
-  /** What would be done: "update 3 assets", "move 3 assets to the trash". */
+  /** Returns the action as text: "update 3 assets", "move 3 assets to the trash". */
   action(what: string): string;
   limit: WriteLimit;
-  /** What else is to be known before, a line each. */
+  /** Lines to show below the preview. */
   notes?: readonly string[];
 };
 
 /**
- * Asks before many are written to. More than usual need the number typed.
+ * Asks before a bulk change. Above the limit the user must type the number of assets.
  *
- * @throws MediactlError exit 130 when declined, exit 2 where nobody can be asked
+ * @throws MediactlError exit 130 when declined, exit 2 without a terminal
  */
 export async function confirmBulk(
   context: Context,
@@ -87,7 +87,7 @@ export async function confirmBulk(
 
 const shown = 5;
 
-/** The first few by name, for whoever is asked; ids that were typed are looked up. */
+/** Lists the first targets by name for the prompt; fetches the names of typed ids. */
 async function preview(context: Context, collection: Collection, targets: readonly Target[]) {
   const api = await context.api();
   const lines: string[] = [];

@@ -7,10 +7,10 @@ import type { Context } from '../../context.ts';
 const lanes = 6;
 const mostBytes = 2 * 1024 * 1024;
 const withinMs = 20_000;
-/** So many that do not come, one after the other: there is nobody to wait for. */
+/** Number of consecutive connection failures after which the server counts as unreachable. */
 const mostLost = 2 * lanes;
 
-/** The thumbnail at each of those URLs, in their order, a few under way at once; undefined for what cannot be had. */
+/** Fetches thumbnails, a few concurrently, and yields them in order; undefined for one that fails. */
 export async function* thumbnails(
   context: Context,
   urls: readonly unknown[],

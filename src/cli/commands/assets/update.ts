@@ -115,7 +115,7 @@ type FieldOptions = {
   body?: string | undefined;
 };
 
-/** What is to be changed: fields alike for all, and tags, which depend on those there are (A08). */
+/** Requested change: fields, the same for all assets, and tags, which depend on the current ones (A08). */
 type Changes = { fields: Fields; tags: TagChange | undefined };
 
 async function changesOf(context: Context, options: FieldOptions): Promise<Changes> {

@@ -63,7 +63,7 @@ function switchProfile(command: Command, run: Run): void {
     );
 }
 
-/** @throws MediactlError exit 2 where nobody can be asked */
+/** Asks which profile to use. @throws MediactlError exit 2 without a terminal */
 async function chosenProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
   const names = Object.keys(config.profiles);
   if (!terminal.isInteractive || names.length === 0)
@@ -110,7 +110,7 @@ function rename(command: Command, run: Run): void {
     );
 }
 
-/** What a key was seen to allow goes with it. */
+/** Deletes the cached scopes of a profile's key. */
 const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
   context.scopesOf(name, parseBaseUrl(baseUrl)).forget();
 

@@ -45,7 +45,7 @@ export function login(command: Command, run: Run): void {
         if (isPlaintextElsewhere(baseUrl))
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
         if (known) await mayReplace(context, name, known, baseUrl);
-        // What was chosen, learned and set at another service means nothing at this one.
+        // Workspace and learned names belong to a service: another one must not get them.
         const home = known && isAt(known, baseUrl) ? known : undefined;
         const names = home?.names ?? {};
         const asked = workspaceAsked(settings);
@@ -82,7 +82,7 @@ export function login(command: Command, run: Run): void {
     );
 }
 
-/** Where nobody chose one: what the profile had, else the primary one. */
+/** Returns the default workspace: the profile's own, else the primary one. */
 function usualWorkspace(
   home: Profile | undefined,
   workspaces: readonly Workspace[],
@@ -95,7 +95,7 @@ function usualWorkspace(
   return primary ? chosenWorkspace(primary) : {};
 }
 
-/** The profile gets another key; that of another service is not given up without a word. */
+/** Reports that a profile gets another key. Asks first if it was for another service. */
 async function mayReplace(
   { terminal, settings }: Context,
   name: string,
@@ -112,7 +112,7 @@ async function mayReplace(
 
 const mostTries = 3;
 
-/** A key that the service accepts. A person at a terminal may try again. */
+/** Reads the key and verifies it, unless --no-check. On a terminal the user has three attempts. */
 async function triedKey(
   context: Context,
   { withKey = false, check: isChecked }: { withKey?: boolean | undefined; check: boolean },
@@ -137,19 +137,19 @@ async function triedKey(
 
 const isAt = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
 
-/** The workspace that was typed or is in the environment: the profile's own is another service's. */
+/** Returns the workspace of a flag or variable: the profile's own may belong to another service. */
 function workspaceAsked({ origins }: Settings): string | undefined {
   const { value, rank } = origins.of('workspace');
   return rank >= ranks.variable ? value : undefined;
 }
 
-/** A folder is of its service; how things are shown is not. */
+/** Returns a profile's settings, without the folder if they are for another service. */
 function settingsAt({ settings }: Profile, home: Profile | undefined): Profile['settings'] {
   const { folder: _folder, ...others } = settings ?? {};
   return home ? settings : others;
 }
 
-/** One read tells whether the key is accepted, and which workspaces there are. */
+/** Verifies the key with one read, which also returns the workspaces. */
 async function check(api: Api): Promise<Workspace[]> {
   try {
     const found: Workspace[] = [];

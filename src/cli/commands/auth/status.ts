@@ -22,9 +22,9 @@ type Status = {
   base_url: string;
   workspace: string | null;
   workspace_name: string | null;
-  /** Null where nobody could tell: the service did not answer, or answered something else. */
+  /** Null if unknown: the service did not respond, or not as expected. */
   key_accepted: boolean | null;
-  /** By what commands were answered; null where none needed the scope yet. */
+  /** Scopes observed in responses; null if no command needed the scope yet. */
   scopes: Record<string, ScopeSeen | null>;
   rate_limit: { limit: number; remaining: number; resets_at: string } | null;
   problem: string | null;
@@ -66,7 +66,7 @@ async function ofProfile(context: Context, name: string, profile: Profile): Prom
   }
 }
 
-/** One read tells whether the key is accepted, what is left of the window, and what workspaces are called. */
+/** Checks a key with one read, which also returns the rate limit and the workspace names. */
 async function check(context: Context, account: Account) {
   const api = context.apiFor(account);
   const workspaces: Workspace[] = [];
@@ -119,7 +119,7 @@ function toStatus(
   };
 }
 
-/** A key that lacks a scope (403) is accepted all the same. */
+/** Returns true if the key was accepted, null if unknown. A missing scope (403) counts as accepted. */
 function accepted(failure: MediactlError | undefined): boolean | null {
   const { status } = failure?.explanation ?? {};
   if (failure === undefined || status === 403) return true;
@@ -137,7 +137,7 @@ const keyText = ({ key_accepted, problem }: Status) => {
   return problem ? `accepted, but ${printable(problem)}` : 'accepted';
 };
 
-/** §5.7; a scope that no command needed yet is not known. */
+/** Lists the scopes observed so far (§5.7). */
 function scopeText({ scopes: seen }: Pick<Status, 'scopes'>, now: number): string {
   return Object.entries(seen)
     .map(([scope, known]) => {

@@ -85,7 +85,7 @@ export const browse: Define = (command, run) => {
     );
 };
 
-/** The view of an address that the page had, on whichever machine. */
+/** Returns the query of a page address copied from any session; undefined if the words are not an address. */
 function viewIn([word = '', ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
   const query = new URL(word).searchParams;
@@ -96,7 +96,7 @@ function viewIn([word = '', ...others]: readonly string[]): string | undefined {
   return new URLSearchParams(known).toString();
 }
 
-/** As the page's own address has it. */
+/** Encodes filters as the query of a page address. */
 const queryOf = (filters: AssetFilters): string =>
   new URLSearchParams(
     Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
@@ -107,7 +107,7 @@ const tellAddress = ({ terminal, settings }: Context, url: string) =>
     settings.shape.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
   );
 
-/** By a file that only this user reads: what stands in argv, others of this machine may read. */
+/** Opens the page through a redirect file (0600): other users can read a URL with a token in argv. */
 async function openPage(context: Context, pages: Browse, view: string, entry: string) {
   await keepState(entry, entryPage(pages.address(view)).html);
   const isOpened = await openWithDefault(context, pathToFileURL(entry)).catch((error) => {
@@ -117,7 +117,7 @@ async function openPage(context: Context, pages: Browse, view: string, entry: st
   if (!isOpened) await tellAddress(context, pages.address(view));
 }
 
-/** Until somebody ends it; each Enter prints an address for another browser. */
+/** Waits for Ctrl-C. Each Enter prints an address for another browser. */
 async function untilEnded(
   context: Context,
   pages: Browse,
@@ -126,7 +126,7 @@ async function untilEnded(
 ): Promise<void> {
   const { signal, terminal } = context;
   const another = () => void tellAddress(context, pages.address(view));
-  // In the background of a shell, whoever reads the terminal is stopped.
+  // A background job of a shell is stopped when it reads the terminal.
   const isAsked = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
   if (isAsked) {
     terminal.say('Enter prints an address for another browser, Ctrl-C ends it');

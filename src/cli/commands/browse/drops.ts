@@ -19,23 +19,23 @@ import { workspaceUid } from '../../library/workspaces.ts';
 import { madeFolders, openReceipts } from '../../uploading/receipts.ts';
 import { uploadOptions } from '../../uploading/upload-options.ts';
 
+/** Uploader of files that are dropped onto the page. */
 export type Drops = {
   send: Library['send'];
   /**
-   * Resolves once no file is under way, after the signal of the context.
+   * Waits for running uploads to stop, after the context's signal.
    *
-   * @returns how many are left to be resumed
+   * @returns number of uploads that can be resumed
    */
   end(): Promise<number>;
 };
 
-/** Folders that others made since are seen after so long. */
+/** Time-to-live of the cached folder tree: folders that others create appear after it. */
 const folderMs = 60_000;
 
 /**
- * Files that were dropped onto the page go through the uploader, each a run of its own. A browser gives
- * bytes once and no path, so they are kept on the disk until they are whole on the service, like stdin:
- * what is begun can be resumed by anybody who has this machine.
+ * Opens the uploader of files dropped onto the page, each a run of its own. A browser sends bytes only
+ * once and without a path, so they are spooled to disk, like stdin: an upload can be resumed here.
  */
 export async function openDrops(
   context: Context,
@@ -43,7 +43,7 @@ export async function openDrops(
   bytesPerSecond: number | undefined,
 ): Promise<Drops> {
   const { clock, signal, stateDir } = context;
-  setMaxListeners(0, signal); // every file listens
+  setMaxListeners(0, signal); // each file adds a listener
   const workspace = await workspaceUid(context, false);
   const receipts = await openReceipts(context, false);
   const { profile, baseUrl } = await context.account();
@@ -63,13 +63,13 @@ export async function openDrops(
   const before = (await receipts?.runBegins(runId)) ?? 0;
   let left = 0;
 
-  /** A file that is dropped twice is sent once: the second one finds what the first one sent. */
+  /** Mutex per file, to dedupe: if a file is dropped twice, the second upload finds the receipt of the first. */
   const turns = new Map<string, Promise<unknown>>();
   const inTurn = <T>({ folder, below, name, sizeBytes }: Dropped, work: () => Promise<T>) => {
     const key = JSON.stringify([folder, below, name, sizeBytes]);
     const mine = (turns.get(key) ?? Promise.resolve()).then(work);
     const over = mine
-      .catch(() => {}) // whoever sends it is told
+      .catch(() => {}) // the sender gets the error
       .finally(() => turns.get(key) === over && turns.delete(key));
     turns.set(key, over);
     return mine;
@@ -121,7 +121,7 @@ async function* buffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   for await (const part of bytes) yield Buffer.from(part.buffer, part.byteOffset, part.byteLength);
 }
 
-/** What people are told of a file's way, from what happens to it. */
+/** Converts upload events to the progress that the page shows. */
 function progressOf(onProgress: (sending: Sending) => void) {
   let sentBytes = 0;
   return (event: FileEvent | RunEvent) => {
@@ -133,8 +133,8 @@ function progressOf(onProgress: (sending: Sending) => void) {
 }
 
 /**
- * Where a file goes: the folder that was looked at, and folders in it like those that were dropped. They
- * are read for many files at once, not for each.
+ * Returns a function that finds the folder of a dropped file: the current folder, or one below it, as
+ * on the user's disk. Caches the folder tree, to read it once for many files.
  */
 function placing(context: Context, madeSince: () => ReturnType<typeof madeFolders> | undefined) {
   let kept: { since: number; byPath: Promise<FoldersByPath> } | undefined;
@@ -144,7 +144,7 @@ function placing(context: Context, madeSince: () => ReturnType<typeof madeFolder
       kept = { since: now, byPath: foldersByPath(context, madeSince) };
     const mine = kept;
     mine.byPath.catch(() => {
-      if (kept === mine) kept = undefined; // the next one asks again
+      if (kept === mine) kept = undefined; // retry on the next call
     });
     return mine.byPath;
   };
@@ -153,7 +153,7 @@ function placing(context: Context, madeSince: () => ReturnType<typeof madeFolder
       return { find: () => folder ?? undefined, make: async () => folder ?? undefined };
     const pathIn = (byPath: FoldersByPath) => (folder ? byPath.pathOf(folder) : '');
     let byPath = await folders();
-    // One that others made since is not among them.
+    // Created since the cached tree was read: read it again.
     if (pathIn(byPath) === undefined) byPath = await folders(true);
     const top = pathIn(byPath);
     if (top === undefined) throw usageError('the folder is gone', 'choose another one');

@@ -12,17 +12,18 @@ import { readTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
 import { type Drops, openDrops } from './drops.ts';
 
+/** Library of the current account, as the page uses it. */
 export type AccountLibrary = Library & {
-  /** Where waiting for the service is told. */
+  /** Sends events to the page while a request waits for the service. */
   tellTo(hub: Hub): void;
-  /** Waits for uploads to be left in good order. @returns how many may be resumed */
+  /** Waits for uploads to stop. @returns number of uploads that can be resumed */
   end(): Promise<number>;
 };
 
-/** A picture that takes longer is missed. */
+/** Timeout of a thumbnail or other small picture. */
 const mediaMs = 15_000;
 
-/** The library of the account in use, through the one transport. @throws MediactlError by `account` */
+/** Returns the library of the current account. @throws MediactlError by `account` */
 export async function accountLibrary(
   context: Context,
   bytesPerSecond: number | undefined,
@@ -37,7 +38,7 @@ export async function accountLibrary(
   let drops: Promise<Drops> | undefined;
   const openedDrops = () => {
     drops ??= openDrops(context, plain, bytesPerSecond).catch((error) => {
-      drops = undefined; // the next one tries again
+      drops = undefined; // retry on the next file
       throw error;
     });
     return drops;
@@ -55,7 +56,7 @@ export async function accountLibrary(
     update: async (uid, change) => {
       const fields = await fieldsFor(change, () => api.assets.get(uid));
       const { tags } = change;
-      // Somebody else may have tagged it since the page read it.
+      // Read again: others may have changed the tags since the page loaded it.
       const tagging = tags && api.assets.retagging(await api.assets.get(uid), tags);
       const all = { ...fields, ...tagging };
       const { asset, unseen } = await api.assets.update(uid, all);
@@ -87,7 +88,7 @@ const unseenChange = (fields: readonly string[]) =>
     reason: `its record shows no ${fields.join(', ')}`,
   });
 
-/** The folder goes by the name that the record itself shows (A09, A20). */
+/** Returns the fields of a PATCH. The folder field is named as in the asset's own record (A09, A20). */
 async function fieldsFor({ name, description, folder }: Change, record: () => Promise<Asset>) {
   return {
     ...(name !== undefined && { name }),
@@ -109,7 +110,7 @@ const waitingOf = (notice: TransportNotice) =>
         why: notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason,
       } as const);
 
-/** Explains an error in the page's words: a command is for a terminal, and the page retries by itself. */
+/** Converts an error for the page, which retries by itself: a command in the hint is for a terminal. */
 function explained({ terminal }: Context, thrown: unknown): Problem {
   const { message, exitCode, explanation } = asMediactlError(thrown);
   const { status, reason } = explanation;

@@ -7,7 +7,7 @@ export type Server = { origin: string; close(): Promise<void> };
 
 const mostHeaderBytes = 16 * 1024;
 
-/** Serves the page on the loopback alone. @throws MediactlError where the port is not to be had */
+/** Serves the page on loopback only. @throws MediactlError if the port is not available */
 export async function serve(pages: Browse, port: number): Promise<Server> {
   const { getRequestListener } = await import('@hono/node-server');
   const nothingHere = () => new Response(null, { status: 404 });
@@ -15,11 +15,11 @@ export async function serve(pages: Browse, port: number): Promise<Server> {
     async (request) => (await pages.answer(request)) ?? nothingHere(),
     { overrideGlobalObjects: false },
   );
-  // A file takes as long as it takes to come.
+  // No timeout: a large upload may take hours.
   const server = createServer({ requestTimeout: 0, maxHeaderSize: mostHeaderBytes }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve); // a number that is no port is thrown, not told
+    server.listen(port, '127.0.0.1', resolve); // an invalid port is thrown, not emitted as an error
   }).catch((error) => {
     throw cannotListen(port, error);
   });

@@ -111,7 +111,7 @@ function unset(command: Command, run: Run): void {
 
 type Change = (profile: Profile) => void;
 
-/** Values are looked at before they are kept: a wrong one would end every later command. */
+/** Validates a value and returns the change that saves it: a wrong one would break every later command. */
 async function changeFor(context: Context, key: string, value: string): Promise<Change> {
   const name = nameKey(key);
   if (name !== undefined) {

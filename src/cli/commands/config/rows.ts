@@ -9,13 +9,13 @@ import {
 } from '../../settings/table.ts';
 import { masked } from '../../terminal/redaction.ts';
 
-/** One line of `config ls`. */
+/** A row of `config ls`. */
 export type Setting = { key: string; value: string | null; origin: string };
 
-/** The origin of a field name that nobody set. */
+/** Origin of a field name that is not configured. */
 export const assumed = 'assumed';
 
-/** Every setting with where it came from; keys are masked. */
+/** Returns every setting with its value and origin; keys are masked. */
 export async function everySetting(context: Context): Promise<Setting[]> {
   const { name, profile } = await context.profileInUse();
   const kept = `profile ${name}`;
@@ -43,13 +43,13 @@ export async function everySetting(context: Context): Promise<Setting[]> {
   return [...settings, ...names];
 }
 
-/** What of a value may be shown. */
+/** Returns a value without its secrets. */
 export function shownOf(key: SettingName, value: string): string {
   const { kind }: SettingRow = table[key];
   return kind.shown?.(value) ?? value;
 }
 
-/** @throws MediactlError exit 2 where no setting is called so */
+/** Finds a setting by key. @throws MediactlError exit 2 if there is none */
 export async function settingOf(context: Context, key: string): Promise<Setting> {
   const found = (await everySetting(context)).find((setting) => setting.key === key);
   if (found) return found;

@@ -14,12 +14,12 @@ import { when } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 
-/** A check tells what it found, or throws what is wrong. */
+/** Runs one check: returns its finding, or throws the problem. */
 type Check = (context: Context) => Promise<string>;
 
 const widestSkewMs = 5 * 60_000;
 
-/** A page of the journal fits in there. */
+/** Writes a test file of 4 KiB, the size of a journal entry, to the state folder and deletes it. */
 async function assertWritable({ stateDir, host }: Context): Promise<void> {
   const path = join(stateDir, `doctor-${host.processes.pid}`);
   await writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() =>
@@ -30,7 +30,7 @@ async function assertWritable({ stateDir, host }: Context): Promise<void> {
 const failure = (problem: string, code: string, hint: string, reason?: string) =>
   new MediactlError(problem, { code, exitCode: exitCodes.unclassified, hint, reason });
 
-/** The error that the first of the waiting files met: credits or storage are used up, mostly. */
+/** Returns the error of the first waiting job, usually used-up credits or storage. */
 async function pauseReason(fleet: Fleet): Promise<string> {
   const { value: jobs } = await jobsIn(fleet, 'waiting').next();
   const errors = (jobs ?? []).map(({ progress }: UploadJobOfQueue) => fieldsIn(progress).error);
@@ -38,7 +38,7 @@ async function pauseReason(fleet: Fleet): Promise<string> {
   return first ? failureIn(JSON.stringify(first)).message : 'another program may have paused it';
 }
 
-/** In the order in which one depends on another. */
+/** All checks, dependencies first. */
 export const checks: Record<string, Check> = {
   version: async ({ host }) => `mediactl ${host.version}`,
 
@@ -150,7 +150,7 @@ export const checks: Record<string, Check> = {
   },
 };
 
-/** What a check stands on: where that failed, it would only say the same again. */
+/** Prerequisite of a check: if it failed, the check would only repeat the same problem and is skipped. */
 export const dependsOn: Record<string, string> = {
   receipts: 'state folder',
   service: 'account',
@@ -159,6 +159,7 @@ export const dependsOn: Record<string, string> = {
   workspace: 'service',
 };
 
+/** Runs a check, and returns its error instead of throwing it. */
 export const run = (check: Check, context: Context) =>
   check(context).then(
     (found) => ({ found, error: undefined }),

@@ -17,7 +17,7 @@ import { checks, dependsOn, run as runCheck } from './checks.ts';
 
 type Finding = {
   check: string;
-  /** Null where an earlier failure left nothing to check. */
+  /** Null if skipped because a prerequisite failed. */
   ok: boolean | null;
   found: string | null;
   error: ErrorRecord | null;
@@ -85,7 +85,7 @@ const learnedColumns: Column<Learned>[] = [
   },
 ];
 
-/** Reads the service's own description, and keeps the names that it tells in the profile. */
+/** Reads the service's API description and saves its field names in the profile. */
 async function learn(context: Context) {
   const account = await context.account();
   const { transport } = await context.api();
@@ -97,7 +97,7 @@ async function learn(context: Context) {
         : error;
     });
   const { names: found, doubtful } = namesIn(document);
-  // A switch that is set as the other way round is what the person knows of it.
+  // The user inverted this field by hand (`!`): keep that name.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
   else if (doubtful.length > 0)
     context.terminal.warn(

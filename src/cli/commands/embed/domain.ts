@@ -5,8 +5,8 @@ import { asMediactlError, usageError } from '../../../client/errors.ts';
 const hint = 'a host name alone, such as news.example.com';
 
 /**
- * A domain as the allow-list takes it: lower case, in ASCII (IDNA). What is on the list already is
- * known by its spelling there, whatever it is.
+ * Normalizes a domain as the allow-list expects it: lower case, in ASCII (IDNA). Accepts any spelling
+ * that the list already contains.
  *
  * @throws MediactlError exit 2 for a URL, a port or a path, with the right form in the hint
  */
@@ -32,14 +32,14 @@ export function parseDomain(text: string, known?: EmbedSettings): string {
   return domain;
 }
 
-/** Empty for what is none. A leading `*.` is the service's to take or to refuse. */
+/** Converts a host name to ASCII; empty if invalid. The service decides about a leading `*.`. */
 function ascii(host: string): string {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
   const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
   return domain && (wildcard + domain).toLowerCase();
 }
 
-/** A list of domains: one a line, `#` begins a comment. @throws MediactlError naming the line */
+/** Parses a list of domains, one per line, with # comments. @throws MediactlError with the line number */
 export function domainsIn(text: string, path: string, known: EmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();

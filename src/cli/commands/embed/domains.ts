@@ -109,12 +109,12 @@ export function sync(command: Command, run: Run): void {
     );
 }
 
-/** What is to be added and what removed, given what is there. */
+/** Domains to add to the allow-list and to remove from it. */
 type Difference = { add: string[]; remove: string[] };
 
 /**
- * Adds, then removes: at no moment is a domain missing that is to stay. Each is said; those that
- * failed are named at the end; what came of it is read again.
+ * Adds domains before it removes others, so that no domain to keep is ever missing. Prints a result for
+ * each, and reads the list again to verify the changes.
  */
 async function changeDomains(
   context: Context,
@@ -137,7 +137,7 @@ async function changeDomains(
     records.push({ domain, change: null, error: error.toJSON() });
   };
   for (const { method, domain } of steps) {
-    // Nothing is removed where something could not be added: that could shut somebody out.
+    // After a failed addition nothing is removed: a site could lose its access.
     if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
       failed(domain, notTried());
       continue;
@@ -175,7 +175,7 @@ const notTried = () =>
     reason: 'what was to be added before it could not be',
   });
 
-/** One domain of `add`, `rm` and `sync`; `change` is null where it failed. */
+/** Result of one domain in `add`, `rm` and `sync`; `change` is null if it failed. */
 type DomainRecord = {
   domain: string;
   change: 'added' | 'removed' | null;

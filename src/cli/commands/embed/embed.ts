@@ -33,7 +33,7 @@ function show(command: Command, run: Run): void {
     );
 }
 
-/** `enable` and `disable` are one request with the other value. */
+/** Defines `enable` and `disable`, which send the same request with opposite values. */
 function restrict(command: Command, run: Run, enabled: boolean): void {
   const verb = enabled ? 'enable' : 'disable';
   example(command, `mediactl embed ${verb}`);

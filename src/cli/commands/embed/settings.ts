@@ -4,14 +4,14 @@ import type { Context } from '../../context.ts';
 import { workspaceUid } from '../../library/workspaces.ts';
 import { type Result, type Row, record } from '../../output/result.ts';
 
-/** The workspace and its embed settings, as they are now. */
+/** Reads the current workspace and its embed settings. */
 export async function readSettings(context: Context) {
   const workspace = await workspaceUid(context);
   const { embeds } = await context.api();
   return { workspace, embeds, settings: await embeds.settings(workspace) };
 }
 
-/** The record as the service sent it; for people, in words. */
+/** Formats embed settings: as the service sent them, or as sentences on a terminal. */
 export const settingsRecord = (workspace: string, settings: EmbedSettings): Result =>
   record(settings.record, workspace, (): Row[] => {
     const unknown = 'unknown: mediactl embed domains ls says why';

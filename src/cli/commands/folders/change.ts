@@ -134,10 +134,10 @@ export function remove(command: Command, run: Run): void {
     );
 }
 
-/** The assets of no more folders than this are counted: each takes a request or two. */
+/** Maximum number of folders whose assets are counted: each takes a request or two. */
 const maxFoldersCounted = 50;
 
-/** Returns ", which has 16 assets and 6 folders in it", those in folders below included. */
+/** Describes a folder's contents, subfolders included: ", which has 16 assets and 6 folders in it". */
 async function contentsOf(context: Context, placed: FolderNode): Promise<string> {
   const folders = [placed, ...below(placed)];
   const counts = await Promise.all(
@@ -158,7 +158,7 @@ async function contentsOf(context: Context, placed: FolderNode): Promise<string>
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
 
-/** Reads the tree, changes a folder in it, and shows where it is then. */
+/** Changes a folder and shows its updated record. */
 async function changed(
   context: Context,
   uidOrPath: string,

@@ -3,10 +3,10 @@ import { cell, printable, when } from '../../../contract/sanitize.ts';
 import type { Folder } from '../../../contract/types.ts';
 import type { Column, RenderContext, Row } from '../../output/result.ts';
 
-/** What the machine formats print: the service's record, and the path to it. */
+/** A folder in machine-readable output: the service's record, and its path. */
 export type FolderRecord = Folder & { path: string };
 
-/** A folder without those below it: they have rows of their own. */
+/** Returns a folder's record without its subfolders, which have rows of their own. */
 export function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
   const below = children.map((child) => child.folder);
   const own = Object.entries(folder).filter(
@@ -26,7 +26,7 @@ export const folderRows = (
 ): Row[] => [
   ['path', printable(path)],
   ...Object.entries(folder).flatMap(([field, value]): Row[] => {
-    if (isTerminal && field.startsWith('parent')) return []; // the path tells it
+    if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent
     const shown = isTerminal && field.endsWith('_at') ? when(value, now) : cell(value);
     return [[field.replaceAll('_', ' '), shown]];
   }),

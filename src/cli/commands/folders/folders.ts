@@ -40,7 +40,7 @@ function tree(command: Command, run: Run): void {
     );
 }
 
-/** Lines as `tree` draws them. */
+/** Draws folders as lines, like `tree`. */
 function drawn(
   level: readonly FolderNode[],
   indent: string,

@@ -4,7 +4,7 @@ import type { ApiResponse } from '../../../client/http/messages.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
 import type { Playable } from '../../library/playables.ts';
 
-/** One link of the chain from the playback info to bytes of media. */
+/** A link of the chain from playback info to media bytes. */
 export type Link = {
   link: 'master playlist' | 'media playlist' | 'init segment' | 'first segment' | 'file';
   url: string;
@@ -15,12 +15,13 @@ export type Link = {
   problem: string | null;
 };
 
+/** Report of `play --check`. */
 export type CheckReport = { kind: Playable['kind']; plays: boolean; links: Link[] };
 
-/** How much of a file is fetched to see that it is there. */
+/** Number of bytes to fetch as proof that a file is readable. */
 const sampleBytes = 64 * 1024;
 
-/** Follows the chain link by link, and stops at the first that is broken. */
+/** Checks the chain link by link, and stops at the first broken one. */
 export async function checkPlayback(
   playback: PlaybackApi,
   { kind, url }: Playable,
@@ -62,11 +63,11 @@ async function followHls(url: URL, links: Link[], follow: Follow): Promise<void>
   }
 }
 
-/** A playlist's URIs may be relative to it; only http and https are followed. */
+/** Resolves a URI against its playlist; undefined unless it is http or https. */
 const resolved = (uri: string, playlist: URL): URL | undefined =>
   URL.canParse(uri, playlist.href) ? httpUrl(new URL(uri, playlist).href) : undefined;
 
-/** RFC 8216 §4.1: lines that are neither blank nor a tag or comment are URIs. */
+/** Returns the URIs of a playlist: lines that are neither blank, tag nor comment (RFC 8216 §4.1). */
 const uris = (playlist: string) =>
   playlist
     .split(/\r?\n/)

@@ -108,7 +108,7 @@ export const play: Define = (command, run) => {
 
 type From = IdChoice & { asset?: string | undefined; tokenFile?: string | undefined };
 
-/** By id with the account's key, or by a token that somebody got from a player endpoint. */
+/** Resolves playback by id with the account's key, or by a playback token without a key. */
 async function playbackOf(
   context: Context,
   id: string | undefined,

@@ -33,7 +33,7 @@ function labelOf({ kind, extent }: Playable): string {
   return `${kind} ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}`;
 }
 
-/** A start that is no number is shown as it came. */
+/** Formats a chapter's start; a value that is not a number stays unchanged. */
 const startOf = (chapter: Fields) => {
   const seconds = numberIn(chapter.start_time);
   return seconds === undefined ? cell(chapter.start_time) : duration(seconds);
@@ -51,7 +51,7 @@ function chapters(info: PlaybackInfo): Row[] {
   ];
 }
 
-/** A16: an entry is a string, or a record with a URL and what tells it from others. */
+/** Formats a subtitle track or page (A16): a string, or a record with a URL and a label. */
 function entry(value: unknown, render: RenderContext): string {
   const { label, language, page, url, src } = fieldsIn(value);
   const address = urlText(cell(url ?? src), render);
@@ -62,11 +62,11 @@ function entry(value: unknown, render: RenderContext): string {
 const entries = (label: string, list: unknown, render: RenderContext): Row[] =>
   listIn(list).map((each, at) => [at === 0 ? label : ' ', entry(each, render)]);
 
-/** A14: a string, or a signed URL. */
+/** Formats a URL (A14): a string, or a record of a signed URL. */
 const urlOf = (value: unknown, render: RenderContext) =>
   urlText(cell(isFields(value) ? value.url : value), render);
 
-/** §2 Playback info: "branch on `type`", each with a view of its own. */
+/** Rows for each playback type (§2 Playback info: "branch on `type`"). */
 const views: Record<string, (info: PlaybackInfo, render: RenderContext) => Row[]> = {
   video: (info, render) => [
     ['sprites', urlOf(info.preview_sprites_url, render)],

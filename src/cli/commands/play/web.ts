@@ -13,15 +13,15 @@ import { openWithDefault } from '../open.ts';
 const keptMs = 24 * 60 * 60 * 1000;
 
 /**
- * Writes a page that plays the asset, and opens it in the browser. It is a file of this user alone
- * (0600), since it holds the signed URLs; it works until they expire.
+ * Writes a page that plays the asset, and opens it in the browser. Its mode is 0600, since it holds
+ * signed URLs; it works until they expire.
  */
 export async function openAsPage(
   context: Context,
   uid: string,
   { info, player }: Playback,
 ): Promise<string> {
-  // A token alone tells nothing of the asset but how it plays.
+  // A playback token alone does not allow reading the asset.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
   const { html } = watchPage({
     title: textIn(asset.name) ?? uid,
@@ -42,12 +42,12 @@ export async function openAsPage(
   const path = join(folder, `${encodeURIComponent(uid)}.html`);
   await writeFile(`${path}.part`, html, { mode: 0o600 });
   await rename(`${path}.part`, path);
-  // The page is there all the same: a machine without a desktop may show it elsewhere.
+  // The page stays useful without a desktop: it may be opened elsewhere.
   await openWithDefault(context, pathToFileURL(path));
   return path;
 }
 
-/** Pages whose links have long expired. */
+/** Deletes pages past their retention, whose signed URLs have expired. */
 async function sweep(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);

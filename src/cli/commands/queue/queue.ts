@@ -3,10 +3,10 @@ import { type QueueAddress, readQueueAddress } from '../../../client/queue/queue
 import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
-/** Of those that are kept on this machine and in a queue alike. */
+/** Help of --queue in commands that list or change uploads of this machine, or of a queue. */
 export const ofAQueue = 'of a queue, not of this machine';
 
-/** What stands in argv, others of this machine may read. @throws MediactlError exit 2 */
+/** Rejects a password in an argument: other users can read argv. @throws MediactlError exit 2 */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
   if (!hasPassword) return;
   throw usageError(
@@ -17,12 +17,12 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
 }
 
 /**
- * The queue that is meant, and the arguments without it: `--queue clip.mp4` takes what follows, though it
- * is no address.
+ * Returns the queue to use, and the remaining arguments: in `--queue clip.mp4`, the value is a file
+ * and no address.
  *
  * @param typed true for `--queue` alone
  * @param given undefined for a command that has no arguments
- * @throws MediactlError exit 2 where there is none
+ * @throws MediactlError exit 2 if no queue is configured
  */
 export function queueOf(
   { settings }: Context,

@@ -9,10 +9,10 @@ import { findRunning, type Running } from './server.ts';
 
 export type Launch = { dataDir: string; port: string | undefined; options: readonly string[] };
 
-/** A server's process, and what it says on stderr before it runs: why it does not. */
+/** A server process, and its stderr until it is ready, which explains a failed start. */
 export type Launched = { child: ChildProcess; complaint(): string };
 
-/** Starts the server's process; detached, with its log in its folder, unless in the foreground. */
+/** Starts the server process: detached and with a log file, unless in the foreground. */
 export async function launch(
   { host }: Context,
   { dataDir, port, options }: Launch,
@@ -24,22 +24,22 @@ export async function launch(
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
     detached: !foreground,
     env: withoutKey(host.environment),
-    // In the foreground its log goes to stderr: stdout carries results.
+    // In the foreground the log goes to stderr: stdout is for results.
     stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
   });
   let complaint = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-10_000);
   });
-  if (!foreground) child.unref(); // whatever happens next, this process may end without it
+  if (!foreground) child.unref(); // this process must be able to exit before the server
   return { child, complaint: () => complaint.trim() };
 }
 
 const startupMs = 15_000;
-/** How the sandbox's program ends where another one has its folder. */
+/** Exit code of the sandbox program if another process has locked its folder. */
 const lockedExit = 3;
 
-/** Waits until the child answers; from then on nobody listens to its stderr. */
+/** Polls until the server responds, then stops reading its stderr. */
 export async function untilRunning(
   context: Context,
   { child, complaint }: Launched,
@@ -47,7 +47,7 @@ export async function untilRunning(
 ): Promise<Running> {
   const deadline = context.clock.now() + startupMs;
   const isUp = () => child.exitCode === null && child.signalCode === null;
-  // A sandbox ends so where another start was first: that one's sandbox is what runs then.
+  // Race of two starts: the loser exits with `lockedExitCode`, and the winner's server is the one to use.
   while ((isUp() || child.exitCode === lockedExit) && context.clock.now() < deadline) {
     const running = await findRunning(context, place.dataDir);
     if (running && (running.pid === child.pid || !isUp())) {
@@ -68,14 +68,14 @@ function notStarted(
     nextSteps(place).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
     code: 'sandbox_failed',
-    // The sandbox ends with 2 where its options cannot be.
+    // The sandbox exits with 2 for invalid options.
     exitCode: childExit === exitCodes.usage ? exitCodes.usage : exitCodes.unclassified,
     reason: reason.split('\n').at(-1),
     hint,
   });
 }
 
-/** What `--seed` answers to a sandbox that has assets: to begin anew, or beside it. */
+/** Hint for `--seed` on a sandbox that has assets: reset it, or start a second one. */
 export const seedHint = ({ profile }: SandboxLocation) =>
   `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
 

@@ -5,19 +5,19 @@ import type { Context } from '../../context.ts';
 import { ranks } from '../../settings/origins.ts';
 import { readKeys } from './server.ts';
 
-/** A sandbox of this user: where it keeps everything, and the profile that it has. */
+/** A sandbox of this user: its data folder and its profile. */
 export type SandboxLocation = { dataDir: string; profile: string };
 
-/** The profile of the sandbox that is asked for without a name. */
+/** Default profile of a sandbox. */
 const usualProfile = 'sandbox';
 
 export const dataOption = ['--data <dir>', 'its folder (that of the profile in use)'] as const;
 
 /**
- * The sandbox that a person means: the one in the folder that --data names, else the one that the
- * profile in use was made for, else this user's own.
+ * Finds the sandbox of a command: the one in the folder of --data, else that of the current profile,
+ * else the default one.
  *
- * @throws MediactlError exit 2 where --profile names one that is for no sandbox
+ * @throws MediactlError exit 2 if --profile names a profile that is not for a sandbox
  */
 export async function findSandbox(
   context: Context,
@@ -36,7 +36,7 @@ export async function findSandbox(
   );
 }
 
-/** The location of a sandbox that need not be there yet: --profile may name the profile it is to get. */
+/** Returns the location of a sandbox that may not exist yet; --profile may name a new profile for it. */
 export async function sandboxToStart(
   context: Context,
   data: string | undefined,
@@ -50,10 +50,10 @@ export async function sandboxToStart(
   const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));
   const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
   const [found = usualProfile] = own && inUse ? [inUse] : named ? [named] : known;
-  const keys = await readKeys(dataDir).catch(() => undefined); // none, or none that can be read
+  const keys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const key = known.includes(found) ? profiles[found]?.key : undefined;
   if (key === undefined || key === keys?.all) return { dataDir, profile: found };
-  // A profile made by --scoped-profiles never gets the full key: its main profile does.
+  // A scoped profile (NAME-read, NAME-write) must never get the full key: its main profile does.
   const main = found.replace(/-(read|write)$/, '');
   if (main !== found || (key !== keys?.read && key !== keys?.write))
     return { dataDir, profile: main };

@@ -2,12 +2,12 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
-/** The sandbox writes it; once it is full it becomes `sandbox.log.1`, and a new one begins. */
+/** Returns the path of the log. A full log is rotated to `sandbox.log.1`. */
 export const logPath = (dataDir: string) => join(dataDir, 'sandbox.log');
 
 const blockBytes = 64 * 1024;
 
-/** A log from its end on: its last lines, and what is added to it, whatever its size. */
+/** Reads the end of a log of any size: its last lines, then what is appended. */
 export class LogReader {
   readonly #path: string;
   readonly #decoder = new StringDecoder('utf8');
@@ -19,12 +19,12 @@ export class LogReader {
     this.#handle = handle;
   }
 
-  /** @throws Error ENOENT and the like */
+  /** Opens a log. @throws Error such as ENOENT */
   static async open(path: string): Promise<LogReader> {
     return new LogReader(path, await open(path));
   }
 
-  /** The last `count` lines; those before the last rotation too, where there are not enough since. */
+  /** Returns the last `count` lines, including some from before the last rotation if needed. */
   async lastLines(count: number): Promise<string> {
     const { size } = await this.#handle.stat();
     this.#position = size;
@@ -33,7 +33,7 @@ export class LogReader {
     return lines.join('\n');
   }
 
-  /** What was added since; empty where nothing was. Goes on in the new file after a rotation. */
+  /** Returns text appended since the last call, or ''. Follows a rotation to the new file. */
   async more(): Promise<string> {
     const added = await this.#read();
     if (added !== '') return added;
@@ -41,7 +41,7 @@ export class LogReader {
     if (!current) return ''; // it is being rotated, or was deleted
     const [mine, theirs] = [await this.#handle.stat(), await current.stat()];
     const isSame = mine.ino === theirs.ino && theirs.size >= this.#position;
-    const rest = isSame ? '' : await this.#read(); // it may have grown before the new one came
+    const rest = isSame ? '' : await this.#read(); // appended to the old file before the rotation
     await (isSame ? current : this.#handle).close();
     if (isSame) return '';
     this.#handle = current;
@@ -56,7 +56,7 @@ export class LogReader {
   async #read(): Promise<string> {
     const bytes = await readAt(this.#handle, this.#position, blockBytes);
     this.#position += bytes.length;
-    return this.#decoder.write(bytes); // half a character waits for its other half
+    return this.#decoder.write(bytes); // the decoder buffers an incomplete character
   }
 
   async #olderLines(count: number): Promise<string[]> {
@@ -73,11 +73,11 @@ export class LogReader {
   }
 }
 
-/** The last lines of a file's first `end` bytes, read from there backwards. */
+/** Reads the last lines before offset `end`, backwards in blocks. */
 async function linesBefore(handle: FileHandle, end: number, count: number): Promise<string[]> {
   const blocks: Buffer[] = [];
   let newlines = 0;
-  // One line end more than lines: the last one ends the file, the first one is before the first.
+  // Needs one newline more than lines: the last one ends the file, the first one precedes the first line.
   for (let at = end; at > 0 && newlines <= count; ) {
     const start = Math.max(0, at - blockBytes);
     const block = await readAt(handle, start, at - start);

@@ -5,11 +5,11 @@ import type { Context } from '../../context.ts';
 import type { SandboxLocation } from './location.ts';
 import { type Running, readKeys } from './server.ts';
 
-/** The profiles of a sandbox: its own, and where asked for, those whose keys may do less. */
+/** Returns the profile names of a sandbox: its own, and optionally two with fewer scopes. */
 export const profileNames = ({ profile }: SandboxLocation, withScoped: boolean) =>
   withScoped ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
 
-/** @throws MediactlError before anything starts, where one of the profiles is another service's */
+/** Checks the profiles before the start. @throws MediactlError if one belongs to a remote service */
 export async function assertProfilesAreOurs(
   { profiles }: Context,
   names: readonly string[],
@@ -22,7 +22,7 @@ export async function assertProfilesAreOurs(
   }
 }
 
-/** Makes or mends them; the first is made current where there is no other. True where it is. */
+/** Creates or updates the profiles; the first becomes current if none is. Returns true if it is current. */
 export async function keepProfiles(
   context: Context,
   { dataDir }: SandboxLocation,
@@ -40,7 +40,7 @@ export async function keepProfiles(
         replaced.push(
           `profile ${name} is for this sandbox now; it was for the one at ${known.baseUrl}`,
         );
-      // A profile with this key was made for this sandbox: its workspace holds.
+      // The same key means the same sandbox: keep the workspace that the user chose.
       const isKept = known?.key === key && known.workspace !== undefined;
       const workspace = isKept ? known.workspace : running.workspace;
       const workspaceName = isKept ? known.workspaceName : running.workspace_name;
@@ -51,7 +51,7 @@ export async function keepProfiles(
         ...(workspaceName !== undefined && { workspaceName }),
       };
     }
-    // The service may have another port now: its other profiles keep their keys and follow it.
+    // The port may have changed: update the URL of the sandbox's other profiles.
     for (const other of Object.values(current.profiles))
       if (other.sandbox === dataDir) other.baseUrl = running.url;
     current.current ??= names[0] as string;
@@ -60,13 +60,13 @@ export async function keepProfiles(
   return config.current === names[0];
 }
 
-/** Older versions did not keep the folder. */
+/** Returns true if a profile is for another sandbox. Old profiles do not name a folder: compare keys. */
 const isOther = (known: Profile, dataDir: string, key: string) =>
   known.sandbox === undefined ? known.key !== key : known.sandbox !== dataDir;
 
-/** The profiles of the sandbox in a folder. */
+/** Returns the names of all profiles of the sandbox in a folder. */
 export async function profilesAt(context: Context, dataDir: string): Promise<string[]> {
-  const kept = await readKeys(dataDir).catch(() => undefined); // none, or none that can be read
+  const kept = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const keys: unknown[] = Object.values(kept ?? {});
   const isOurs = ({ sandbox, key }: Profile) =>
     sandbox === dataDir || (sandbox === undefined && keys.includes(key));
@@ -74,6 +74,7 @@ export async function profilesAt(context: Context, dataDir: string): Promise<str
   return Object.keys(profiles).filter((name) => isOurs(profiles[name] as Profile));
 }
 
+/** Deletes profiles from the config; the current profile is unset if it is one of them. */
 export async function forgetProfiles(
   { profiles }: Context,
   names: readonly string[],

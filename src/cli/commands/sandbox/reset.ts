@@ -50,7 +50,7 @@ const isThere = (path: string) =>
     () => false,
   );
 
-/** Only what a sandbox wrote: --data may name a folder that holds more. */
+/** Deletes only the sandbox's own files: --data may name a folder with others. */
 async function deleteSandbox(dataDir: string): Promise<void> {
   for (const name of [
     ...[

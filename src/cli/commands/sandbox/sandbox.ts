@@ -43,18 +43,18 @@ function stop(command: Command, run: Run): void {
 type Status = {
   running: boolean;
   url: string | null;
-  /** An address of its page, for one browser to open once. */
+  /** One-time address of its page, for one browser. */
   page: string | null;
   pid: number | null;
   started_at: string | null;
   data: string;
-  /** Faults that may still fire. */
+  /** Faults that can still fire. */
   faults: string[];
-  /** Path of the ffmpeg that processing uses. */
+  /** Path of the ffmpeg used for processing. */
   ffmpeg: string | null;
-  /** Path of the pdftoppm that draws the pages of PDFs. */
+  /** Path of the pdftoppm that renders PDF pages. */
   pdftoppm: string | null;
-  /** What assets go without for want of these. */
+  /** Features of assets that are missing for lack of these programs. */
   left_out: string[];
 };
 

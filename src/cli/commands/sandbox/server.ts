@@ -4,33 +4,33 @@ import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
 import type { Context } from '../../context.ts';
 
-/** What a running sandbox tells of itself in its data folder. */
+/** State of a running sandbox, as it writes it to its data folder. */
 export type Running = {
   pid: number;
   url: string;
-  /** An address of its page, for one browser to open once. Not told by older sandboxes. */
+  /** One-time address of its page, for one browser. Missing in older sandboxes. */
   page?: string;
   workspace: string;
-  /** Not told by older sandboxes. */
+  /** Missing in older sandboxes. */
   workspace_name?: string;
   started_at: string;
-  /** The options that it was started with. */
+  /** Options it was started with. */
   options: string[];
-  /** What a person should know of the folder that it was started on. */
+  /** Warnings for the user about its data folder. */
   notes: string[];
 };
 
-/** What it answers at /health. */
+/** Response of its /health endpoint. */
 export type Health = {
   pid: number;
   faults?: { fault: string; times_left: number | null }[];
-  /** Paths of what helps processing; null where it is missing. Not told by older sandboxes. */
+  /** Paths of the programs used for processing; null if not found. Missing in older sandboxes. */
   tools?: { ffmpeg: string | null; pdftoppm?: string | null };
-  /** What assets go without for want of it. */
+  /** Features of assets that are missing for lack of these programs. */
   left_out?: string[];
 };
 
-/** The sandbox that runs on a folder, if one does: it must answer, and be the process it says. */
+/** Returns the sandbox that runs on a folder, if any: its /health must respond with the recorded pid. */
 export async function findRunning(
   context: Context,
   dataDir: string,
@@ -41,25 +41,25 @@ export async function findRunning(
   return health?.pid === running.pid ? { ...running, ...health } : undefined;
 }
 
-/** What the last server wrote of itself; undefined where there is none that can be read. */
+/** Reads what the last server wrote to the folder; undefined if missing or unreadable. */
 async function readRunning(dataDir: string): Promise<Running | undefined> {
   const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => '');
   try {
     const running = JSON.parse(text) as Partial<Running> | null;
     if (typeof running?.pid !== 'number' || !running.url) return undefined;
-    return { options: [], notes: [], ...running } as Running; // an older one did not tell
+    return { options: [], notes: [], ...running } as Running; // older sandboxes write neither
   } catch {
     return undefined;
   }
 }
 
-/** @throws MediactlError where a server lives on the folder that does not answer */
+/** Checks that no unresponsive server uses the folder. @throws MediactlError otherwise */
 export async function assertNoServer(context: Context, dataDir: string): Promise<void> {
   const running = await readRunning(dataDir);
   if (running && (await isRunning(context.host.processes, running.pid))) throw hangs(running.pid);
 }
 
-/** Undefined where nobody, or somebody else, answers at that address. */
+/** Fetches /health; undefined if no sandbox responds at that address. */
 async function healthOf(context: Context, url: string): Promise<Health | undefined> {
   const { transport } = context.anonymousApi(new URL(url));
   try {
@@ -71,7 +71,7 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
       idleTimeoutMs: 2_000,
       purpose: { action: 'ask the sandbox how it is' },
     });
-    return health as Health; // of our own making: the pid is compared
+    return health as Health; // trusted: the caller compares the pid
   } catch (error) {
     if (error instanceof MediactlError) return undefined;
     throw error;
@@ -82,7 +82,7 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
 
 const shutdownMs = 15_000;
 
-/** Ends the process in good order, and waits until it is gone. */
+/** Sends SIGTERM and polls until the process has exited. @throws MediactlError after a timeout */
 export async function shutDown(context: Context, { pid }: Running): Promise<void> {
   const { processes } = context.host;
   processes.signal(pid, 'SIGTERM');
@@ -100,9 +100,10 @@ const hangs = (pid: number) =>
     hint: `kill -9 ${pid}, if it is the sandbox; nothing that was acknowledged is lost`,
   });
 
-/** Keys that the sandbox made for this user: one with every scope, and two with fewer. */
+/** API keys that the sandbox created for this user: one with all scopes, two with fewer. */
 export type Keys = { all: string; read: string; write: string };
 
+/** Reads the keys in a data folder. @throws Error if they are missing or unreadable */
 export async function readKeys(dataDir: string): Promise<Keys> {
   const { keys } = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'));
   return keys;

@@ -2,7 +2,7 @@ import { type Command, Option, type OptionValues } from '@commander-js/extra-typ
 import { usageError } from '../../../client/errors.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 
-/** How the service itself is to behave. */
+/** Options that configure the service itself. */
 type ServiceOptions = {
   seed?: string;
   strict?: true;
@@ -17,6 +17,7 @@ type ServiceOptions = {
   theme?: 'light' | 'dark';
 };
 
+/** Adds the options that configure the service. */
 export const serviceOptions = <Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) =>
@@ -36,8 +37,8 @@ export const serviceOptions = <Args extends unknown[], Options extends OptionVal
     );
 
 /**
- * The arguments of the service's program. Faults are passed on as they are: the service alone knows
- * them, and says what it does not understand.
+ * Converts the options to arguments of the sandbox program. Faults pass through unchecked: the service
+ * itself validates them.
  */
 export function serviceArguments(options: ServiceOptions): string[] {
   const { seed, strict, fault = [], rateLimit, sessionLifetime, tokenLifetime } = options;
@@ -64,7 +65,7 @@ const argument = (
   read: (name: string, text: string) => number | string,
 ) => (text === undefined ? [] : [`${name}=${read(name, text)}`]);
 
-/** `5/10s` as `5/10`. */
+/** Converts `5/10s` to `5/10`: requests per number of seconds. */
 function limit(name: string, text: string): string {
   const [count = '', window = '', ...rest] = text.split('/');
   const windowMs = window === '' || rest.length > 0 ? 0 : parseDuration(name, window);

@@ -60,7 +60,7 @@ export function start(command: Command, run: Run): void {
       const launched = await launch(context, { dataDir, port, options: given }, foreground);
       const { child } = launched;
       const running = await untilRunning(context, launched, place).catch((error) => {
-        child.kill(); // nobody would know of it
+        child.kill(); // leave no orphan process
         throw error;
       });
       if (running.pid !== child.pid)
@@ -85,7 +85,7 @@ export function start(command: Command, run: Run): void {
   );
 }
 
-/** @throws MediactlError exit 2 where what runs already is not what is asked for */
+/** Checks the running sandbox's port and options. @throws MediactlError exit 2 if others were requested */
 async function assertSame(
   place: SandboxLocation,
   already: Running,
@@ -106,7 +106,7 @@ async function assertSame(
 
 const isSeed = (argument: string) => argument.startsWith('--seed=');
 
-/** Whether anything was uploaded to it. What a seed made has no bytes: that the service sees. */
+/** Returns true if files were uploaded to it. Seeded assets have no bytes; the service detects them itself. */
 async function hasBytes(dataDir: string): Promise<boolean> {
   const folders = ['media', 'uploads'].map((name) => join(dataDir, name));
   const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
@@ -120,7 +120,7 @@ const notEmpty = (place: SandboxLocation) =>
     `it keeps them in ${place.dataDir}`,
   );
 
-/** In the foreground: until it ends, or the person ends it. */
+/** Waits in the foreground until the server exits, or the user interrupts it. */
 async function stayWith({ signal }: Context, child: ChildProcess): Promise<void> {
   const stop = () => child.kill();
   signal.addEventListener('abort', stop, { once: true });

@@ -3,31 +3,32 @@ import { type Html, html, inline } from './shared/html.ts';
 import { policyOf } from './shared/policy.ts';
 import { colours } from './shared/style.ts';
 
+/** Header data of a contact sheet. */
 export type ContactSheet = {
   title: string;
   count: number;
-  /** There are more than the sheet shows. */
+  /** True if there are more assets than the sheet shows. */
   isPart: boolean;
   /** YYYY-MM-DD. */
   date: string;
 };
 
-/** An asset as it stands in the sheet. */
+/** An asset in the sheet. */
 export type Card = {
   uid: string;
   name: string;
   type: string;
-  /** What is told of it beside its type: how long it is, how large. */
+  /** Facts after the type, such as duration and size. */
   details: readonly string[];
-  /** Where there is more to say than that it is ready. */
+  /** Status, unless it is ready. */
   status?: string | undefined;
   tags: readonly string[];
 };
 
-/** A picture that stands in the page itself. */
+/** Thumbnail that is embedded in the page as a data URL. */
 export type Thumbnail = { mediaType: string; bytes: Buffer };
 
-/** A page of thumbnails that loads nothing and runs nothing: its beginning, a card at a time, its end. */
+/** Renders a self-contained page of thumbnails without scripts, in parts for streaming: head, cards, foot. */
 export const contactSheet = ({ title, count, isPart, date }: ContactSheet) => ({
   head: html`<!doctype html>
 <html lang="en">

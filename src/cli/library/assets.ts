@@ -18,24 +18,24 @@ import { choose } from '../terminal/prompt.ts';
 import { onlyOne, shownUid } from './names.ts';
 import { Places } from './places.ts';
 
-/** The newest asset that this machine uploaded, for `@last`. */
+/** Path of the state file for `@last`, the latest upload of this machine. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
 
-/** The service and the profile whose assets an id is looked for among. */
+/** The service and profile in which ids are resolved. */
 type Library = { api: Api; profile: string };
 
-/** What is taken where a name is not unique, or none is given. */
+/** Options for an ambiguous name: `newest` selects the asset created last. */
 export type IdChoice = { newest?: boolean | undefined };
 
 export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
 
 /**
- * The uid for what a person typed: a uid as it is, the beginning of one that was shown here of late,
- * `@last`, or an exact name. Where it is missing, or several fit, the person chooses.
+ * Resolves an id to a uid. Accepts a uid, a prefix of a recently shown uid, `@last` or an exact name. Prompts if
+ * the id is missing or ambiguous.
  *
- * @throws MediactlError exit 2 where nobody can be asked
+ * @throws MediactlError exit 2 if it cannot prompt
  */
 export const assetUid = (
   context: Context,
@@ -49,7 +49,7 @@ const own = async (context: Context): Promise<Library> => ({
   profile: (await context.account()).profile,
 });
 
-/** The same among assets that need not be the account's own. */
+/** Resolves an id like `resolveAssetUid`, in another account or service. */
 export async function assetUidIn(
   context: Context,
   open: () => Promise<Library>,
@@ -63,7 +63,7 @@ export async function assetUidIn(
     ? shownUid(context, (await open()).api.transport.baseUrl, 'asset', id)
     : undefined;
   if (shown) {
-    // Shorter than any that is shown: a name may be so too.
+    // A prefix this short was never shown, so it may be meant as a name.
     const isShort = id.length < fewestDigits;
     if (isShort && (await named((await open()).api[collection], id)).length > 0)
       throw usageError(`${id} is a name, and the beginning of ${shown}`, 'give the whole uid');
@@ -72,7 +72,7 @@ export async function assetUidIn(
   return uidOrNamed(context, open, collection, id, choice);
 }
 
-/** So many are shown to somebody who gave no id. */
+/** Maximum number of assets in the prompt when no id is given. */
 const mostChoices = 50;
 
 async function chosen(
@@ -95,7 +95,7 @@ async function chosen(
   return uid;
 }
 
-/** What tells assets of one name from each other. */
+/** Returns table rows that distinguish assets of the same name. */
 async function rowsOf(
   context: Context,
   assets: readonly Asset[],
@@ -120,7 +120,7 @@ async function rowsOf(
       parents[at] === null ? '/' : places.of(parents[at]),
       cell(status),
     ];
-    // On a narrow terminal the end is cut, and the uid must not be.
+    // Narrow terminals cut the end of a row, so the uid comes early.
     return isTerminal
       ? [when(created_at, now), short?.(uid) ?? uid, ...about]
       : [cell(created_at), ...about, uid];
@@ -134,7 +134,7 @@ async function uidOrNamed(
   id: string,
   { newest }: IdChoice,
 ): Promise<string> {
-  // An unset variable of a script must not mean the asset without a name.
+  // Rejects an empty id, as from an unset shell variable: it would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
   const found = await named((await open()).api[collection], id);
@@ -160,11 +160,11 @@ async function uidOrNamed(
   return uid;
 }
 
-/** Quotes a word for a shell where that is needed. */
+/** Quotes an argument for the shell if needed. */
 export const shellWord = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The ids of `ID...`; `-` stands for stdin: uids, one a line, or JSON lines with a `uid`. */
+/** Resolves the ids of `ID...`, deduped. `-` reads stdin: one uid per line, or JSON lines with a `uid`. */
 export async function assetUids(
   context: Context,
   collection: Collection,
@@ -175,7 +175,7 @@ export async function assetUids(
   const uids: string[] = [];
   for (const id of ids) {
     if (id !== '-') uids.push(await assetUid(context, collection, id, choice));
-    // What a listing names is a name, also where somebody called an asset `@last`.
+    // Ids from stdin are uids or names only: an asset may be named `@last`.
     else
       for (const each of idsIn(await readInputText(context.terminal, '-')))
         uids.push(await uidOrNamed(context, () => own(context), collection, each, choice));
@@ -195,10 +195,10 @@ function idsIn(text: string): string[] {
   });
 }
 
-/** Hits that are looked through for a name; more would eat the request budget. */
+/** Maximum search hits to scan for a name: more would use up the rate limit. */
 const mostHits = 2_000;
 
-/** All assets of that name: search narrows it down, where it has a word to go by. */
+/** Finds all assets with exactly this name; uses the service's search if the name has letters or digits. */
 async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
   const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];
@@ -207,7 +207,7 @@ async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
     count += page.length;
     found.push(...page.filter((asset) => textIn(asset.name) === name));
   }
-  // One more that is not looked at may be called so too.
+  // An unscanned asset may have the same name.
   if (count > mostHits && found.length < 2) throw tooManyHits(name);
   return found;
 }
@@ -218,7 +218,7 @@ const tooManyHits = (name: string) =>
     `give a uid: mediactl assets ls --search '${name}'`,
   );
 
-/** Remembers the newest upload, and whose it is. */
+/** Saves the latest upload for `@last`, with its profile and service. */
 export async function keepLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };
@@ -229,7 +229,7 @@ async function lastUpload({ stateDir }: Context, { api, profile }: Library): Pro
   const last = recordIn(readTextFileIfAny(lastUploadPath(stateDir)) || '{}');
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
-  // A profile's service may move, as a sandbox does from port to port.
+  // The service of a profile may move: a sandbox changes its port.
   const { origin } = api.transport.baseUrl;
   if (last.base_url !== origin && last.profile !== profile)
     throw usageError(

@@ -5,8 +5,8 @@ import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
 
 /**
- * Returns the service's total, if the last asset is where it says: some services count the page alone, or
- * stop counting. Then all are counted.
+ * Returns the number of assets: the service's total if its last asset exists, otherwise a count of all pages. Some
+ * services count the page alone or cap the total.
  */
 export async function countOf(
   context: Context,

@@ -6,7 +6,7 @@ import { readTree } from './folders.ts';
 import { keptFolders } from './kept-names.ts';
 import { workspaceUid } from './workspaces.ts';
 
-/** The names in a path, from the top. @throws MediactlError exit 2 where there is none */
+/** Splits a folder path into names. @throws MediactlError exit 2 if it has none */
 export function namesInPath(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
@@ -14,10 +14,10 @@ export function namesInPath(path: string): string[] {
 }
 
 /**
- * Creates what is missing of a path, from the top. The service lets two folders have one name, so
- * commands of this machine take turns: the second one finds what the first one made.
+ * Creates the missing folders of a path. The service allows duplicate names, so a mutex across the processes of
+ * this machine prevents races.
  *
- * @throws MediactlError `not_found` (3), `exists` (6): see `missingFolders`
+ * @throws MediactlError `not_found` (3), `exists` (6): see `findMissingFolders`
  */
 export const createPath = (context: Context, names: readonly string[], withParents: boolean) =>
   context.exclusively('folders', async (): Promise<{ node: FolderNode; tree: FolderTree }> => {
@@ -27,7 +27,7 @@ export const createPath = (context: Context, names: readonly string[], withParen
     let at = above;
     for (const name of missing) {
       const parent = at?.folder.uid ?? null;
-      // The tree after a write shows the names to write next.
+      // The tree after a write shows the field names to use for the next one.
       ({ placed: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
     if (missing.length > 0) await keptFolders(context).forget();
@@ -35,10 +35,10 @@ export const createPath = (context: Context, names: readonly string[], withParen
   });
 
 /**
- * How far a path leads, and which names are missing of it. Without `withParents` what is above must be
- * there, and the folder itself must not.
+ * Returns the deepest existing folder of a path and the missing names below it. Without `withParents` the parent
+ * must exist, and the folder itself must not.
  *
- * @throws MediactlError `not_found` (3), `exists` (6); exit 2 where two folders are at one path
+ * @throws MediactlError `not_found` (3), `exists` (6); exit 2 if two folders share one path
  */
 export function missingFolders(tree: FolderTree, names: readonly string[], withParents: boolean) {
   const { missing, above } = walked(tree, names);
@@ -85,25 +85,25 @@ const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
     hint: 'with -p that is no error',
   });
 
-/** Folders that other processes of this machine have made, since somebody read the tree. */
+/** Folders that other processes of this machine created since the tree was read. */
 export type MadeFolders = {
   find(path: string): string | undefined;
   keep(path: string, uid: string): Promise<void>;
 };
 
-/** A folder of the workspace by its path. */
+/** Resolves folders of the workspace by path. */
 export type FoldersByPath = {
-  /** Undefined for the top level, null where it is not there. */
+  /** Returns a folder's uid; undefined for the top level, null if it does not exist. */
   find(path: string): string | undefined | null;
-  /** The same, made where it is missing. */
+  /** Returns a folder's uid; creates missing folders. */
   make(path: string): Promise<string | undefined>;
-  /** Where a folder is; undefined where it is not there. */
+  /** Returns the path of a folder; undefined if it does not exist. */
   pathOf(uid: string): string | undefined;
 };
 
 const triesPerFolder = 3;
 
-/** Retries after a lost answer, and waits for another process that waits for its rate limit. */
+/** Retries after a lost response, and while another process holds the lock during a rate limit. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++)
     try {
@@ -112,16 +112,15 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
       const failure = asMediactlError(error);
       const { exitCode, explanation } = failure;
       if (explanation.code === 'locked') tries--;
-      // Every other folder would land in the wrong place too.
+      // Ends the run: every other folder would be misplaced too.
       else if (explanation.code === 'write_ignored') throw failure.with({ endsRun: true });
       else if (exitCode !== exitCodes.unreachable || tries >= triesPerFolder) throw error;
     }
 }
 
 /**
- * The folders of a workspace for many files: the tree is read once, and each that is missing is made
- * once, when it is first asked for. The first at the top level and the first inside another are checked in the
- * tree, as after any write. A folder that landed in the wrong place ends the run: all others would too.
+ * Resolves and creates folders for many files. Reads the tree once and creates missing folders once, on demand.
+ * Verifies the first creation at the top level and the first inside a folder: if one is misplaced, the run ends.
  */
 export async function foldersByPath(
   context: Context,
@@ -129,12 +128,12 @@ export async function foldersByPath(
 ): Promise<FoldersByPath> {
   const { folders } = (await context.api()).observed({ lane: 'bulk' });
   const workspace = await workspaceUid(context);
-  // Before the tree is read: a folder that another process makes from now on may be missing in it.
+  // Before the tree is read: it may miss folders that other processes create from now on.
   const others = madeSince(workspace);
   const before = await folders.tree(workspace);
   const made = new Map<string, string>();
   let shown = before;
-  /** False after a creation whose answer was lost. */
+  /** False after a creation without a response: the tree is then refetched. */
   let isCertain = true;
   const isChecked = { top: false, inside: false };
   const uidAt = (names: readonly string[]): string | undefined => {
@@ -162,21 +161,21 @@ export async function foldersByPath(
     await others?.keep(path, uid);
     return uid;
   };
-  /** One after another in this process; others of this machine take turns. */
+  /** Serializes creations in this process; the lock `folders` does so across processes. */
   let turn: Promise<unknown> = Promise.resolve();
   const make = async (names: readonly string[]): Promise<string> => {
     const parent = names.length > 1 ? await there(names.slice(0, -1)) : null;
     const mine = turn.then(() =>
       patiently(() => context.exclusively('folders', () => create(names, parent))),
     );
-    // After a folder in the wrong place no other is made.
+    // A misplaced folder blocks all further creations.
     turn = mine.catch((error) => {
       if (asMediactlError(error).explanation.endsRun) throw error;
     });
     turn.catch(() => {});
     return mine;
   };
-  /** Two files that come at once to one new folder wait for the same. */
+  /** Creations in flight by path: dedupes concurrent requests for the same folder. */
   const underWay = new Map<string, Promise<string>>();
   const there = async (names: readonly string[]): Promise<string> => {
     const uid = uidAt(names);

@@ -8,7 +8,7 @@ import { workspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
 
-/** The workspace's folders, and the workspace they are in. */
+/** Fetches the folder tree of the workspace in use. */
 export async function readTree(
   context: Context,
   asking = true,
@@ -18,9 +18,9 @@ export async function readTree(
 }
 
 /**
- * The folder that a person named by uid, the beginning of one or path; of several, the one they choose.
+ * Resolves a folder by uid, uid prefix or path. Prompts if several match.
  *
- * @throws MediactlError that says how far the path leads
+ * @throws MediactlError that names the first missing part of the path
  */
 export async function folderAt(
   context: Context,
@@ -49,7 +49,7 @@ export async function folderAt(
   return tree.find(uid) as FolderNode;
 }
 
-/** Everything below a folder, each before what is in it. */
+/** Returns all descendants of a folder; parents come before their children. */
 export const below = ({ children }: FolderNode): FolderNode[] =>
   children.flatMap((child) => [child, ...below(child)]);
 
@@ -73,15 +73,15 @@ function missing(tree: FolderTree, uidOrPath: string): never {
   });
 }
 
-/** A folder by uid, taken as it is, or by its path. */
+/** Resolves a uid without a request, or a path. */
 export async function folderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
   return (await folderAt(context, (await readTree(context)).tree, uidOrPath)).folder.uid;
 }
 
-/** §4: "a parent folder uid in the primary workspace, or the literal root for top level". */
+/** Returns the `parent` filter (§4): "a parent folder uid in the primary workspace, or the literal root for top level". */
 export const folderParent = async (context: Context, folder: string) =>
   isRoot(folder) ? 'root' : folderUid(context, folder);
 
-/** The top level is `/`; a folder may be called anything else, `root` too. */
+/** Returns true for the top level, `/`; any other name, even `root`, may be a folder. */
 export const isRoot = (folder: string) => /^\/+$/.test(folder);

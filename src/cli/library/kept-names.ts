@@ -7,40 +7,37 @@ import { fieldsIn, jsonIn, textIn } from '../../contract/reading.ts';
 import type { Context } from '../context.ts';
 import { readTree } from './folders.ts';
 
-/** What people call a thing, and its uid or what else tells which it is. */
+/** A name, and the uid or other identifier of what it names. */
 export type KeptName = [name: string, which: string];
 
 type Kept = { at: number; names: KeptName[] };
 
-/**
- * Names that the service told of late, kept so that neither a table nor somebody who types costs a
- * request each time.
- */
+/** On-disk cache of names from the service: tables and shell completion need no request each time. */
 export class KeptNames {
   readonly #context: Context;
   readonly #what: string;
   readonly #ask: () => Promise<KeptName[]>;
 
-  /** @param ask the service; what it throws is the caller's */
+  /** @param fetchNames fetches the names; its errors reach the caller */
   constructor(context: Context, what: string, ask: () => Promise<KeptName[]>) {
     this.#context = context;
     this.#what = what;
     this.#ask = ask;
   }
 
-  /** As they were within so many milliseconds, or as they are. */
+  /** Returns the cached names unless they are older than `maxAgeMs`; otherwise fetches them. */
   async within(ageMs: number): Promise<Kept> {
     const path = await this.#path();
     const now = this.#context.clock.now();
     const kept = read(path);
     if (kept && kept.at <= now && now - kept.at < ageMs) return kept;
     const fresh = { at: now, names: await this.#ask() };
-    // Where they cannot be kept, they are asked for again next time.
+    // A failed write only costs another request next time.
     await keepState(path, JSON.stringify(fresh)).catch(() => {});
     return fresh;
   }
 
-  /** After a change of ours: the change counts, whether or not this can be forgotten. */
+  /** Invalidates the cache after a change; ignores errors, since the change itself succeeded. */
   async forget(): Promise<void> {
     await rm(await this.#path(), { force: true }).catch(() => {});
   }
@@ -54,7 +51,7 @@ export class KeptNames {
   }
 }
 
-/** None, or none that can be read: it is made anew. */
+/** Reads a cache file; undefined if it is missing or unreadable. */
 function read(path: string): Kept | undefined {
   const { at, names } = fieldsIn(jsonIn(readTextFileIfAny(path)));
   const isName = (each: unknown) =>
@@ -64,6 +61,7 @@ function read(path: string): Kept | undefined {
     : undefined;
 }
 
+/** Creates the cache of workspace uids by name. */
 export const keptWorkspaces = (context: Context) =>
   new KeptNames(context, 'workspaces', async () => {
     const names: KeptName[] = [];
@@ -72,7 +70,7 @@ export const keptWorkspaces = (context: Context) =>
     return names;
   });
 
-/** Folders of the workspace in use, by path. */
+/** Creates the cache of folder uids by path, for the workspace in use. */
 export const keptFolders = (context: Context) =>
   new KeptNames(context, 'folders', async () => {
     const { tree } = await readTree(context, false);

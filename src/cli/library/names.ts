@@ -6,9 +6,9 @@ import type { UidKind } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
 /**
- * The uid that begins so and was shown here of late.
+ * Expands a prefix of a recently shown uid.
  *
- * @throws MediactlError exit 2 where several begin so: none of them is meant
+ * @throws MediactlError exit 2 if the prefix is ambiguous
  */
 export function shownUid(
   context: Context,
@@ -25,27 +25,27 @@ export function shownUid(
 
 type Found = { uid: string; created_at?: unknown };
 
-/** What a person meant, of several that it fits. */
+/** Records that match an id, and how to present them. */
 export type Ambiguity<T extends Found> = {
   /** `asset`, `folder`. */
   noun: string;
   /** "are called clip.mp4". */
   what: string;
   found: readonly T[];
-  /** What tells one from another: a cell each, printable, the uid among them. @param isTerminal short, for people */
+  /** Returns cells that distinguish the records, escaped, with the uid. @param isTerminal short, for an interactive prompt */
   rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
-  /** Take the one created last. */
+  /** Selects the record created last. */
   newest?: boolean | undefined;
-  /** What else would say which one. */
+  /** Hint on how to select one of them. */
   hint?: string;
 };
 
 const mostNamed = 10;
 
 /**
- * The only one; of several, the newest where that was asked for, or the one that the person chooses.
+ * Selects one record: the only match, the newest if requested, or the user's choice.
  *
- * @throws MediactlError exit 2 with the candidates, where nobody can be asked
+ * @throws MediactlError exit 2 with the candidates, if it cannot prompt
  */
 export async function onlyOne<T extends Found>(
   { terminal }: Context,
@@ -66,7 +66,7 @@ export async function onlyOne<T extends Found>(
   });
 }
 
-/** @throws MediactlError exit 2 where their times do not tell one of them */
+/** Returns the newest record. @throws MediactlError exit 2 if the times do not single out one */
 function newestOf<T extends Found>(found: readonly T[]): T {
   const times = found.map(({ created_at }) => timeIn(created_at) ?? Number.NaN);
   const last = Math.max(...times);

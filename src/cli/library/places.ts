@@ -5,15 +5,15 @@ import { isUid, uidKey } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { type KeptNames, keptFolders, keptWorkspaces } from './kept-names.ts';
 
-/** A name that is so old may have changed; what is not among names so new is not there. */
+/** Maximum age of cached names; and the shorter one after which a missing uid is looked up again. */
 const [oldMs, newMs] = [600_000, 60_000];
 
-/** What people call the folders and workspaces that records name by uid. A name is dress: where none can be had, the uid stands. */
+/** Resolves folder and workspace uids to names for display; falls back to the uid. */
 export class Places {
   readonly #folders: KeptNames;
   readonly #workspaces: KeptNames;
   readonly #known = new Map<string, string>();
-  /** Those that nobody tells: the key may not read them, or no workspace is chosen. */
+  /** Kinds without names: the key may not read them, or no workspace is selected. */
   readonly #silent = new Set<string>();
 
   constructor(context: Context) {
@@ -21,7 +21,7 @@ export class Places {
     this.#workspaces = keptWorkspaces(context);
   }
 
-  /** Learns what those uids are called: a request for all of them, or none. What nobody tells is not asked for again. */
+  /** Loads the names of these uids, with at most one request. Unresolvable uids are not looked up again. */
   async learn(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
     const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#known.has(uidKey(uid)));
     const kept = kind === 'folders' ? this.#folders : this.#workspaces;
@@ -36,14 +36,14 @@ export class Places {
       if (!this.#known.has(uidKey(uid))) this.#known.set(uidKey(uid), uid);
   }
 
-  /** The path of a folder or the name of a workspace, safe to show. */
+  /** Returns the path of a folder or the name of a workspace, sanitized for display. */
   of(uid: string | undefined): string {
     if (!uid) return '';
     return printable(this.#known.get(uidKey(uid)) ?? uid);
   }
 }
 
-/** The workspace that a record says it is in. */
+/** Returns the workspace uid in a record. */
 export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
   return textIn(workspace_uid) ?? textIn(workspace) ?? textIn(fieldsIn(workspace).uid);
 }

@@ -10,32 +10,33 @@ import {
 } from '../../contract/reading.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 
-/** One thing that can be fetched to play or show an asset. */
+/** A URL that plays or shows an asset. */
 export type Playable = {
   kind: 'hls' | 'file' | 'image' | 'document' | 'embed';
   url: URL;
-  /** As it was sent: ISO 8601. */
+  /** Expiry as received, ISO 8601. */
   expiresAt: unknown;
-  /** Of an image. */
+  /** Size of an image variant. */
   extent?: Extent | undefined;
 };
 
-/** Pixels; a height of 0 is not known. */
+/** Size in pixels; a height of 0 is unknown. */
 export type Size = { width: number; height: number };
 
-/** How large an image is: its pixels, or the rank of what it is called. */
+/** Size of an image variant in pixels, or the rank of its size name. */
 export type Extent = Size | { rank: number };
 
+/** URLs of an asset, parsed from its playback info. */
 export type Playables = {
-  /** Best first: "hls_url … for video; source_url fallback" (§2); of images, the largest. */
+  /** Best first: "hls_url … for video; source_url fallback" (§2); images by size, the largest first. */
   found: Playable[];
-  /** Whether it is known which of the images is the larger. */
+  /** True if images are sorted by size; false if their sizes cannot be compared. */
   areOrdered: boolean;
-  /** What should be a URL and is none. */
+  /** Values that are no valid URL. */
   unusable: string[];
 };
 
-/** What the playback info offers. @param baseUrl that relative URLs are resolved against */
+/** Parses the playable URLs of the playback info. @param baseUrl base for relative URLs */
 export function playables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
   const offered = (kind: Playable['kind'], value: unknown, extent?: Extent): Playable[] => {
@@ -62,7 +63,7 @@ export function playables(info: PlaybackInfo, baseUrl: URL): Playables {
   return { found, areOrdered, unusable };
 }
 
-/** The image nearest to a size: the smallest that covers it, else the largest there is. */
+/** Returns the image nearest to a size: the smallest that covers it, otherwise the largest. */
 export function nearest(images: readonly Playable[], { width, height }: Size): Playable[] {
   const covering = images.filter(
     ({ extent }) => isSize(extent) && extent.width >= width && (extent.height || height) >= height,
@@ -71,14 +72,14 @@ export function nearest(images: readonly Playable[], { width, height }: Size): P
   return best ? [best] : [];
 }
 
-/** `640x360`, or `640` for a width of any height. @throws MediactlError exit 2 */
+/** Parses `640x360`, or `640` for a width with any height. @throws MediactlError exit 2 */
 export function parseDimensions(text: string): Size {
   const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
   if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
   throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
 }
 
-/** Names of sizes, the smaller first. */
+/** Names of sizes, smallest first. */
 const names = [
   ...['icon', 'tiny', 'thumbnail', 'small', 'preview', 'medium', 'large', 'huge', 'full'],
   ...['original', 'source'],
@@ -88,7 +89,7 @@ const abbreviations: Record<string, string> = {
   ...{ l: 'large', lg: 'large', xl: 'huge', xlarge: 'huge', orig: 'original' },
 };
 
-/** A15: `width` and `height`; a `size` of both, of one, or as `640x360`; or what it is called. */
+/** Parses the size of a variant (A15): `width` and `height`, a `size` of numbers or as `640x360`, or a size name. */
 function extentOf(variant: Fields): Extent | undefined {
   const { size, name, label } = variant;
   for (const { width, height } of [variant, fieldsIn(size)]) {
@@ -113,7 +114,7 @@ export const isSize = (extent: Extent | undefined): extent is Size =>
 const areComparable = (extents: readonly (Extent | undefined)[]) =>
   extents.every(isSize) || extents.every((extent) => extent !== undefined && 'rank' in extent);
 
-/** By pixels; by width where a height is not known. */
+/** Compares by pixels; by width if a height is unknown. */
 function compare(a: Extent | undefined, b: Extent | undefined): number {
   if (!isSize(a) || !isSize(b)) return rankOf(a) - rankOf(b);
   if (a.height === 0 || b.height === 0) return a.width - b.width;
@@ -122,7 +123,7 @@ function compare(a: Extent | undefined, b: Extent | undefined): number {
 
 const rankOf = (extent: Extent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
 
-/** Said where one image of several is meant, and nothing tells which. */
+/** Error for an image choice by size when the service does not report the sizes. */
 export const sizesUnknown = (uid: string) =>
   new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
     code: 'sizes_unknown',

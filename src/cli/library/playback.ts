@@ -6,10 +6,10 @@ import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 
-/** An asset's playback info, and the player data it was got with where a key was used. */
+/** Playback info of an asset; with the player data unless it came by a playback token. */
 export type Playback = { info: PlaybackInfo; player?: PlayerData };
 
-/** Player data give a token, the token gives playback info (§4, §5.6). */
+/** Fetches the playback info, with the playback token from the player data (§4, §5.6). */
 export async function resolvePlayback(context: Context, uid: string): Promise<Playback> {
   const { assets, playback } = await context.api();
   const player = await assets.player(uid);
@@ -17,7 +17,7 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Pl
   return { player, info: await playback.info(uid, player.playback_token) };
 }
 
-/** "no API key; authenticated by the playback token" (§4): what a player page can do, and no more. */
+/** Fetches the playback info with a token from a file, without the API key, as a player page does (§4). */
 export async function playWithToken(
   context: Context,
   assetUid: string,
@@ -30,14 +30,14 @@ export async function playWithToken(
   return (await context.mediaApi()).playback.info(assetUid, token);
 }
 
-/** @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
+/** Asserts that playback is not blocked. @throws MediactlError exit 12: "when true, nothing is to be played" (§2) */
 export async function assertNotBlocked(
   context: Context,
   uid: string,
   playback: Playback,
 ): Promise<void> {
   const { blocked } = playback.info;
-  // A service that blocks in other words than `true` blocks all the same.
+  // Any other truthy value counts as blocked, too.
   if (!blocked || blocked === 'false') return;
   const error = new MediactlError(`playback of asset ${uid} is blocked`, {
     code: 'blocked',
@@ -48,7 +48,7 @@ export async function assertNotBlocked(
   throw await whyUnplayable(context, uid, playback, error);
 }
 
-/** Returns that processing failed, and why, where the asset's record says so; else the error given. */
+/** Returns an error with the failure reason if processing failed; otherwise the given error. */
 export async function whyUnplayable(
   context: Context,
   uid: string,

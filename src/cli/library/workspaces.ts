@@ -9,8 +9,8 @@ import { choose } from '../terminal/prompt.ts';
 import { onlyOne, shownUid } from './names.ts';
 
 /**
- * A workspace by uid, the beginning of one or exact name; of several, the one that the person chooses.
- * Costs a request: there is no detail endpoint (§4).
+ * Resolves a workspace by uid, uid prefix or exact name. Prompts if several match. Lists all workspaces, since there
+ * is no detail endpoint (§4).
  */
 export async function resolveWorkspace(
   context: Context,
@@ -42,7 +42,7 @@ const rowsOf = (workspaces: readonly Workspace[]) =>
     ...[cell(name), printable(uid), is_primary ? 'primary' : ''],
   ]);
 
-/** @throws MediactlError exit 2 where nobody can be asked */
+/** Prompts for a workspace. @throws MediactlError `why`, if it cannot prompt */
 export async function chooseWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
   if (!context.terminal.isInteractive) throw why;
   const all = await allOf(await context.api());
@@ -56,22 +56,22 @@ async function allOf(api: Api): Promise<Workspace[]> {
   return all;
 }
 
-/** As a profile keeps it. */
+/** Returns the fields that a profile stores for its workspace. */
 export const chosenWorkspace = ({ uid, name }: Workspace) => ({
   workspace: uid,
   workspaceName: textIn(name) ?? uid,
 });
 
-/** The workspace that the service calls primary (A10), or the only one. */
+/** Returns the primary workspace (A10), or the only one. */
 export const primaryOf = (workspaces: readonly Workspace[]): Workspace | undefined =>
   workspaces.find(({ is_primary }) => is_primary === true) ??
   (workspaces.length === 1 ? workspaces[0] : undefined);
 
 /**
- * The uid of the workspace to work in: a uid that was given is taken as it is, without a request; where
- * nothing is given, the primary one, or the one that the person chooses.
+ * Resolves the workspace in use. A configured uid needs no request; without one, defaults to the primary workspace
+ * or prompts.
  *
- * @param asking false where no question may be asked: for what is but dress
+ * @param mayPrompt false to fail instead, for lookups that are only for display
  */
 export async function workspaceUid(context: Context, asking = true): Promise<string> {
   const { workspace } = await context.account();

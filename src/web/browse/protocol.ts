@@ -1,6 +1,6 @@
-/** What the page and the process that serves it tell each other. The process has checked every type. */
+/** Messages between the page and its serving process, which has validated every field. */
 
-/** §4 Filters and ordering. Dates are YYYY-MM-DD; `parent` is a uid, or `root`. */
+/** Filters and ordering of the list (§4). Dates are YYYY-MM-DD; `parent` is a uid or `root`. */
 export type Query = Partial<Record<(typeof queryFields)[number], string>>;
 
 export const queryFields = [
@@ -8,16 +8,16 @@ export const queryFields = [
   ...(['parent', 'ordering'] as const),
 ] as const;
 
-/** An asset, as far as it can be read. */
+/** An asset as the page shows it. */
 export type Card = {
   uid: string;
   name: string;
   description: string;
   type: string;
   status: string;
-  /** What the status means (A11). */
+  /** Group of the processing status (A11). */
   means: 'ready' | 'failed' | 'in progress';
-  /** Why it failed, where the service says so. */
+  /** Failure reason, if the service reports one. */
   reason: string | null;
   /** ISO 8601. */
   createdAt: string | null;
@@ -25,43 +25,43 @@ export type Card = {
   duration: number | null;
   /** Bytes. */
   size: number | null;
-  /** Slugs; null where the record shows none. */
+  /** Tag slugs; null if the record has no readable tags. */
   tags: string[] | null;
-  /** The uid of its folder; null for the top level, undefined where the record does not say. */
+  /** Folder uid; null for the top level, undefined if the record has no such field. */
   folder?: string | null;
-  /** Changes with the picture; null where there is none. */
+  /** Version of the thumbnail, used as a cache key in its URL; null without a thumbnail. */
   thumbnail: string | null;
 };
 
-/** How an asset may be called in a path: as an API identifies it. */
+/** Pattern of an asset uid in a URL path. */
 export const uidPattern = '[A-Za-z0-9_-]{1,100}';
 
-/** A page of the list; a total that is null was not told. */
+/** A page of the list; `total` is null if the service does not report it. */
 export type CardPage = { items: Card[]; total: number | null };
 
 export type FolderView = { uid: string; name: string; path: string; children: FolderView[] };
 
-/** Requests of the window under way; `resetAt` in milliseconds since the epoch. */
+/** Rate limit of the current window; `resetAt` in milliseconds since the epoch. */
 export type Budget = { limit: number; left: number; resetAt: number };
 
-/** The header of every answer that tells the budget, as JSON. */
+/** Response header that reports the rate limit, as JSON. */
 export const budgetHeader = 'x-budget';
 
-/** A file that somebody dropped: where it goes, and the folders it was in (`day 1/cam a`). */
+/** Metadata of a dropped file: target folder, and the relative directory it was in (`day 1/cam a`). */
 export type Dropped = {
   name: string;
   below: string;
-  /** The uid of a folder; null for the top level. */
+  /** Folder uid; null for the top level. */
   folder: string | null;
   sizeBytes: number;
 };
 
-/** A dropped file on its way; `id` is the page's own. */
+/** Upload state of a dropped file; the page assigns `id`. */
 export type UploadState = {
   id: string;
   name: string;
   state: 'taking' | 'sending' | 'waiting' | 'uploaded' | 'there' | 'failed';
-  /** Taken from the page, then sent to the service. */
+  /** Bytes received from the page, then bytes sent to the service. */
   doneBytes: number;
   sizeBytes: number;
   assetUid?: string;
@@ -71,7 +71,7 @@ export type UploadState = {
 export const isEnded = ({ state }: Pick<UploadState, 'state'>) =>
   ['uploaded', 'there', 'failed'].includes(state);
 
-/** When a frame of a video is shown, and where it stands in which sheet. Seconds, and pixels. */
+/** Frame of a video preview: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
 export type Frame = {
   start: number;
   end: number;
@@ -82,17 +82,18 @@ export type Frame = {
   sheet: number;
 };
 
-/** What the page is told when it happens. */
+/** Server-sent event. */
 export type PageEvent =
   | { kind: 'upload'; upload: UploadState }
   | { kind: 'waiting'; why: string; until: number }
   | { kind: 'going on' };
 
-/** What the markup hands to the script, in an element of this id. */
+/** Id of the element that holds the script's configuration as JSON. */
 export const setupId = 'browse-setup';
 
+/** Configuration that the markup passes to the gallery script. */
 export type Setup = {
-  /** Path below which everything of this page is. */
+  /** Path prefix of every route of the page. */
   base: string;
   /** Host of the service. */
   service: string;

@@ -1,4 +1,4 @@
-/** Seconds as a player shows them: 1:02:03, 2:03. */
+/** Formats seconds as players show them: 1:02:03, 2:03. */
 export function clockTime(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];

@@ -4,11 +4,11 @@ type Head = {
   title: string;
   contentSecurityPolicy: string;
   style: Html;
-  /** To whom the page's origin is told: those who restrict embedding want to know it. */
+  /** Referrer policy: services that restrict embedding need the page's origin. */
   referrer: 'no-referrer' | 'strict-origin';
 };
 
-/** The head of every page. */
+/** Renders the head of every page. */
 export const head = ({ title, contentSecurityPolicy, style, referrer }: Head): Html => html`<head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">

@@ -1,7 +1,4 @@
-/**
- * HTML that may stand in a page as it is. A class, since what a service sends may look like anything
- * but cannot be made by it.
- */
+/** Safe HTML. A class, so that data of the service can never pass for it. */
 class Markup {
   readonly #text: string;
 
@@ -16,10 +13,10 @@ class Markup {
 
 export type Html = Markup;
 
-/** What a template takes; whatever else a service put in its place is shown as text. */
+/** Values that a template accepts; anything else from the service is rendered as text. */
 type Value = string | number | Html | readonly Html[] | undefined;
 
-/** A template whose values are text unless they are HTML already; undefined is nothing. */
+/** Template tag that escapes every value that is not HTML; undefined renders nothing. */
 export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
   new Markup(
     parts.map((part, at) => part + (at < values.length ? markupOf(values[at]) : '')).join(''),
@@ -37,10 +34,10 @@ const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '
 const escaped = (text: string) =>
   text.replace(/[&<>"']/g, (character) => entities[character as keyof typeof entities]);
 
-/** JSON for a `<script type="application/json">`: nothing in it can end the element. */
+/** Serializes JSON for a `<script type="application/json">`; escapes `<`, so that it cannot close the element. */
 export const json = (value: unknown): Html =>
   new Markup(JSON.stringify(value).replace(/</g, '\\u003c'));
 
-/** The text of a script or style element as it must stand there; what is hashed is this. */
+/** Escapes code for a script or style element. Policy hashes are computed from the result. */
 export const inline = (code: string): Html =>
   new Markup(code.replace(/<(?=\/(?:script|style))/gi, '<\\').replace(/<!--/g, '<\\!--'));

@@ -1,7 +1,4 @@
-/**
- * The media type of a picture by how it begins, whatever a service calls it; undefined for all else. SVG
- * is none of them: it can hold more than a picture.
- */
+/** Detects an image's media type by its magic number; undefined for other data. Rejects SVG: it can run scripts. */
 export function imageTypeOf(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   return beginnings.find(([, beginning]) => beginning.test(start))?.[0];

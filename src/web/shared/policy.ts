@@ -2,31 +2,28 @@ import { createHash } from 'node:crypto';
 import type { Html } from './html.ts';
 import type { MediaUrl } from './media-url.ts';
 
-/** What a page loads, each by the directive that it falls under. */
+/** Resources of a page, grouped by how it loads them. */
 export type Loads = {
   script?: Html | undefined;
   style: Html;
   /** Images: posters, variants, thumbnails. */
   images?: readonly MediaUrl[];
-  /** What `<video>` or `<audio>` plays by itself. */
+  /** Files that `<video>` or `<audio>` loads natively. */
   media?: readonly MediaUrl[];
-  /** What hls.js fetches; it feeds the element from a blob. */
+  /** HLS streams: fetched by hls.js, played from a blob. */
   streams?: readonly MediaUrl[];
-  /** Subtitles: fetched, then given to the element from a blob. */
+  /** Subtitles: fetched, then loaded from a blob. */
   texts?: readonly MediaUrl[];
-  /** Fetched, and drawn, or shown from a blob; a picture may be kept from scripts. */
+  /** Waveforms: fetched and drawn or shown from a blob, or loaded as an image if CORS blocks the fetch. */
   waveforms?: readonly MediaUrl[];
-  /** Cues, which are fetched, and name sheets of frames beside them. */
+  /** Sprite cues: fetched; they refer to sprite sheets, loaded as images. */
   sprites?: readonly MediaUrl[];
   frames?: readonly MediaUrl[];
-  /** Where the page tells its position: its own origin. */
+  /** True if the page reports its position, to its own origin. */
   tellsItself?: boolean;
 };
 
-/**
- * The Content-Security-Policy of a page: nothing but its own script and style, by hash, and the
- * media that it is of.
- */
+/** Builds the Content-Security-Policy of a page: allows its script and style by hash, and its resources. */
 export function policyOf(loads: Loads): string {
   const { images = [], media = [], streams = [], texts = [], frames = [] } = loads;
   const { waveforms = [], sprites = [] } = loads;
@@ -56,8 +53,8 @@ export function policyOf(loads: Loads): string {
 }
 
 /**
- * The origin of an http URL, which is a service on this machine. An https one may redirect, or name
- * segments on other hosts: any that is https.
+ * Returns the policy's sources: any https host, since https URLs may redirect or refer to other hosts; the exact
+ * origin of an http URL, which is a local service.
  */
 const sources = (urls: readonly MediaUrl[]) => [
   ...new Set(
@@ -68,6 +65,6 @@ const sources = (urls: readonly MediaUrl[]) => [
   ),
 ];
 
-/** By which a policy lets in one script or style and no other. */
+/** Returns the policy's hash source that allows exactly this script or style. */
 export const hashOf = ({ markup }: Html) =>
   `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;

@@ -1,4 +1,4 @@
-/** The frame of a stretch of a video, in seconds: a part of a sheet, in pixels. */
+/** Preview frame of a video: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
 export type Sprite = {
   start: number;
   end: number;
@@ -13,12 +13,12 @@ const maxCues = 10_000;
 
 const time = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
 const timing = new RegExp(String.raw`^\s*${time}\s+-->\s+${time}(?:\s|$)`);
-/** Media Fragments URI 1.0 §4.2.2; what has spaces or markup in it is no address. */
+/** Sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2); rejects spaces and markup. */
 const part = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
 
 /**
- * The cues of a WebVTT file that name a part of a sheet, in the order of time. A sheet's URL may be
- * relative to the file's; it is left out where a page of this file would not be let load it (policy.ts).
+ * Parses the sprite cues of a WebVTT file, in time order. Resolves sheet URLs against the file's; skips those
+ * that the page's Content-Security-Policy would block.
  */
 export function cuesOf(text: string, baseUrl: string): Sprite[] {
   const lines = text.split(/\r\n|\n|\r/);
@@ -39,7 +39,7 @@ export function cuesOf(text: string, baseUrl: string): Sprite[] {
 const seconds = ([hours = '0', minutes, rest]: (string | undefined)[]) =>
   Number(hours) * 3600 + Number(minutes) * 60 + Number(rest);
 
-/** An https page loads from any host by https; one of a service on this machine, from that alone. */
+/** Resolves a sheet URL if the policy allows it: any https URL for an https file, else the same origin only. */
 function sheetUrl(reference: string, baseUrl: string): string | undefined {
   if (!URL.canParse(reference, baseUrl)) return undefined;
   const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];

@@ -1,6 +1,6 @@
 import { inline } from './html.ts';
 
-/** Of every page, for readers who like it light, and dark. */
+/** Colors of every page, in a light and a dark theme. */
 export const colours = `
 :root {
   color-scheme: light dark;

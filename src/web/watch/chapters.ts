@@ -3,10 +3,10 @@ import type { PlaybackInfo } from '../../contract/types.ts';
 import { clockTime } from '../shared/clock-time.ts';
 import { type Html, html } from '../shared/html.ts';
 
-/** Where it starts, in seconds. */
+/** A chapter; `start` in seconds. */
 export type Chapter = { title: string; start: number };
 
-/** Chapters that can be gone to: those that tell where they start. */
+/** Parses the chapters; skips those without a start time. */
 export const chaptersOf = ({ chapters }: PlaybackInfo): Chapter[] =>
   listIn(chapters).flatMap((each) => {
     const { title, start_time } = fieldsIn(each);

@@ -1,26 +1,27 @@
 import type { MediaUrl } from '../shared/media-url.ts';
 import type { Chapter } from './chapters.ts';
 
-/** What a page hands to the script in it, as JSON in an element of this id. */
+/** Id of the element that holds the script's configuration as JSON. */
 export const setupId = 'player-setup';
 
+/** Configuration that the markup passes to the player script. */
 export type Setup = {
   hls?: MediaUrl | undefined;
   file?: MediaUrl | undefined;
-  /** WebVTT; the language as BCP 47 has it. */
+  /** WebVTT files; the language is a BCP 47 tag. */
   subtitles?: (MediaUrl & { label: string; language: string })[] | undefined;
   chapters?: readonly Chapter[] | undefined;
-  /** Of a sound: JSON or a picture (A14). */
+  /** Waveform of audio: JSON or an image (A14). */
   waveform?: MediaUrl | undefined;
-  /** Of a video: WebVTT that says which part of which sheet is the frame of a moment. */
+  /** Preview sprites of a video: WebVTT cues that refer to rectangles in sprite sheets. */
   sprites?: MediaUrl | undefined;
-  /** To be shown in a frame where the browser can. */
+  /** Document to embed in a frame, if the browser can display it. */
   document?: (MediaUrl & { contentType: string; title: string }) | undefined;
   autoPlay: boolean;
-  /** Seconds. */
+  /** Start position in seconds. */
   resumeAt: number;
   position?: PositionReport | undefined;
 };
 
-/** Where the page tells how far somebody is, and the playback token that lets it. */
+/** Endpoint for the playback position, and the playback token that authorizes it. */
 export type PositionReport = { url: string; playbackToken: string };

@@ -2,8 +2,8 @@ import { type Html, html } from '../shared/html.ts';
 import type { MediaUrl } from '../shared/media-url.ts';
 
 /**
- * The page's own seek bar, which the script brings to life. Hidden until the duration is known, and for
- * good where there is no script. Of a sound that has a waveform it is as tall as that from the first.
+ * Renders the seek bar. Hidden until the script knows the duration. With a waveform it has its final height from
+ * the start, which avoids a layout shift.
  */
 export const timeline = (waveform?: MediaUrl): Html =>
   html`<div id="timeline"${waveform && html` class="tall"`} role="slider" tabindex="0" aria-label="Seek" aria-valuemin="0" aria-valuemax="0" aria-valuenow="0" hidden>

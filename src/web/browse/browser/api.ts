@@ -13,7 +13,7 @@ import {
 
 export const setup = JSON.parse(document.getElementById(setupId)?.textContent ?? '') as Setup;
 
-/** What went wrong, in the words of the process. */
+/** Error as reported by the serving process. */
 export class PageError extends Error {
   readonly hint: string | undefined;
 
@@ -25,6 +25,7 @@ export class PageError extends Error {
 
 type Listener = (budget: Budget) => void;
 let onBudget: Listener = () => {};
+/** Sets the callback for updates of the rate limit. */
 export const whenBudgetChanges = (listener: Listener) => {
   onBudget = listener;
 };
@@ -83,7 +84,7 @@ export const thumbnailUrl = ({ uid, thumbnail }: Card) =>
 export const downloadUrl = (uid: string) => `${setup.base}${asset(uid)}/source`;
 export const watchUrl = (uid: string) => `${setup.base}${asset(uid)}/watch`;
 
-/** Resolves once the file has come; what becomes of it then, events tell. */
+/** Sends a file to the serving process. Resolves once it has arrived; the upload itself is reported by events. */
 export const sendFile = (file: File, where: { id: string; below: string; folder: string }) => {
   const query = new URLSearchParams({ ...where, name: file.name, size: String(file.size) });
   return call<object>('POST', `uploads?${query}`, file);

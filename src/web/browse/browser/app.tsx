@@ -25,7 +25,7 @@ export function App() {
   const [isOver, setOver] = useState(false);
   const [opened, setOpened] = useState<'filters' | 'folders'>();
   const shelf = useShelf(query, () => redraw((count) => count + 1));
-  /** Whether folders came with what was dropped. */
+  /** True if the current uploads may create folders: the tree is then refetched. */
   const makesFolders = useRef(false);
   useRetry(shelf);
   const { isResting, lookNow } = useRefresh(shelf, budget, () => {
@@ -51,14 +51,14 @@ export function App() {
   });
 
   const where = (next: Query, how?: 'push' | 'replace') => go({ query: next, asset }, how);
-  /** Where in the list the asset stands that was closed last. */
+  /** List index of the asset whose dialog was closed last, to restore the focus. */
   const [closedAt, setClosedAt] = useState<number>();
   const open = (uid: string | null) => {
     if (!uid && asset) setClosedAt(shelf.indexOf(asset));
-    // One step back must not open what was closed.
+    // Replaces the history entry, so that Back does not reopen a closed dialog.
     go({ query, asset: uid }, asset ? 'replace' : 'push');
   };
-  /** @throws PageError where it stays where it is */
+  /** Moves an asset to a folder. @throws PageError if it was not moved */
   const move = async (uid: string, folder: FolderView | null) => {
     shelf.replace(await changeCard(uid, { folder: folder?.uid ?? null }));
     say(`Moved to ${folder?.path ?? 'the top level'}`);
@@ -159,10 +159,10 @@ export function App() {
   );
 }
 
-/** Debounces filters. */
+/** Debounce of filter changes. */
 const holdMs = 150;
 
-/** One shelf a query; the one before is closed. */
+/** Returns the list of a query; closes the previous one. */
 function useShelf(query: Query, onChange: () => void): Shelf {
   const key = JSON.stringify(query);
   const kept = useRef<{ key: string; shelf: Shelf } | undefined>(undefined);
@@ -173,7 +173,7 @@ function useShelf(query: Query, onChange: () => void): Shelf {
   return kept.current.shelf;
 }
 
-/** Keys that are meant for the page, not for a field. @param onKey whether it was one of its own */
+/** Handles keys pressed outside form fields. @param onKey returns true if it handled the key */
 function useKeys(onKey: (key: string) => boolean): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {

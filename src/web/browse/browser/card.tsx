@@ -9,20 +9,20 @@ import type { Place } from './layout.ts';
 import { Preview } from './preview.tsx';
 
 type Props = {
-  /** Undefined until its page has come. */
+  /** Asset of the card; undefined while its page loads. */
   card: Card | undefined;
   index: number;
-  /** Of the whole list; -1 where nobody tells. */
+  /** Length of the whole list; -1 if unknown. */
   length: number;
   place: Place;
   isFocusable: boolean;
   onFocus(): void;
-  /** @returns whether it leads to another one */
+  /** @returns true if the key moves the focus to another card */
   onKey(key: string): boolean;
   onOpen(uid: string): void;
 };
 
-/** One asset in the grid. */
+/** Renders one asset of the grid. */
 export function Thing({ card, index, length, place, isFocusable, onFocus, onKey, onOpen }: Props) {
   const { left, top, width, height } = place;
   const style = {
@@ -90,7 +90,7 @@ function Face({ card, isPointed }: { card: Card; isPointed: boolean }) {
   );
 }
 
-/** Its thumbnail; where there is none that can be shown, what it is. */
+/** Renders the thumbnail of an asset, or an icon of its type as a fallback. */
 export function Picture({ card }: { card: Card }) {
   const [broken, setBroken] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);

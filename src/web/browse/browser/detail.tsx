@@ -9,7 +9,7 @@ import { Copy, Editable } from './fields.tsx';
 
 type Props = {
   uid: string;
-  /** As the list has it: shown until the record itself has come. */
+  /** Card from the list, shown while the record loads. */
   known: Card | undefined;
   tree: readonly FolderView[];
   onClose(): void;
@@ -19,18 +19,18 @@ type Props = {
   onStep(by: 1 | -1): void;
 };
 
-/** One asset: what plays, what is said of it, what can be done. */
+/** Dialog of one asset: player, editable fields, facts and actions. */
 export function Detail(props: Props) {
   const { uid, known, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const frame = useRef<HTMLIFrameElement>(null);
   const [card, setCard] = useState(known);
-  /** What a list tells of it may be cut: that is not to be changed. */
+  /** True once the full record has loaded. Lists cut descriptions, so editing stays disabled until then. */
   const [isWhole, setWhole] = useState(false);
   const [problem, setProblem] = useState('');
   const [isAsking, setAsking] = useState(false);
-  /** Changes once the asset is processed, and loads the player again. */
+  /** Key of the player: a new status reloads it, such as after processing. */
   const watched = card?.means ?? '';
   const [loaded, setLoaded] = useState<string>();
 
@@ -38,7 +38,7 @@ export function Detail(props: Props) {
     const element = dialog.current as HTMLDialogElement;
     element.showModal();
     heading.current?.focus();
-    return () => element.close(); // which gives the focus back to where it was
+    return () => element.close(); // also restores the focus
   }, []);
   const look = () =>
     getCard(uid).then(
@@ -51,7 +51,7 @@ export function Detail(props: Props) {
     );
   useEffect(() => void look(), [uid]);
   const state = known?.means;
-  // What was being processed when it was opened plays as soon as it can.
+  // Reloads the record when the list reports a new status.
   useEffect(() => {
     if (card && state && card.means !== state) void look();
   }, [state]);
@@ -86,13 +86,13 @@ export function Detail(props: Props) {
       ref={dialog}
       aria-labelledby="asset-name"
       onKeyDown={keys}
-      onCancel={(event) => event.preventDefault() /* by its key, as in the frame */}
+      onCancel={(event) => event.preventDefault() /* Escape is handled by onKeyDown, as in the frame */}
       onClick={(event) => {
         if (event.target === dialog.current) onClose();
       }}
     >
       <div class="bar">
-        {/* Not a button, nor the player: arrows and space are for the whole. */}
+        {/* Initial focus: on a button or the player, arrow keys and Space would not reach the dialog. */}
         <h2 id="asset-name" tabIndex={-1} ref={heading} dir="auto">
           {printable(card?.name ?? uid)}
         </h2>
@@ -192,12 +192,12 @@ export function Detail(props: Props) {
   );
 }
 
-/** The safe answer is the one that Enter gives. */
+/** Focuses an element when it is mounted: Enter then chooses the safe button. */
 const focused = (element: HTMLElement | null) => element?.focus();
 
 const tagText = ({ tags }: Card) => (tags ?? []).join(', ');
 
-/** Compares what was typed with the tags that were shown. @throws Error for what cannot be a tag */
+/** Compares the typed tags with the current ones. @throws Error for an invalid tag */
 function tagEdit({ tags }: Card, text: string): SlugEdit {
   const before = tags ?? [];
   const typed = text.split(',').flatMap((tag) => tag.trim() || []);
@@ -217,6 +217,6 @@ const commandFor = ({ uid, type, means }: Card) =>
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');
   if (media?.paused)
-    media.play().catch(() => {}); // the page in the frame says why
+    media.play().catch(() => {}); // the page in the frame shows the error
   else media?.pause();
 }

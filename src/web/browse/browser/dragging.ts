@@ -1,6 +1,6 @@
 import { uidPattern } from '../protocol.ts';
 
-/** Of this page alone: what other pages drag here is no asset. */
+/** Private drag data type: data dragged from other pages is no asset. */
 const format = 'application/x-mediactl-asset';
 
 export function drag({ dataTransfer }: DragEvent, uid: string): void {
@@ -10,7 +10,7 @@ export function drag({ dataTransfer }: DragEvent, uid: string): void {
 
 const uid = new RegExp(`^${uidPattern}$`);
 
-/** The asset that is dropped; undefined where it is something else. */
+/** Returns the uid of the dropped asset; undefined for any other data. */
 export function draggedUid(transfer: DataTransfer): string | undefined {
   const dragged = transfer.getData(format);
   return uid.test(dragged) ? dragged : undefined;

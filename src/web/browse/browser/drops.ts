@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** A file that was dropped, and the folders it was in. */
+/** A dropped file, and the relative directory it was in. */
 export type DroppedFile = { file: File; below: string };
 
-/** What came of a drop. */
+/** Files of a drop, and the names of unreadable entries. */
 export type Drop = { files: DroppedFile[]; unreadable: string[] };
 
-/** Every file of a drop, those in folders too; an entry must be asked for before anything waits. */
+/** Collects the files of a drop recursively. Gets all entries before the first await, which invalidates them. */
 export async function filesOf(transfer: DataTransfer): Promise<Drop> {
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
   const dropped = items.map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
@@ -17,10 +17,10 @@ export async function filesOf(transfer: DataTransfer): Promise<Drop> {
   return found;
 }
 
-/** What systems leave in folders; nobody means it. */
+/** System files that are skipped. */
 const leftOut = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini', '.localized']);
 
-/** One that cannot be read does not keep the others. */
+/** Collects the files of an entry; records an unreadable one and continues. */
 async function gather(entry: FileSystemEntry, below: string, found: Drop): Promise<void> {
   if (entry.isFile && (leftOut.has(entry.name) || entry.name.startsWith('._'))) return;
   try {
@@ -38,7 +38,7 @@ async function gather(entry: FileSystemEntry, below: string, found: Drop): Promi
 const fileOf = (entry: FileSystemFileEntry) =>
   new Promise<File>((resolve, reject) => entry.file(resolve, reject));
 
-/** A reader gives a hundred or so at a time, and none at the end. */
+/** Lists a directory. Browsers return about 100 entries per read, and an empty batch at the end. */
 async function* entriesOf(directory: FileSystemDirectoryEntry): AsyncGenerator<FileSystemEntry> {
   const reader = directory.createReader();
   for (;;) {
@@ -52,7 +52,7 @@ async function* entriesOf(directory: FileSystemDirectoryEntry): AsyncGenerator<F
 
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') ?? false;
 
-/** Files may be dropped anywhere on the page. @param setOver whether some are held over it */
+/** Accepts files dropped anywhere on the page. @param setOver called when a drag enters or leaves the page */
 export function useDrops(setOver: (isOver: boolean) => void, take: (drop: Drop) => void): void {
   const taking = useRef(take);
   taking.current = take;

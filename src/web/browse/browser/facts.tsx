@@ -5,7 +5,7 @@ import type { Card, FolderView } from '../protocol.ts';
 import { Said, useSaving } from './fields.tsx';
 import { allFolders } from './tree.ts';
 
-/** What is known of an asset and not to be changed. */
+/** Renders the read-only properties of an asset. */
 export function Facts({ card }: { card: Card }) {
   const { status, reason, type, duration, size, createdAt } = card;
   const facts: [string, string | null][] = [
@@ -36,7 +36,7 @@ type ChoiceProps = {
   onMove(folder: FolderView | null): Promise<unknown>;
 };
 
-/** Moving without a mouse. */
+/** Folder select: moves an asset without drag and drop. */
 export function FolderChoice({ card, tree, onMove }: ChoiceProps) {
   const all = allFolders(tree);
   const id = useId();

@@ -1,11 +1,11 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
-/** What is said beside a field of its own change: that it is under way, done, or why it was not. */
+/** Save status beside a field: in progress, saved, or the error. */
 export type Saving = { said: string; problem: string | undefined };
 
 const unsaid: Saving = { said: '', problem: undefined };
 
-/** Delays messages while the mouse is down: they would move what is below the pointer. */
+/** Delays messages while a mouse button is down: they would shift the layout below the pointer. */
 let released = Promise.resolve();
 let release = () => {};
 const press = () => {
@@ -16,7 +16,7 @@ const press = () => {
 addEventListener('pointerdown', press, true);
 for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(), true);
 
-/** @returns what is said, how to do something that is said so, and how to say nothing again */
+/** Tracks the save status of a field. @returns the status, a function that tracks a promise, and one that resets */
 export function useSaving(): [Saving, (work: Promise<unknown>) => Promise<void>, () => void] {
   const [saving, say] = useState(unsaid);
   const follow = async (work: Promise<unknown>) => {
@@ -45,15 +45,15 @@ type EditableProps = {
   label: string;
   value: string;
   isLong?: boolean;
-  /** @returns the value that the service has now. @throws Error that says why it cannot be */
+  /** Saves the value. @returns the value as the service stored it. @throws Error with the reason */
   onSave(value: string): Promise<string>;
 };
 
-/** A text that is changed where it stands: Enter or leaving it saves, Escape takes it back. */
+/** Text field edited in place: Enter or blur saves, Escape reverts. */
 export function Editable({ label, value, isLong, onSave }: EditableProps) {
   const [text, setText] = useState(value);
   const [saving, follow, unsay] = useSaving();
-  /** On its way, or refused: leaving the field does not send it once more. */
+  /** Value being saved or rejected: blur does not send it again. */
   const sent = useRef<string | undefined>(undefined);
   const id = useId();
   useEffect(() => setText(value), [value]);
@@ -82,7 +82,7 @@ export function Editable({ label, value, isLong, onSave }: EditableProps) {
     onBlur: save,
     onKeyDown: (event: KeyboardEvent) => {
       if (event.key === 'Enter' && (!isLong || event.ctrlKey || event.metaKey)) {
-        if (saving.problem) sent.current = undefined; // asked for once more
+        if (saving.problem) sent.current = undefined; // an explicit retry
         void save();
       } else if (event.key === 'Escape' && text !== value) {
         event.stopPropagation();
@@ -102,7 +102,7 @@ export function Editable({ label, value, isLong, onSave }: EditableProps) {
   );
 }
 
-/** A text to take along. */
+/** Read-only text with a copy button. */
 export function Copy({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {

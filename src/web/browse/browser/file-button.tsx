@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import type { Drop } from './drops.ts';
 
-/** For whoever does not drag. */
+/** Upload button: picks files without drag and drop. */
 export function FileButton({ onFiles }: { onFiles(drop: Drop): void }) {
   const input = useRef<HTMLInputElement>(null);
   return (

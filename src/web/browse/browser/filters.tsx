@@ -6,7 +6,7 @@ import { withField } from './view.ts';
 type Props = {
   query: Query;
   isOpen: boolean;
-  /** The folders are shown, where there is no room for them beside. */
+  /** True while the folder panel is open, on small screens. */
   hasFolders: boolean;
   onChange(query: Query, how?: 'push' | 'replace'): void;
   onOpen(which: 'filters' | 'folders'): void;
@@ -22,13 +22,14 @@ const orders: [string, string][] = [
   ['-duration', 'longest first'],
   ['duration', 'shortest first'],
 ];
-/** Between two letters nobody wants an answer. */
+/** Debounce of typed text. */
 const typingMs = 150;
 
+/** Search field, filters and sort order. */
 export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) {
   const [cleared, setCleared] = useState(0);
   const set = (field: keyof Query) => (value: string) => {
-    // While somebody goes on typing, one step back leads to before they began.
+    // Typing on replaces the history entry: Back returns to the state before it.
     const how = query[field] && typed.includes(field) ? 'replace' : 'push';
     onChange(withField(query, field, value), how);
   };
@@ -87,7 +88,7 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
           <button
             type="button"
             onClick={() => {
-              setCleared(cleared + 1); // and what is typed and not taken yet
+              setCleared(cleared + 1); // also drops text that is still debounced
               const { parent, ordering } = query;
               onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
             }}
@@ -108,11 +109,11 @@ type TypedProps = {
   onChange(value: string): void;
 };
 
-/** A text that is taken once somebody pauses. */
+/** Debounced text input. */
 function Typed({ type, label, name, value, onChange }: TypedProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  // By then the view may be another one.
+  // The callback may have changed when the debounce ends.
   const taken = useRef(onChange);
   taken.current = onChange;
   useEffect(() => {

@@ -5,13 +5,13 @@ type Props = {
   tree: readonly FolderView[];
   query: Query;
   isOpen: boolean;
-  /** Undefined for everything, `root` for the top level. */
+  /** Called with the selected folder: undefined for all assets, `root` for the top level. */
   onChoose(parent: string | undefined): void;
   onMove(uid: string, folder: FolderView | null): void;
   onFiles(transfer: DataTransfer, folder: string | null): void;
 };
 
-/** The folders: to look into, and to drop assets or files onto. */
+/** Folder tree: selects a folder; accepts dropped assets and files. */
 export function Folders(props: Props) {
   const { tree, query, isOpen, onChoose } = props;
   const item = (label: string, parent: string | undefined, target?: FolderView | null) => (

@@ -10,7 +10,7 @@ type Props = {
   said: string;
 };
 
-/** How many there are, what is left to ask with, and what just happened. */
+/** Status bar: number of assets, remaining requests, errors and the latest message. */
 export function Foot({ shelf, budget, waiting, isResting, said }: Props) {
   const { length, isCounted, problem } = shelf;
   const time = (at: number) => new Date(at).toTimeString().slice(0, 5);

@@ -8,14 +8,14 @@ type Props = {
   shelf: Shelf;
   query: Query;
   onOpen(uid: string): void;
-  /** The card to go to: where somebody left the dialog. */
+  /** Index of the card to focus after its dialog was closed. */
   goesTo: number | undefined;
 };
 
-/** What stands there until it is known how many there are. */
+/** Number of skeleton cards until the length is known. */
 const blanks = 12;
 
-/** The assets as pictures. Only what is in view is there, and a row on either side. */
+/** Virtual list of assets: renders the visible rows and one row on either side. */
 export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -80,7 +80,7 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   };
 
   const visible = Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
-  // The card that has the focus stays, wherever one scrolls: arrows go on from it.
+  // Keeps the focused card rendered while it is out of view: arrow keys continue from it.
   const isInView = current >= from && current < to;
   const hasFocus = box.current?.contains(document.activeElement) ?? false;
   if (hasFocus && current < length && !isInView) visible.push(current);
@@ -117,7 +117,7 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   );
 }
 
-/** What a style lets grow without end must not ask for every page there is. */
+/** Limits the height to the window: a broken style could grow it and fetch every page. */
 const heightOf = ({ clientHeight }: HTMLElement) => Math.min(clientHeight, innerHeight);
 
 const Failed = ({ shelf }: { shelf: Shelf }) => (

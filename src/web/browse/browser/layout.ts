@@ -1,23 +1,23 @@
 const gap = 12;
-/** `.rows` of the style: its margin on either side. */
+/** Margin of `.rows` in the style sheet. */
 const margin = 14;
 const textHeight = 78;
 const leastWidth = 190;
-/** On a phone two stand side by side. */
+/** Minimum on phones: two columns. */
 const leastOnPhone = 140;
 
 export type Place = { left: number; top: number; bottom: number; width: number; height: number };
 
 export type Layout = {
   columns: number;
-  /** Of all rows together, in pixels. */
+  /** Height of all rows, in pixels. */
   height: number;
-  /** The cards that a view of that place and height shows: [from, to). */
+  /** Returns the cards visible in a viewport: [from, to). */
   inView(top: number, height: number): [from: number, to: number];
   placeOf(index: number): Place;
 };
 
-/** Where cards stand: rows of equal height, so that any place in a list of any length is known. */
+/** Computes the grid of the virtual list. Rows have equal height, so the position of any card is known. */
 export function layoutOf(outerWidth: number, length: number): Layout {
   const width = Math.max(0, outerWidth - 2 * margin);
   const least = width < 480 ? leastOnPhone : leastWidth;
@@ -47,7 +47,7 @@ export function layoutOf(outerWidth: number, length: number): Layout {
 
 type Step = (at: number, length: number) => number;
 
-/** Where a key leads from a card; undefined for a key that leads nowhere. */
+/** Returns how a key moves the focus between cards; undefined for other keys. */
 export function stepOf(key: string, { columns }: Layout): Step | undefined {
   const steps: Record<string, Step> = {
     ArrowRight: (at) => at + 1,

@@ -2,15 +2,15 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Frame } from '../protocol.ts';
 import { framesOf, sheetUrl } from './api.ts';
 
-/** Somebody who only passes by asks for nothing. */
+/** Hover delay: a pointer that only passes by sends no request. */
 const pauseMs = 250;
 const frameMs = 350;
-/** A long film is shown in so many steps. */
+/** Maximum number of frames shown of a long video. */
 const mostSteps = 40;
 
 const kept = new Map<string, Promise<Frame[]>>();
 
-/** Runs the frames of a video; with reduced motion, shows the one in the middle. */
+/** Animates the frames of a video; with reduced motion, shows only the middle one. */
 export function Preview({ uid }: { uid: string }) {
   const [frames, setFrames] = useState<readonly Frame[]>([]);
   const [at, setAt] = useState(0);
@@ -42,7 +42,7 @@ export function Preview({ uid }: { uid: string }) {
   return frame ? <Shown uid={uid} frame={frame} /> : null;
 }
 
-/** A frame cut out of its sheet, as wide as the card. */
+/** Renders one frame, cropped from its sprite sheet. */
 function Shown({ uid, frame }: { uid: string; frame: Frame }) {
   const { x, y, width, height, sheet } = frame;
   return (

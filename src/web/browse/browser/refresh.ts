@@ -4,15 +4,14 @@ import type { Shelf } from './shelf.ts';
 
 const firstMs = 1_500;
 const longestMs = 20_000;
-/** The page looks by itself only while so much of a window is left: the rest is for people. */
+/** Minimum remaining share of the rate limit for polling; the rest is for the user's requests. */
 const leastShare = 0.2;
 
 /**
- * Looks again at what is in view while there is news to come, less and less often; not in a tab that
- * nobody sees.
+ * Polls the visible pages with backoff while changes are expected. Skips hidden tabs.
  *
- * @param onLooked called after each look
- * @returns whether it rests, to keep requests; and how to look at once
+ * @param onPolled called after each poll
+ * @returns `isPaused` while the rate limit is low, and a function that refreshes at once
  */
 export function useRefresh(
   shelf: Shelf,
@@ -36,7 +35,7 @@ export function useRefresh(
   const lookNow = () => {
     onLooked();
     looks.current.pauseMs = firstMs;
-    // The service may list it a moment later: the next refresh finds it.
+    // The list may lag behind: the next poll finds the change.
     void shelf.refresh(false).then(() => shelf.expectNews());
     setRound((count) => count + 1);
   };
@@ -68,7 +67,7 @@ export function useRefresh(
 
 const retryMs = 5_000;
 
-/** What could not be asked for is asked for again after a while, less and less often. */
+/** Retries failed pages with exponential backoff. */
 export function useRetry(shelf: Shelf): void {
   const tries = useRef(0);
   const { problem } = shelf;

@@ -1,20 +1,20 @@
 import type { Card, Query } from '../protocol.ts';
 import { listPage, PageError } from './api.ts';
 
-/** §8: a full page costs the same request as a small one. */
+/** Assets per request: a full page costs the same as a small one (§8). */
 const pageSize = 100;
-/** Pages that are kept; those looked at longest ago go first. */
+/** Maximum number of cached pages; the least recently fetched are evicted first. */
 const mostPages = 40;
-/** Taller than that, in two columns of a phone, and browsers lay out no more. */
+/** Maximum list length: browsers limit the height of an element. */
 const mostItems = 300_000;
-/** What flies past while somebody scrolls is not asked for. */
+/** Debounce while scrolling. */
 const settledMs = 90;
-/** A view that moves without end is filled all the same. */
+/** Maximum debounce: continuous scrolling still fetches pages. */
 const impatientMs = 300;
 
 /**
- * The list that is looked at: of any length, asked for page by page as it comes into view. A total that
- * the service does not tell grows with what was seen; one that is wrong is mended.
+ * List of assets that fetches and caches its pages as they scroll into view. Without a total, the length
+ * grows with the pages loaded; a wrong total is ignored.
  */
 export class Shelf {
   readonly #query: Query;
@@ -22,7 +22,7 @@ export class Shelf {
   readonly #pages = new Map<number, Card[]>();
   readonly #asked = new Map<number, AbortController>();
   #total: number | null = null;
-  /** Where the list was seen to end. */
+  /** Length of the list, once its last page was loaded. */
   #end: number | undefined;
   #seenTo = 0;
   #range: [from: number, to: number] = [0, pageSize];
@@ -30,18 +30,18 @@ export class Shelf {
   #filledAt = 0;
   #isClosed = false;
   #isStale = false;
-  /** What the service tells is no total: it counts the page, or promises what is not there. */
+  /** True after a wrong total: it counted the page alone, or exceeded the list. */
   #liesOnTotal = false;
   #hasProbed = false;
-  /** Pages to ask for once more when their answer has come. */
+  /** Pages to refetch when their current request ends. */
   readonly #again = new Set<number>();
-  /** Pages that could not be had: somebody, or some time, must ask for them. */
+  /** Pages whose request failed; fetched again by `retry` only. */
   readonly #failed = new Set<number>();
   problem: PageError | undefined;
 
   readonly #held: Promise<void>;
 
-  /** @param holdMs how long to wait for another change of the filters before the first request */
+  /** @param debounceMs delay of the first request, in case the filters change again */
   constructor(query: Query, onChange: () => void, holdMs: number) {
     this.#held = new Promise((resolve) => setTimeout(resolve, holdMs));
     this.#query = query;
@@ -49,15 +49,15 @@ export class Shelf {
     void this.#ask(0);
   }
 
-  /** Undefined until the first answer. */
+  /** Length of the list, estimated if the service reports no total; undefined until the first response. */
   get length(): number | undefined {
     if (this.#end !== undefined) return Math.min(this.#end, mostItems);
     if (this.#pages.size === 0 && this.#seenTo === 0) return undefined;
-    // One page more than was seen: scrolling asks for it.
+    // Without a total, one page more than was loaded: scrolling fetches it.
     return Math.min(Math.max(this.#total ?? this.#seenTo + pageSize, this.#seenTo), mostItems);
   }
 
-  /** False where the service does not tell how many there are. */
+  /** False if `length` is an estimate. */
   get isCounted(): boolean {
     return this.#end !== undefined || this.#total !== null;
   }
@@ -74,7 +74,7 @@ export class Shelf {
     return -1;
   }
 
-  /** What is in view from now on: [from, to). */
+  /** Sets the visible range [from, to); fetches its missing pages, debounced. */
   show(from: number, to: number): void {
     this.#range = [from, to];
     clearTimeout(this.#timer);
@@ -97,25 +97,25 @@ export class Shelf {
     return Array.from({ length: last - first + 1 }, (_, n) => first + n);
   }
 
-  /** What is in view, once more. @param isLooking nobody asked: it gives way to people */
+  /** Refetches the visible pages and drops the others. @param isBackground gives it low priority, as for a poll */
   async refresh(isLooking: boolean): Promise<void> {
     const inView = this.#inView();
     for (const number of [...this.#pages.keys()])
       if (!inView.includes(number)) this.#pages.delete(number);
     this.#end = undefined;
     this.#isStale = false;
-    if (this.#pages.size > 0) this.#seenTo = 0; // else it keeps its length while its pages are under way
+    if (this.#pages.size > 0) this.#seenTo = 0; // else the length stays while pages are in flight
     for (const [number, page] of this.#pages) this.#see(number, page);
     await Promise.all(inView.map((number) => this.#ask(number, isLooking, true)));
   }
 
-  /** Something came or went that is not seen yet. */
+  /** Marks the list as stale: an asset was added or removed. */
   expectNews(): void {
     this.#isStale = true;
     this.#onChange();
   }
 
-  /** Whether anything in view is, or will be in a while, something else. */
+  /** True if the list is stale, or a visible asset is being processed. */
   get expectsNews(): boolean {
     const isChanging = (number: number) =>
       this.#pages.get(number)?.some(({ means }) => means === 'in progress');
@@ -136,21 +136,21 @@ export class Shelf {
     for (const asking of this.#asked.values()) asking.abort();
   }
 
-  /** What could not be asked for, once more. */
+  /** Retries failed pages. */
   retry(): void {
     this.#failed.clear();
     if (this.length === undefined) void this.#ask(0);
     else this.#fill();
   }
 
-  /** A card that may not have come yet; undefined past the end. */
+  /** Returns a card, fetching its page if needed; undefined past the end. */
   async reach(index: number): Promise<Card | undefined> {
     if (index < 0 || index >= (this.length ?? 0)) return undefined;
     if (!this.at(index)) await this.#ask(Math.floor(index / pageSize));
     return this.at(index);
   }
 
-  /** @param isRefresh an answer that is under way may be too old */
+  /** Fetches a page, deduped while in flight. @param isRefresh refetches after a request already in flight */
   async #ask(number: number, isLooking = false, isRefresh = false): Promise<void> {
     if (this.#isClosed) return;
     if (this.#asked.has(number)) {
@@ -188,7 +188,7 @@ export class Shelf {
     const to = number * pageSize + page.length;
     if (page.length < pageSize) this.#endsAt(number, page.length);
     else if (total !== null && total < to) this.#distrust();
-    // Some services count the page alone: whether there is one more, one look tells.
+    // Some services count the page alone: one probe of the next page finds out.
     else if (total !== null && total <= this.#seenTo && !this.#hasProbed) {
       this.#hasProbed = true;
       void this.#ask(number + 1);
@@ -201,12 +201,12 @@ export class Shelf {
     if (page.length > 0) this.#seenTo = Math.max(this.#seenTo, number * pageSize + page.length);
   }
 
-  /** A page that is short is the last one, unless nobody knows what is before it. */
+  /** Handles a short page: it is the last one if it has items or the previous page is full. */
   #endsAt(number: number, length: number): void {
     const before = this.#pages.get(number - 1);
     if (length > 0 || number === 0 || before?.length === pageSize)
       this.#end = number * pageSize + length;
-    // The list has become shorter, and its total says so.
+    // The list became shorter, and its total agrees.
     else if (this.#total && this.#total <= number * pageSize) this.#end = this.#total;
     else this.#distrust();
   }

@@ -4,7 +4,7 @@ import { isEnded, type UploadState } from '../protocol.ts';
 import { setup } from './api.ts';
 import type { Uploads } from './uploads.ts';
 
-/** More at once nobody reads. */
+/** Maximum number of listed files. */
 const mostShown = 40;
 
 const words: Record<UploadState['state'], string> = {
@@ -16,7 +16,7 @@ const words: Record<UploadState['state'], string> = {
   failed: 'failed',
 };
 
-/** What was dropped, and how it does. */
+/** Panel of dropped files with their upload progress. */
 export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
   const { states, clear, isGone } = uploads;
   if (states.length === 0) return null;
@@ -79,7 +79,7 @@ function summaryOf(states: readonly UploadState[]): string {
   return `${files}: ${counts.join(', ')}`;
 }
 
-/** Names the commands that bring this view back, and that finish what was sent. */
+/** Alert that the serving process is down, with the commands to restart it and resume uploads. */
 export function Gone({ states }: { states: readonly UploadState[] }) {
   const isSandbox = setup.service === location.host;
   const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
@@ -96,6 +96,6 @@ export function Gone({ states }: { states: readonly UploadState[] }) {
   );
 }
 
-/** What goes on first, then what failed. */
+/** Returns the sort rank: active uploads first, then queued, failed and completed ones. */
 const rank = (upload: UploadState) =>
   isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;

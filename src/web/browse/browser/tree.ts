@@ -1,6 +1,6 @@
 import type { FolderView } from '../protocol.ts';
 
-/** Every folder, each before those in it. */
+/** Flattens the tree; parents come before their children. */
 export const allFolders = (tree: readonly FolderView[]): FolderView[] =>
   tree.flatMap((folder) => [folder, ...allFolders(folder.children)]);
 

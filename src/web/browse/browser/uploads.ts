@@ -3,7 +3,7 @@ import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 import { clearEnded, sendFile, setup } from './api.ts';
 import type { DroppedFile } from './drops.ts';
 
-/** Files on their way to the process at once; the rest waits here, where it takes no room on its disk. */
+/** Maximum concurrent uploads. Other files wait in the browser, to save disk space of the process. */
 const lanes = 3;
 
 type Waiting = DroppedFile & { id: string; folder: string };
@@ -12,13 +12,13 @@ export type Uploads = {
   states: readonly UploadState[];
   add(files: readonly DroppedFile[], folder: string | null): void;
   clear(): void;
-  /** The process that serves the page does not answer. */
+  /** True while the serving process is unreachable. */
   isGone: boolean;
-  /** Why the service is waited for, until when (milliseconds since the epoch). */
+  /** Set while uploads wait for the service: the reason, and until when (milliseconds since the epoch). */
   waiting: { why: string; until: number } | undefined;
 };
 
-/** What is dropped goes to the process, a few at a time; the process tells how each does. */
+/** Sends dropped files to the serving process, a few at a time; tracks their state by events. */
 export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uploads {
   const [states] = useState(() => new Map<string, UploadState>());
   const [queue] = useState(() => new Queue());
@@ -39,14 +39,14 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
     queue.settled(event.upload.id);
     if (event.upload.state === 'uploaded' && before?.state !== 'uploaded')
       listener.current.onUploaded();
-    // Events repeat those that ended before the page was opened.
+    // Ignores replayed events of uploads that ended before the page was opened.
     if (before && !isEnded(before) && [...states.values()].every(isEnded))
       listener.current.onAllEnded();
   };
   useEffect(() => {
     let events: EventSource | undefined;
-    // A browser has six connections for all of its tabs: those that nobody sees, and that send nothing,
-    // hold none. What happened meanwhile is told to whoever comes back.
+    // A browser allows six connections per origin across its tabs: hidden tabs without uploads close theirs.
+    // The server replays missed events on reconnect.
     const listen = () => {
       const isWanted = document.visibilityState === 'visible' || queue.isBusy;
       if (isWanted === (events !== undefined)) return;
@@ -76,20 +76,20 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
     add: (files, folder) => queue.add(files, folder, tell),
     clear: () => {
       for (const state of states.values()) if (isEnded(state)) states.delete(state.id);
-      clearEnded().catch(() => {}); // they are told again by the next reload, no more
+      clearEnded().catch(() => {}); // on failure they only reappear after a reload
       redraw();
     },
   };
 }
 
-/** Draws once a frame, however much happens in it. */
+/** Throttles redraws to one per frame. */
 function useFrames(): () => void {
   const [, draw] = useState(0);
   const isAsked = useRef(false);
   return () => {
     if (isAsked.current) return;
     isAsked.current = true;
-    // Not requestAnimationFrame: a tab in the background is drawn, too, once somebody looks again.
+    // Not requestAnimationFrame: it does not fire in hidden tabs.
     setTimeout(() => {
       isAsked.current = false;
       draw((count) => count + 1);
@@ -129,7 +129,7 @@ class Queue {
     this.#underWay--;
   }
 
-  /** A file is whole on the service, or failed: the next one may come. */
+  /** Frees the slot of a file that was uploaded or failed. */
   settled(id: string): void {
     this.#ends.get(id)?.();
   }

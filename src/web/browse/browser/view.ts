@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Query, queryFields } from '../protocol.ts';
 
-/** What is looked at: it stands in the address bar, so that it can be reloaded and sent. */
+/** Current query and open asset. Stored in the URL, so that a view can be reloaded and shared. */
 export type View = { query: Query; asset: string | null };
 
 function viewInAddress(): View {
@@ -20,13 +20,13 @@ function addressOf({ query, asset }: View): string {
   return search.size > 0 ? `?${search}` : location.pathname;
 }
 
-/** The query with that field, or without it where there is no value. The newest comes last. */
+/** Returns the query with a field set, or removed if the value is empty. The changed field comes last. */
 export function withField(query: Query, field: keyof Query, value: string | undefined): Query {
   const { [field]: _, ...rest } = query;
   return value ? { ...rest, [field]: value } : rest;
 }
 
-/** @returns what is looked at, and how to look at something else; typing does not fill the history */
+/** Binds the view to the URL. @returns the view, and a function that navigates */
 export function useView(): [View, (next: View, how?: 'push' | 'replace') => void] {
   const [view, setView] = useState(viewInAddress);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { type Budget, budgetHeader } from '../protocol.ts';
 import type { Problem } from './library.ts';
 
-/** Nothing here is for anybody else, nor to be kept, nor anything but what it says it is. */
+/** Security headers of every response: no caching, no cross-origin access, no MIME sniffing. */
 const common = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
@@ -10,9 +10,10 @@ const common = {
   'x-content-type-options': 'nosniff',
 };
 
-/** A picture or a text that is opened by itself does nothing at all. */
+/** Default Content-Security-Policy: an image or text opened directly runs and loads nothing. */
 const inert = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
+/** Creates a response with the security headers; `headers` may override them. */
 export function answer(
   body: string | Uint8Array | ReadableStream | null,
   contentType: string,
@@ -38,7 +39,7 @@ export const json = (value: unknown, budget: Budget | undefined, status = 200) =
 export const refusal = (problem: Problem, budget?: Budget) =>
   json({ error: problem }, budget, problem.status);
 
-/** A document; its policy goes as a header too, which frames are judged by. */
+/** Creates an HTML response. Sends the policy as a header: `frame-ancestors` has no effect in markup. */
 export const document = (
   { html, contentSecurityPolicy }: { html: string; contentSecurityPolicy: string },
   framedBy: "'none'" | "'self'",

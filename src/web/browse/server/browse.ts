@@ -9,25 +9,25 @@ import { Sessions, strangeness } from './session.ts';
 
 export type BrowseOptions = {
   library: Library;
-  /** Origin that the page is served at, once it is. */
+  /** Returns the origin that the page is served from; called only after the server listens. */
   origin(): string;
   now(): number;
   scripts: Scripts;
-  /** How somebody without a session gets one, in words. */
+  /** Text of the locked page: how to get an entry URL. */
   howIn: string;
-  /** Called when a one-time address was used. */
   onEntered?: () => void;
 };
 
-/** The page of a library: what answers a request, and the addresses that let people in. */
+/** The browse application: its request handler, its one-time entry URLs and its events. */
 export type Browse = {
-  /** Undefined for a path that is nothing of the page. */
+  /** Handles a request. @returns undefined for a path outside the application */
   answer(request: Request): Promise<Response | undefined>;
-  /** An address that one browser may open once; `view` is the query of what it shows. */
+  /** Creates a URL that one browser may open once; `view` is the query string of the initial view. */
   address(view?: string): string;
   hub: Hub;
 };
 
+/** Creates the browse application: authentication, CSRF and DNS rebinding checks, routes. */
 export function browse(options: BrowseOptions): Browse {
   const { library, origin, now, scripts } = options;
   const sessions = new Sessions();
@@ -71,7 +71,7 @@ export function browse(options: BrowseOptions): Browse {
     },
     answer: async (request) => {
       const { host, pathname, searchParams } = new URL(request.url);
-      // A name that leads here is not this page's: rebinding one is how a site would get in.
+      // Rejects other Host names: DNS rebinding would let another site in.
       if (host !== new URL(origin()).host) return lockedOut(options.howIn);
       if (pathname === '/' && request.method === 'GET') return entered(searchParams);
       if (!pathname.startsWith('/b/')) return undefined;

@@ -6,13 +6,13 @@ import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Card } from '../protocol.ts';
 
-/** No longer name, tag or reason is of use on a page. */
+/** Maximum characters of a name, tag or failure reason. */
 const mostWords = 2_000;
 
 /**
- * An asset as the page has it: whatever the service sent, each field is of its type, or not there.
+ * Converts an asset record to the page's card. Validates every field, since the service may send anything.
  *
- * @param mostText characters of the description
+ * @param maxDescriptionChars length at which the description is cut
  */
 export function cardOf(asset: Asset, baseUrl: URL, mostText: number): Card {
   const createdAt = timeIn(asset.created_at);
@@ -34,9 +34,10 @@ export function cardOf(asset: Asset, baseUrl: URL, mostText: number): Card {
   };
 }
 
+/** Returns the asset's thumbnail URL if it is http or https. */
 export const thumbnailOf = (asset: Asset, baseUrl: URL) => httpUrl(asset.thumbnail_url, baseUrl);
 
-/** A signed URL is another one each time, and of the same picture. */
+/** Returns a cache key for the image. Ignores the query: signed URLs of one image differ. */
 const versionOf = ({ origin, pathname }: URL) =>
   createHash('sha256').update(origin).update(pathname).digest('base64url').slice(0, 10);
 

@@ -5,7 +5,7 @@ import type { Page } from '../../watch/server/page.ts';
 import { type Setup, setupId } from '../protocol.ts';
 import { style } from './style.ts';
 
-/** The document that the gallery's script fills. It loads nothing but from where it came. */
+/** Renders the empty document that the gallery script fills. Its policy allows its own origin only. */
 export function galleryPage({ script, setup }: { script: string; setup: Setup }): Page {
   const code = inline(script);
   const contentSecurityPolicy = [
@@ -34,8 +34,8 @@ ${head({ title: setup.service, contentSecurityPolicy, style, referrer: 'no-refer
 }
 
 /**
- * What lets a browser in leads on by itself: a redirect would be the deed of whoever gave the link, and
- * a strict cookie stays at home then.
+ * Renders the page that sends a browser on to `path` by a refresh: after an HTTP redirect from another
+ * site the browser would withhold SameSite=Strict cookies.
  */
 export function entryPage(path: string): Page {
   const { markup } = html`<!doctype html>

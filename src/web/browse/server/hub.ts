@@ -1,9 +1,9 @@
 import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 
-/** Uploads that ended are told to a page that is opened later, so many of them. */
+/** Maximum number of finished uploads that a newly opened page still gets. */
 const mostEnded = 200;
 
-/** Tells every open page what happens, and what has happened to one that is opened later. */
+/** Broadcasts events to every open page, and replays the state of uploads to a page opened later. */
 export class Hub {
   readonly #pages = new Set<(event: PageEvent) => void>();
   readonly #uploads = new Map<string, UploadState>();
@@ -20,13 +20,13 @@ export class Hub {
     for (const { id } of ended.slice(0, -mostEnded)) this.#uploads.delete(id);
   }
 
-  /** What ended is told to nobody any more. */
+  /** Drops finished uploads from the replay. */
   forgetEnded(): void {
     for (const upload of [...this.#uploads.values()])
       if (isEnded(upload)) this.#uploads.delete(upload.id);
   }
 
-  /** Server-sent events, until the reader leaves. */
+  /** Streams server-sent events until the reader disconnects. */
   stream(): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
     let tell: (event: PageEvent) => void;

@@ -1,4 +1,4 @@
-/** A map of a bounded size: what was set longest ago goes first. */
+/** Cache of bounded size. Evicts the entry that was written longest ago; reads do not count. */
 export class Kept<Key, Value> {
   readonly #most: number;
   readonly #values = new Map<Key, Value>();
@@ -23,13 +23,16 @@ export class Kept<Key, Value> {
   }
 }
 
-/** What was asked for, shared for a while with whoever asks meanwhile; what failed is asked for again. */
+/**
+ * Cache of promises: dedupes requests in flight and reuses their values until they expire. A failed request is
+ * not cached.
+ */
 export class Shared<Value> {
   readonly #answers: Kept<string, { until: number; answer: Promise<Value> }>;
   readonly #now: () => number;
   readonly #until: (value: Value, askedAt: number) => number;
 
-  /** @param until when an answer is too old, in milliseconds since the epoch; one under way never is */
+  /** @param until returns when a value expires, in milliseconds since the epoch; requests in flight never expire */
   constructor(most: number, now: () => number, until: (value: Value, askedAt: number) => number) {
     this.#answers = new Kept(most);
     this.#now = now;

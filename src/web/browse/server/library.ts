@@ -2,7 +2,7 @@ import type { SlugEdit } from '../../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import type { Budget, Dropped, FolderView, Query } from '../protocol.ts';
 
-/** Editorial fields, and the folder (null for the top level); what is absent stays. */
+/** Changes to an asset's fields and its folder (null for the top level); absent fields stay unchanged. */
 export type Change = {
   name?: string;
   description?: string;
@@ -12,23 +12,24 @@ export type Change = {
 
 type Found = { items: readonly Asset[]; total: number | undefined };
 
-/** How a dropped file does. */
+/** Progress of a dropped file. */
 export type Sending = {
-  /** `waiting`: for the service; the bytes are those that are sent. */
+  /** `waiting`: for the service, after an outage or a rate limit. */
   state: 'sending' | 'waiting';
   sentBytes: number;
 };
 
+/** Result of a completed upload: sent, or found on the service. */
 export type Sent = { assetUid: string; how: 'uploaded' | 'there' | 'same' };
 
-/** What went wrong, in words for people; nothing in it is a secret. */
+/** Error as the page shows it; contains no secrets. */
 export type Problem = { status: number; problem: string; reason?: string; hint?: string };
 
-/** The service as the page needs it. Whoever serves the page has one; the page never sees the key. */
+/** The service as the page uses it. Runs in the serving process, so the page never sees the API key. */
 export type Library = {
-  /** What relative URLs of the service are resolved against. */
+  /** Base for relative URLs of the service. */
   readonly baseUrl: URL;
-  /** @param how whether the page refreshes by itself, and gives way to people's requests; what cancels it */
+  /** Lists assets. @param how background polls have lower priority than the user's requests; `signal` cancels */
   page(
     query: Query,
     limit: number,
@@ -40,15 +41,16 @@ export type Library = {
   trash(uid: string): Promise<void>;
   folders(): Promise<readonly FolderView[]>;
   playback(uid: string): Promise<{ info: PlaybackInfo; player: PlayerData }>;
-  /** Fetches whole, without the key, from the service or a public address. @throws where it cannot be, or is larger */
+  /** Downloads media without the API key, from public addresses or the service. @throws if it fails or is too large */
   media(url: URL, mostBytes: number): Promise<Uint8Array>;
-  /** Uploads a file whose bytes come once. @throws where it is not whole on the service at the end */
+  /** Uploads a file from a single-read stream. @throws unless the service has all of it at the end */
   send(
     file: Dropped,
     bytes: AsyncIterable<Uint8Array>,
     onProgress: (sending: Sending) => void,
   ): Promise<Sent>;
-  /** What is left of the window's requests; undefined where nobody told yet. */
+  /** Returns the rate limit's remaining requests; undefined before the service reported any. */
   budget(): Budget | undefined;
+  /** Converts any thrown value to an error that the page can show. */
   explain(error: unknown): Problem;
 };

@@ -1,6 +1,6 @@
 import type { Problem } from './library.ts';
 
-/** What is wrong with a request of the page itself, in words for people. */
+/** Error for an invalid request of the page (status 400). */
 export class PageProblem extends Error {
   readonly problem: Problem;
 
@@ -9,7 +9,7 @@ export class PageProblem extends Error {
     this.problem = { status: 400, problem };
   }
 
-  /** The page's own problem, whatever it was wrapped in on its way. */
+  /** Finds such an error in the chain of causes. */
   static in(error: unknown): Problem | undefined {
     if (error instanceof PageProblem) return error.problem;
     return error instanceof Error && error.cause ? PageProblem.in(error.cause) : undefined;

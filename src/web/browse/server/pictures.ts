@@ -12,15 +12,15 @@ const mostPictureBytes = 5 * 1024 * 1024;
 const mostCueBytes = 1024 * 1024;
 const mostThumbnails = 20_000;
 const mostPlaybacks = 200;
-/** Signed URLs live for hours, some for minutes; a page that stays open asks anew. */
+/** Time-to-live of cached signed URLs: some expire within minutes. */
 const signedMs = 10 * 60_000;
 
-/** A picture as a browser may show it. */
+/** An image that a browser may show. */
 export type Picture = { bytes: Uint8Array; contentType: string };
 
 /**
- * The pictures of a library, fetched by this process: the page itself reaches no other origin. What is
- * not an image by its first bytes is none, whatever it is called.
+ * Proxies images and playback data, since the page's policy allows no other origin. Checks the magic number of
+ * each image and ignores its declared type.
  */
 export class Pictures {
   readonly #library: Library;
@@ -37,7 +37,7 @@ export class Pictures {
     );
   }
 
-  /** Remembers where the pictures of records are. */
+  /** Caches the thumbnail URLs of asset records. */
   note(assets: readonly Asset[]): void {
     for (const asset of assets) {
       const url = thumbnailOf(asset, this.#library.baseUrl);
@@ -45,7 +45,7 @@ export class Pictures {
     }
   }
 
-  /** @throws what keeps it from being fetched */
+  /** Fetches a thumbnail. @returns undefined if it is no image. @throws if it cannot be fetched */
   async thumbnail(uid: string): Promise<Picture | undefined> {
     const known = this.#thumbnails.get(uid);
     const isNew = known && this.#now() - known.since < signedMs;
@@ -53,18 +53,18 @@ export class Pictures {
     if (isNew) return picture;
     const still = await picture?.catch(() => undefined);
     if (still) return still;
-    // What was signed long ago may have expired: a new record has a new URL.
+    // The signed URL may have expired: a new record has a new one.
     this.note([await this.#library.get(uid)]);
     const renewed = this.#thumbnails.get(uid);
     return renewed && this.#picture(new URL(renewed.url));
   }
 
-  /** The player data and the playback info of an asset, as somebody who embeds it gets them. */
+  /** Returns the player data and playback info, cached; the same that an embedding page gets. */
   playback(uid: string): Promise<Playback> {
     return this.#playbacks.get(uid, () => this.#library.playback(uid));
   }
 
-  /** The frames of a video in their order; none where the service offers none. */
+  /** Returns the sprite frames of a video in time order; empty if the service has none. */
   async frames(uid: string): Promise<Frame[]> {
     const { info } = await this.playback(uid);
     const cues = mediaUrl(info.preview_sprites_url, this.#library.baseUrl);
@@ -79,7 +79,7 @@ export class Pictures {
     return sprites.map(({ url: sheet, ...frame }) => ({ ...frame, sheet: sheets.indexOf(sheet) }));
   }
 
-  /** One sheet of frames, once `frames` has told how many there are. */
+  /** Fetches one sprite sheet by its number in the frames. */
   async sheet(uid: string, number: number): Promise<Picture | undefined> {
     if (!this.#sheets.get(uid)) await this.frames(uid);
     const picture = async () => {
@@ -87,7 +87,7 @@ export class Pictures {
       return url && this.#picture(url);
     };
     return picture().catch(async () => {
-      this.#playbacks.delete(uid); // its URL was signed as long ago as the frames were told
+      this.#playbacks.delete(uid); // its signed URL may have expired with the cached frames
       await this.frames(uid);
       return picture();
     });
@@ -102,7 +102,7 @@ export class Pictures {
 
 type Playback = { info: PlaybackInfo; player: PlayerData };
 
-/** When the first of its URLs ends, in milliseconds since the epoch; what is blocked may play in a moment. */
+/** Returns the earliest expiry, in milliseconds since the epoch; 0 if blocked, as that may change soon. */
 function expiryOf(info: PlaybackInfo): number {
   if (info.blocked) return 0;
   const ends = Object.values(info).flatMap((value) => timeIn(fieldsIn(value).expires_at) ?? []);

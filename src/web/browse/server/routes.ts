@@ -13,12 +13,12 @@ import { PageProblem } from './page-problem.ts';
 import { Pictures } from './pictures.ts';
 import { take } from './take.ts';
 
-/** The built dist/browse.js and dist/player.js. */
+/** Contents of the built dist/browse.js and dist/player.js. */
 export type Scripts = { browse: string; player: string };
 
 type Call = { request: Request; query: URLSearchParams; words: readonly string[] };
 
-/** What answers a path below the page's own. */
+/** Handler of a method and a path below the path prefix. */
 export type Route = [
   method: string,
   path: RegExp,
@@ -29,7 +29,7 @@ type Served = {
   library: Library;
   hub: Hub;
   scripts: Scripts;
-  /** Path below which everything of the page is. */
+  /** Path prefix of every route. */
   base: string;
   now(): number;
 };
@@ -40,15 +40,15 @@ const mostRecords = 100;
 const momentMs = 2_000;
 /** Caches lists: going Back to filters that were left a moment ago costs no request. */
 const listMs = 10_000;
-/** Of a description: in a list nobody reads it; where it is changed, all of it must be there. */
+/** Maximum characters of a description: lists cut it, the detail view needs all of it for editing. */
 const [mostInList, mostText] = [300, 1_000_000];
 
-/** Everything that the page asks for, once it is known that it is the page that asks. */
+/** Creates the routes of the page. Callers authenticate requests first. */
 export function routesFor({ library, hub, scripts, base, now }: Served): Route[] {
   const pictures = new Pictures(library, now);
   const briefly = (asset: Asset) => cardOf(asset, library.baseUrl, mostInList);
   const told = (value: unknown) => json(value, library.budget());
-  /** What opens an asset asks for its record twice, within a moment. */
+  /** Caches records briefly: opening an asset reads its record twice. */
   const records = new Shared<Asset>(mostRecords, now, (_, askedAt) => askedAt + momentMs);
   let lists = new Kept<string, { page: CardPage; until: number }>(mostRecords);
   const forgetLists = () => {
@@ -78,7 +78,7 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
     });
   };
 
-  /** By a playback token: what plays here plays for those who embed it. */
+  /** Serves the watch page. Uses a playback token, so the result is what an embedding page gets. */
   const watch = async (id: string) => {
     let title = id;
     const playback = pictures.playback(id);
@@ -90,9 +90,9 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
       const page = watchPage({
         title,
         info,
-        // The theme is the reader's own, as everywhere on this page.
+        // The theme follows the browser, as in the rest of the gallery.
         config: { auto_play: fieldsIn(player.player_config).auto_play },
-        // Of a sound the waveform is there to be clicked; its picture is in the grid.
+        // Audio shows its clickable waveform instead.
         poster: info.type === 'audio' ? undefined : asset.thumbnail_url,
         contentType: textIn(asset.content_type),
         baseUrl: library.baseUrl,
@@ -109,7 +109,7 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
     }
   };
 
-  /** Leads to the file itself, by its signed URL. */
+  /** Redirects to the source file's signed URL. */
   const source = async (id: string) => {
     const { info } = await pictures.playback(id);
     const url = sourceOf(info, library.baseUrl);
@@ -187,7 +187,7 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
 
 const at = (path: string) => new RegExp(`^${path}$`);
 
-/** Answers a path below that of an asset. */
+/** Creates a GET route below the path of an asset. */
 const get = (path: string, reply: (id: string, rest: string) => Promise<Response>): Route => [
   'GET',
   at(`assets/${uid}${path}`),
@@ -207,7 +207,7 @@ function count(query: URLSearchParams, name: string, usual: number): number {
   return /^\d{1,9}$/.test(typed) ? Number(typed) : usual;
 }
 
-/** What the page sends is small. @throws PageProblem where it is not, or no JSON */
+/** Parses the request body. @throws BadRequestError if it is too large or not JSON */
 async function bodyOf(request: Request): Promise<unknown> {
   const text = await request.text();
   const body = text.length > mostBodyBytes ? undefined : jsonIn(text);

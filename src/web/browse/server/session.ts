@@ -3,28 +3,27 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 const secret = () => randomBytes(32).toString('base64url');
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** A page forgets who came first once so many have. */
+/** Maximum number of sessions; the oldest is dropped. */
 const mostSessions = 100;
 
 /**
- * Who may see the page. An address with a one-time token lets one browser in; from then on a cookie
- * does, HttpOnly and SameSite=Strict. Cookies know no ports: its path, which nobody can guess, keeps it
- * from other services of this machine.
+ * Authenticates browsers. A one-time token is exchanged for a cookie, HttpOnly and SameSite=Strict. Cookies are
+ * not bound to a port: an unguessable path keeps this one from other services of this machine.
  */
 export class Sessions {
-  /** Path below which everything of the page is. */
+  /** Unguessable path prefix of every route. */
   readonly base = `/b/${randomBytes(12).toString('base64url')}/`;
   readonly #tokens = new Set<string>();
   readonly #cookies: Buffer[] = [];
 
-  /** A token for one browser to enter with. */
+  /** Creates a one-time token. */
   mint(): string {
     const token = secret();
     this.#tokens.add(digest(token).toString('hex'));
     return token;
   }
 
-  /** The cookie of whoever comes with a token; undefined where it was used, or is none. */
+  /** Exchanges a token for a session cookie. @returns undefined if the token is unknown or was used */
   enter(token: string): string | undefined {
     if (!this.#tokens.delete(digest(token).toString('hex'))) return undefined;
     const value = secret();
@@ -33,7 +32,7 @@ export class Sessions {
     return `${cookieName}=${value}; Path=${this.base}; HttpOnly; SameSite=Strict`;
   }
 
-  /** Whether a request carries the cookie of somebody who entered. */
+  /** Returns true if the request carries a session cookie. Compares in constant time. */
   knows(request: Request): boolean {
     const values = (request.headers.get('cookie') ?? '')
       .split(';')
@@ -46,8 +45,8 @@ export class Sessions {
 const cookieName = 'mediactl';
 
 /**
- * Why a request is not of our own page, judged by what browsers say themselves; undefined where it may
- * be. What writes must say so: browsers name the origin of every such request.
+ * Checks a request for CSRF by its Sec-Fetch-Site and Origin headers. Requests that write must have an Origin:
+ * browsers always send one. @returns the reason to reject it, or undefined
  */
 export function strangeness(request: Request, origin: string): string | undefined {
   const { headers, method } = request;

@@ -1,7 +1,7 @@
 import { inline } from '../../shared/html.ts';
 import { colours } from '../../shared/style.ts';
 
-/** The looks of the gallery, in the reader's own theme. */
+/** Style sheet of the gallery; light or dark as the browser prefers. */
 export const style = inline(`${colours}
 :root {
   --edge: light-dark(#85878c, #74787f);

@@ -3,13 +3,13 @@ import type { Hub } from './hub.ts';
 import type { Library } from './library.ts';
 import { PageProblem } from './page-problem.ts';
 
-/** Often enough for a bar. */
+/** Interval of progress events while a file arrives from the page. */
 const tellEveryBytes = 1024 * 1024;
 
 /**
- * Takes a file that was dropped onto the page, and uploads it; every page is told how it does.
+ * Receives a dropped file and uploads it; broadcasts its progress to every open page.
  *
- * @returns once all of it has come, or it has failed: what becomes of it then, the hub tells
+ * @returns once the file has arrived or failed; later results come as events
  */
 export async function take(
   library: Library,
@@ -49,7 +49,7 @@ export async function take(
   await Promise.race([come, sent]);
 }
 
-/** What was begun and did not come whole is no file. */
+/** Counts bytes and reports progress. @throws BadRequestError if the page did not send the whole file */
 async function* counted(
   { sizeBytes }: Dropped,
   body: ReadableStream<Uint8Array> | null,
@@ -75,7 +75,7 @@ async function* counted(
   hasCome();
 }
 
-/** Names as they are on the disk of whoever drops them; nothing in them leads anywhere else. */
+/** Parses the metadata of a dropped file. Sanitizes its names against path traversal. */
 function droppedIn(query: URLSearchParams): Dropped {
   const parts = (query.get('below') ?? '').split('/').filter((part) => !/^\.{0,2}$/.test(part));
   return {

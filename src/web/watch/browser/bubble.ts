@@ -2,7 +2,7 @@ import { clockTime } from '../../shared/clock-time.ts';
 import type { Chapter } from '../chapters.ts';
 import { type Frames, showFrame } from './frames.ts';
 
-/** What is at the place of the timeline that somebody points at. */
+/** Preview above the timeline at the pointer: time, chapter and video frame. */
 export class Bubble {
   readonly #element: HTMLElement;
   readonly #chapters: readonly Chapter[];
@@ -15,7 +15,7 @@ export class Bubble {
     this.#frames = frames;
   }
 
-  /** At `left` of so many pixels. */
+  /** Shows the preview of a time. @param left pointer position in pixels @param width of the timeline, in pixels */
   show(moment: number, left: number, width: number): void {
     this.#moment = moment;
     this.#element.hidden = false;
@@ -24,7 +24,7 @@ export class Bubble {
     this.#part('span').textContent = chapter?.title ?? '';
     this.#place(left, width);
     this.#frames?.at(moment).then((frame) => {
-      if (this.#moment !== moment) return; // they point elsewhere by now
+      if (this.#moment !== moment) return; // the pointer has moved
       const sprite = this.#part('.sprite');
       sprite.hidden = frame === undefined;
       if (frame) showFrame(sprite, frame);
@@ -37,9 +37,9 @@ export class Bubble {
     this.#element.hidden = true;
   }
 
-  /** Above the place, as far as the timeline reaches. */
+  /** Centers the preview on the pointer, clamped to the timeline. */
   #place(left: number, width: number): void {
-    this.#element.style.left = '0'; // as wide as it would be
+    this.#element.style.left = '0'; // measures the natural width
     const own = this.#element.offsetWidth;
     this.#element.style.left = `${Math.max(0, Math.min(width - own, left - own / 2))}px`;
   }

@@ -1,4 +1,4 @@
-/** The list of chapters: buttons that seek, and the mark at the one that plays. */
+/** List of chapters: its buttons seek, and the current chapter is highlighted. */
 export class Chapters {
   readonly #media: HTMLMediaElement;
   readonly #buttons = [...document.querySelectorAll<HTMLButtonElement>('button[data-seconds]')];
@@ -13,7 +13,7 @@ export class Chapters {
 
   #mark(): void {
     const now = this.#media.currentTime;
-    // A seek may land a moment before the chapter that it was for.
+    // A seek may land slightly before the start of its chapter.
     const current = this.#buttons.findLast((button) => startOf(button) <= now + 0.05);
     for (const button of this.#buttons) {
       if (button === current) button.setAttribute('aria-current', 'true');

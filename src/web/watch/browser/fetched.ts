@@ -1,6 +1,6 @@
 const patienceMs = 30_000;
 
-/** What is at a URL, and where it was found. @throws where it cannot be had, or is larger than that */
+/** Fetches a URL. @returns the content, and its URL after redirects. @throws if it fails or exceeds `maxBytes` */
 export async function fetched(
   url: string,
   maxBytes: number,

@@ -3,12 +3,12 @@ import { fetched } from './fetched.ts';
 
 const maxBytes = 1024 * 1024;
 
-/** In CSS pixels, as a frame is shown. */
+/** Maximum size of a displayed frame, in CSS pixels. */
 const [maxWidth, maxHeight] = [240, 160];
 
 type Frame = { sprite: Sprite; sheet: HTMLImageElement };
 
-/** The frames of a video's moments. Nothing is asked for before somebody wants one. */
+/** Preview frames of a video by time. Fetches cues and sprite sheets on first use, and caches them. */
 export class Frames {
   readonly #url: string;
   #sprites: Promise<readonly Sprite[]> | undefined;
@@ -18,7 +18,7 @@ export class Frames {
     this.#url = url;
   }
 
-  /** Undefined where there is none, or its sheet cannot be loaded any more. */
+  /** Returns the frame at a time in seconds; undefined if there is none or its sheet cannot be loaded. */
   async at(moment: number): Promise<Frame | undefined> {
     this.#sprites ??= spritesAt(this.#url).catch(() => []);
     const sprite = (await this.#sprites).findLast(({ start }) => start <= moment);
@@ -41,7 +41,7 @@ export class Frames {
   }
 }
 
-/** The Content-Security-Policy allows no style in markup; properties of an element it does. */
+/** Displays a frame as the background of an element. Sets style properties: the policy forbids style attributes. */
 export function showFrame(element: HTMLElement, { sprite, sheet }: Frame): void {
   const { url, x, y, width, height } = sprite;
   const scale = Math.min(1, maxWidth / width, maxHeight / height);

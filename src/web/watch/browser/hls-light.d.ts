@@ -1,4 +1,4 @@
-/** hls.js declares its types for the whole library alone; the light build has fewer controllers. */
+/** Types of the light build: hls.js declares them for the full build only. */
 declare module 'hls.js/light' {
   export * from 'hls.js';
   export { default } from 'hls.js';

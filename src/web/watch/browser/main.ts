@@ -7,7 +7,7 @@ import { offerSubtitles } from './subtitles.ts';
 import { tell } from './telling.ts';
 import { Timeline } from './timeline.ts';
 
-/** What runs in the page: it brings to life what the markup has laid out. */
+/** Entry point of the watch page's script: binds behavior to the rendered markup. */
 function main(): void {
   const setup = JSON.parse(document.getElementById(setupId)?.textContent ?? '') as Setup;
   const media = document.querySelector<HTMLMediaElement>('video, audio');
@@ -24,7 +24,7 @@ function main(): void {
   watchPictures();
 }
 
-/** A poster or a thumbnail that is broken is left out; a picture that is the asset itself is missed. */
+/** Removes broken posters and thumbnails; shows an error if the asset's own image is broken. */
 function watchPictures(): void {
   const whenBroken = (image: HTMLImageElement, then: () => void) => {
     if (image.complete && image.naturalWidth === 0) then();

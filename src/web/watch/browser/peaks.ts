@@ -1,12 +1,9 @@
 import { fieldsIn, isFields, listIn, numberIn } from '../../../contract/reading.ts';
 
-/** More than any screen has columns for. */
+/** Maximum number of peaks: more than a screen has columns. */
 const maxPeaks = 2000;
 
-/**
- * How loud a sound is from its beginning to its end, each 0 to 1, in whichever form a service tells it
- * (A14); undefined for what is none of them.
- */
+/** Parses a waveform of any known format (A14). @returns peaks from 0 to 1 in time order; undefined for other formats */
 export function peaksOf(waveform: unknown): number[] | undefined {
   const { peaks, data, bits, channels } = fieldsIn(waveform);
   const levels =
@@ -14,7 +11,7 @@ export function peaksOf(waveform: unknown): number[] | undefined {
       ? ofPairs(numbersIn(data), numberIn(bits) ?? 0, numberIn(channels) ?? 1)
       : numbersIn(isFields(waveform) ? peaks : waveform);
   if (!levels || levels.length === 0 || levels.some((level) => level < 0)) return undefined;
-  // Some count to 100 or 255.
+  // Normalizes scales such as 100 or 255.
   const loudest = levels.reduce((most, level) => Math.max(most, level), 1);
   return louder(
     levels.map((level) => level / loudest),
@@ -22,7 +19,7 @@ export function peaksOf(waveform: unknown): number[] | undefined {
   );
 }
 
-/** As many peaks as that, each the loudest of those that it stands for. */
+/** Downsamples to `count` peaks, each the maximum of its range. */
 export const louder = (peaks: readonly number[], count: number): number[] =>
   Array.from({ length: count }, (_, at) => {
     const from = Math.floor((at * peaks.length) / count);
@@ -30,13 +27,13 @@ export const louder = (peaks: readonly number[], count: number): number[] =>
     return peaks.slice(from, to).reduce((most, peak) => Math.max(most, peak), 0);
   });
 
-/** All of them, or none: with gaps it would be another sound's. */
+/** Parses a list of numbers. @returns undefined if any is invalid: a gap would distort the waveform */
 function numbersIn(list: unknown): number[] | undefined {
   const numbers = listIn(list).map(numberIn);
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 
-/** audiowaveform: the least and the greatest sample of each part, channel by channel. */
+/** Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel. */
 function ofPairs(
   samples: readonly number[] | undefined,
   bits: number,

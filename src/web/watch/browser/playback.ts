@@ -2,16 +2,16 @@ import type { Setup } from '../setup.ts';
 import { tell } from './telling.ts';
 import { type Failure, type Way, waysOf } from './ways.ts';
 
-/** Plays by the first way that works, from where somebody was. */
+/** Plays an asset with the first playback strategy that works, and resumes at the saved position. */
 export class Playback {
   readonly #media: HTMLMediaElement;
   readonly #autoPlay: boolean;
   readonly #ways: Way[];
-  /** Seconds; where to go as soon as the media can. */
+  /** Position to seek to once metadata is loaded, in seconds. */
   #startAt: number;
   #detach = () => {};
   #fail = (_failure: Failure) => {};
-  /** The reason that tells most: what a fallback's failure hides. */
+  /** First failure with a status: it explains more than the failure of a fallback. */
   #failure: Failure = {};
 
   constructor(media: HTMLMediaElement, setup: Setup) {
@@ -59,16 +59,16 @@ export class Playback {
     if (this.#lacksPicture)
       tell('Only the sound plays: this browser does not know the codec of the picture.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
-    this.#startAt = 0; // once: a recovery loads again, and goes on where it is
+    this.#startAt = 0; // after a recovery, metadata loads again: playback stays where it is
     if (this.#autoPlay) this.#play();
   }
 
-  /** A video whose picture the browser cannot decode plays as sound, without a word. */
+  /** True if the browser cannot decode the picture: it then plays only the sound and reports no error. */
   get #lacksPicture(): boolean {
     return this.#media instanceof HTMLVideoElement && this.#media.videoWidth === 0;
   }
 
-  /** Browsers let a page nobody has touched play without its sound only. */
+  /** Starts playback; muted if the browser's autoplay policy requires it. */
   #play(): void {
     this.#media.play().catch((error: DOMException) => {
       if (error.name !== 'NotAllowedError' || this.#media.muted) return; // the controls remain

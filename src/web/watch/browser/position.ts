@@ -3,13 +3,13 @@ import { note } from './telling.ts';
 
 const everyMs = 5_000;
 
-/** Tells the service how far somebody is: now and then, at a pause, at the end, when they leave. */
+/** Reports the playback position: throttled while playing, and on pause, end and page close. */
 export function reportPosition(media: HTMLMediaElement, { url, playbackToken }: PositionReport) {
   let reported = Number.NaN;
   let toldAt = 0;
 
   const report = () => {
-    // Before anything has moved there is nothing to tell, and 0 would forget where they were.
+    // Skips 0: before playback starts it would reset the saved position.
     const { currentTime } = media;
     if (currentTime === 0 || currentTime === reported) return;
     reported = currentTime;
@@ -33,7 +33,7 @@ async function send(url: string, body: object): Promise<void> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    keepalive: true, // it may be the last thing that the page does
+    keepalive: true, // the page may be closing
   });
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
 }

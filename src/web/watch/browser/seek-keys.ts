@@ -1,8 +1,8 @@
 const stepSeconds = 5;
-/** Of the whole. */
+/** Step of PageUp and PageDown, as a fraction of the duration. */
 const pageFraction = 0.1;
 
-/** Where a key of a slider leads from `now`, in seconds; undefined for any other key. */
+/** Returns the time in seconds that a slider key seeks to; undefined for other keys. */
 export function keyLeadsTo(key: string, now: number, duration: number): number | undefined {
   const page = duration * pageFraction;
   const targets: Record<string, number> = {

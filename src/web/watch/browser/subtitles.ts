@@ -4,9 +4,8 @@ import { note } from './telling.ts';
 type Subtitles = NonNullable<Setup['subtitles']>;
 
 /**
- * Subtitles of a video are in its own menu; those of sound, which has no picture to stand on, in a
- * line below it. They are fetched here: a track of another origin would have to be asked for together
- * with the media, and fail them too.
+ * Adds subtitles: video lists them in its menu, audio shows them below. Fetches them as blobs: a track of
+ * another origin would require CORS for the media, too.
  */
 export function offerSubtitles(media: HTMLMediaElement, subtitles: Subtitles): void {
   const captions = document.getElementById('captions');
@@ -31,7 +30,7 @@ async function textOf(url: string): Promise<string> {
   return response.text();
 }
 
-/** A button that turns them on and off; of several, one is shown. */
+/** Adds a button that toggles a track below the player; at most one track is on. */
 function showBelow({ track, label }: HTMLTrackElement, captions: HTMLElement): void {
   const button = document.createElement('button');
   button.type = 'button';

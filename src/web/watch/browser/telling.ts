@@ -1,11 +1,11 @@
-/** Says in words what went wrong; a screen reader reads it at once. */
+/** Shows an error as an alert, which screen readers announce at once. */
 export function tell(text: string): void {
   const problem = document.getElementById('problem') as HTMLElement;
   problem.textContent = text;
   problem.hidden = false;
 }
 
-/** Says something that stops nobody. */
+/** Shows a non-blocking status message. */
 export function note(text: string): void {
   (document.getElementById('note') as HTMLElement).textContent = text;
 }

@@ -5,17 +5,17 @@ import { Frames } from './frames.ts';
 import { keyLeadsTo } from './seek-keys.ts';
 import { Waveform } from './waveform.ts';
 
-/** The page's own seek bar: a slider for keys, mouse and touch. */
+/** Seek bar of the page: a slider for keyboard, mouse and touch. */
 export class Timeline {
   readonly #media: HTMLMediaElement;
   readonly #element: HTMLElement;
   readonly #setup: Setup;
   readonly #bubble: Bubble;
   readonly #waveform: Waveform | undefined;
-  /** Where it is dragged to, in seconds, and where it was before. */
+  /** Position being dragged to, in seconds; undefined while not dragging. */
   #dragged: number | undefined;
   #before = 0;
-  /** What was last asked for; where it led may be a moment beside it. */
+  /** Position last requested; the browser may land slightly beside it. */
   #sought: number | undefined;
 
   constructor(media: HTMLMediaElement, element: HTMLElement, setup: Setup) {
@@ -34,7 +34,7 @@ export class Timeline {
     this.#measure();
   }
 
-  /** Seconds; 0 while it is not known, and for what has no end. */
+  /** Duration in seconds; 0 while unknown and for live streams. */
   get #duration(): number {
     return Number.isFinite(this.#media.duration) ? this.#media.duration : 0;
   }
@@ -58,7 +58,7 @@ export class Timeline {
       else this.#drag(event);
     });
     on('pointerup', () => this.#drop());
-    on('pointercancel', () => this.#drop(this.#before)); // a finger that scrolls the page
+    on('pointercancel', () => this.#drop(this.#before)); // the touch became a scroll of the page
     on('pointerleave', () => this.#bubble.hide());
   }
 
@@ -75,7 +75,7 @@ export class Timeline {
     else this.#follow();
   }
 
-  /** One seek at a time: a drag asks for more than a line can bring. */
+  /** Seeks to the dragged position, one seek at a time: a drag would otherwise overload the connection. */
   #follow(): void {
     if (this.#dragged !== undefined && this.#dragged !== this.#sought) this.#seek(this.#dragged);
   }
@@ -86,7 +86,7 @@ export class Timeline {
     this.#seek(at);
   }
 
-  /** @returns the moment that is pointed at */
+  /** Shows the preview at the pointer. @returns its time in seconds */
   #point({ clientX }: PointerEvent): number {
     const { left, width } = this.#element.getBoundingClientRect();
     const at = Math.max(0, Math.min(width, clientX - left));

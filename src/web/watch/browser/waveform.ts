@@ -3,15 +3,15 @@ import { fetched } from './fetched.ts';
 import { louder, peaksOf } from './peaks.ts';
 
 const maxBytes = 1024 * 1024;
-/** In CSS pixels: a peak, and the gap after it. */
+/** Width of a peak and of the gap after it, in CSS pixels. */
 const [barWidth, gapWidth] = [2, 1];
 
-/** A sound's waveform in the timeline. Without one that can be shown, the timeline is a plain bar. */
+/** Audio waveform in the timeline; if it cannot be loaded, the timeline is a plain bar. */
 export class Waveform {
   readonly #timeline: HTMLElement;
   readonly #canvas: HTMLCanvasElement;
   #peaks: readonly number[] = [];
-  /** 0 to 1. */
+  /** Fraction played, 0 to 1. */
   #played = 0;
 
   constructor(timeline: HTMLElement, url: string) {
@@ -50,7 +50,7 @@ export class Waveform {
     const { clientWidth, clientHeight } = this.#canvas;
     const context = this.#canvas.getContext('2d');
     if (this.#peaks.length === 0 || clientWidth === 0 || !context) return;
-    // Sized at each drawing: a window may move to a screen with other pixels. It also clears.
+    // Resized on each draw, since the window may move to a screen of another pixel ratio. This also clears it.
     this.#canvas.width = Math.round(clientWidth * devicePixelRatio);
     this.#canvas.height = Math.round(clientHeight * devicePixelRatio);
     context.scale(devicePixelRatio, devicePixelRatio);
@@ -66,7 +66,7 @@ export class Waveform {
   }
 }
 
-/** Undefined where a script may not read it: a picture could be shown all the same. */
+/** Fetches the waveform. @returns undefined if CORS blocks it: as an image it may still load */
 async function contentOf(url: string): Promise<Blob | undefined> {
   try {
     return (await fetched(url, maxBytes)).content;

@@ -2,21 +2,21 @@ import Hls from 'hls.js/light';
 import type { MediaUrl } from '../../shared/media-url.ts';
 import type { Setup } from '../setup.ts';
 
-/** What is known of a way that does not work. */
+/** Cause of a failed playback strategy. */
 export type Failure = { status?: number | undefined };
 
-/** One way to get an asset into a media element. */
+/** A way to load an asset into a media element: native or by hls.js. */
 export type Way = {
   from: MediaUrl;
-  /** Attaches it. @returns what takes it away again */
+  /** Attaches the asset. @returns a function that detaches it */
   attach(media: HTMLMediaElement, startAt: number, fail: (failure: Failure) => void): () => void;
 };
 
 const hlsType = 'application/vnd.apple.mpegurl';
 
 /**
- * What may work here, best first. Safari's own HLS is the best there is for it. Chromium says "maybe"
- * since 141 and fails at streams that hls.js plays, so its own comes after.
+ * Returns the playback strategies that may work in this browser, best first. Safari's native HLS is best.
+ * Chromium claims "maybe" since 141 but fails on streams that hls.js plays, so native HLS comes last there.
  */
 export function waysOf(media: HTMLMediaElement, { hls, file }: Setup): Way[] {
   const ways: Way[] = [];
@@ -32,7 +32,7 @@ export function waysOf(media: HTMLMediaElement, { hls, file }: Setup): Way[] {
   return ways;
 }
 
-/** The browser alone. It tells that it failed, and hardly why. */
+/** Creates the native strategy. The browser reports that it failed, but not why. */
 const byItself = (from: MediaUrl): Way => ({
   from,
   attach: (media, _startAt, fail) => {
@@ -53,12 +53,12 @@ const throughHlsJs = (from: MediaUrl): Way => ({
     const hls = new Hls({ enableWorker: false, startPosition: startAt, ...quality() });
     let recoveries = 0;
     hls.on(Hls.Events.MANIFEST_PARSED, (_, { audioTracks }) => {
-      // The light build plays no sound that has a playlist of its own.
+      // The light build does not support separate audio playlists.
       if (audioTracks.some(({ url }) => url)) fail({});
     });
     hls.on(Hls.Events.ERROR, (_, { fatal, type, response }) => {
       if (!fatal) return;
-      // What never began, as with codecs that the browser does not know, has nothing to go back to.
+      // Recovery needs media that has loaded; it does not help with unknown codecs.
       const hasBegun = media.readyState >= HTMLMediaElement.HAVE_METADATA;
       const isMedia = type === Hls.ErrorTypes.MEDIA_ERROR;
       if (isMedia && hasBegun && recoveries++ === 0) hls.recoverMediaError();
@@ -73,12 +73,12 @@ const throughHlsJs = (from: MediaUrl): Way => ({
   },
 });
 
-/** So long does somebody wait whose tab lays nothing out, since nobody sees it. */
+/** Fallback for hidden tabs, where requestAnimationFrame does not fire. */
 const hiddenMs = 100;
 
 /**
- * hls.js chooses the first quality by the player's size only if it was told that before the manifest came,
- * and it is told by an observer, with the next frame. @returns how to call it off
+ * Runs a callback after the next layout: hls.js needs the player's size before the manifest to choose the first
+ * quality. @returns a function that cancels
  */
 function onceLaidOut(then: () => void): () => void {
   let isDone = false;
@@ -95,8 +95,8 @@ function onceLaidOut(then: () => void): () => void {
 }
 
 /**
- * Begins as well as the line allows: by what the browser knows of it, in Mbit/s, else by a first segment
- * of the lowest quality. More than the player has pixels for is not loaded.
+ * Returns the hls.js quality options: starts with the bandwidth that the browser reports, or measures it with a
+ * segment of the lowest quality. Caps the quality to the player's size.
  */
 function quality() {
   const { connection } = navigator as Navigator & { connection?: { downlink?: number } };

@@ -2,19 +2,20 @@ import { fieldsIn, listIn, textIn } from '../../../contract/reading.ts';
 import { type Html, html } from '../../shared/html.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 
+/** Metadata of an asset shown below the player. */
 export type About = {
   title: string;
   description?: unknown;
-  /** Slugs, or records with a `name` or a `slug` (A09). */
+  /** Slugs, or records with a `name` or `slug` (A09). */
   tags?: unknown;
   source?: MediaUrl | undefined;
 };
 
-/** What stands below the player. */
+/** Renders the description, tags and download link below the player. */
 export function aboutAsset({ title, description, tags, source }: About): Html {
   const words = textIn(description)?.trim();
   const entries = tagsIn(tags).map((tag) => html`<li>${tag}</li>`);
-  // A browser heeds `download` on its own origin alone: elsewhere, this page must not give way to the file.
+  // Browsers ignore `download` for other origins: a new tab prevents navigation from this page to the file.
   return html`${words && html`<p class="description">${words}</p>`}
 ${entries.length > 0 ? html`<ul class="tags" aria-label="Tags">${entries}</ul>` : undefined}
 ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" rel="noreferrer">Download the source</a></p>`}`;

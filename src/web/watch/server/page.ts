@@ -11,35 +11,36 @@ import { type View, viewOf } from './views.ts';
 
 export type WatchPageInput = {
   title: string;
-  /** The answer of POST /playback/info/ (§2). */
+  /** Response of POST /playback/info/ (§2). */
   info: PlaybackInfo;
-  /** Of the player data (§2): `auto_play` and `theme` are honoured. */
+  /** Player configuration (§2); only `auto_play` and `theme` are used. */
   config?: PlayerData['player_config'];
   /** URL of a thumbnail. */
   poster?: unknown;
-  /** Of the asset's record, where it is known: a text, a list of texts or of `{slug}` or `{name}`. */
+  /** Description in the asset's record. */
   description?: unknown;
+  /** Tags in the record: slugs, or records with a `name` or `slug` (A09). */
   tags?: unknown;
-  /** Of the record, too: what the page says where there is nothing to play (A11). */
+  /** Status in the record (A11): explains why there is nothing to play. */
   status?: unknown;
-  /** Why processing failed: a text, or a record with a `message`. */
+  /** Failure reason: a string, or a record with a `message`. */
   reason?: unknown;
-  /** Somebody else's page frames this one, and shows title, description, tags and the source itself. */
+  /** True inside a frame of a page that shows title, description, tags and download link itself. */
   isFramed?: boolean;
-  /** What relative URLs are resolved against. */
+  /** Base for relative URLs. */
   baseUrl?: URL | undefined;
-  /** Of the asset, where it is known: which documents a browser can show. */
+  /** Media type of the asset, if known: decides whether a document can be embedded. */
   contentType?: string | null | undefined;
-  /** The built dist/player.js. */
+  /** Contents of the built dist/player.js. */
   script: string;
-  /** Where to report the position; nowhere where the service has no such place. */
+  /** Endpoint for the playback position, if the service has one. */
   position?: PositionReport | undefined;
 };
 
-/** A document, and its Content-Security-Policy, which stands in it and may go as a header too. */
+/** An HTML document, and its Content-Security-Policy, which is in the markup and may also be sent as a header. */
 export type Page = { html: string; contentSecurityPolicy: string };
 
-/** One document that plays an asset; beside it, only the media URLs of `info` are loaded. */
+/** Renders a self-contained document that plays an asset; it loads only the media URLs of `info`. */
 export function watchPage(input: WatchPageInput): Page {
   const { title, info, position, baseUrl } = input;
   const config = fieldsIn(input.config);
@@ -65,11 +66,11 @@ export function watchPage(input: WatchPageInput): Page {
   });
 }
 
-/** A page of words alone: why there is nothing to watch. */
+/** Renders a page with a message only, such as why there is nothing to watch. */
 export const noticePage = (title: string, text: string, theme?: string): Page =>
   documentOf(title, theme, { body: html`<p class="message">${text}</p>` });
 
-/** Any other theme leaves it to the reader's own settings. */
+/** Supported themes; any other value follows the browser's preference. */
 const themes = ['light', 'dark'];
 
 type Live = { setup: Setup; script: Html; isFramed: boolean; about: Html | undefined };

@@ -1,15 +1,15 @@
 import { isUnfinished, statusMeans } from '../../../contract/assumptions.ts';
 import { fieldsIn, textIn } from '../../../contract/reading.ts';
 
-/** Of the asset's record, where it is known. */
+/** Processing status in the asset's record, if known. */
 export type Progress = {
-  /** A11. */
+  /** Status (A11). */
   status?: unknown;
-  /** Why processing failed: a text, or a record with a `message`. */
+  /** Failure reason: a string, or a record with a `message`. */
   reason?: unknown;
 };
 
-/** Why there is nothing to play, where the asset's status tells. */
+/** Explains by the asset's status why there is nothing to play; undefined without a status. */
 export function whyNotPlayed({ status, reason }: Progress): string | undefined {
   const said = textIn(status);
   if (!said) return undefined;

@@ -8,12 +8,12 @@ import type { Setup } from '../setup.ts';
 import { timeline } from '../timeline.ts';
 import { type Progress, whyNotPlayed } from './refusal.ts';
 
-/** What a type of asset makes of the page: its markup, what that loads, what the script is told. */
+/** Part of the page that depends on the asset type: markup, resources and script configuration. */
 export type View = {
   body: Html;
   loads?: Partial<Loads>;
   setup?: Partial<Setup>;
-  /** What can be had of the asset as a file. */
+  /** Downloadable source file. */
   source?: MediaUrl | undefined;
 };
 
@@ -22,15 +22,15 @@ export type Shown = Progress & {
   info: PlaybackInfo;
   baseUrl: URL | undefined;
   poster: MediaUrl | undefined;
-  /** Of a document, where it is known: only some can be shown in the page. */
+  /** Media type of a document, if known: only some can be embedded. */
   contentType: string | undefined;
 };
 
-/** "The response is polymorphic; branch on `type`" (§2 Playback info). */
+/** Renders an asset by its type, or the reason why it cannot play: "The response is polymorphic; branch on `type`" (§2). */
 export function viewOf(shown: Shown): View {
   const type = textIn(shown.info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type as keyof typeof views] : undefined;
-  // Some block in words.
+  // Some services send `blocked` as a string.
   if (!shown.info.blocked || shown.info.blocked === 'false')
     return (
       view?.(shown) ??
@@ -42,13 +42,13 @@ export function viewOf(shown: Shown): View {
   );
 }
 
-/** The file that can be had of an asset, where the service names one. */
+/** Returns the URL of the downloadable source file, if the service offers one. */
 export const sourceOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
   viewOf({ title: '', info, baseUrl, poster: undefined, contentType: undefined }).source?.url;
 
 const message = (text: string): View => ({ body: html`<p class="message">${text}</p>` });
 
-/** Undefined where the service names no URL that the page could load. */
+/** Renderers by asset type; each returns undefined if there is no loadable URL. */
 const views: Record<string, (shown: Shown) => View | undefined> = { video, audio, image, document };
 views.third_party = thirdParty;
 
@@ -108,7 +108,7 @@ ${chapterList(chapters)}
 
 const resumeAt = (info: PlaybackInfo) => numberIn(info.resume_position_seconds) ?? 0;
 
-/** A16: an entry is a URL, or a record with one and what tells it from others. */
+/** Parses the subtitle tracks: an entry is a URL, or a record with a URL, label and language (A16). */
 function subtitlesOf(
   info: PlaybackInfo,
   baseUrl: URL | undefined,
@@ -122,7 +122,7 @@ function subtitlesOf(
   });
 }
 
-/** "variants … chosen by size" (§2): the browser chooses, where their widths are told (A15). */
+/** Renders an image. The browser chooses a variant by size (§2) if their widths are known (A15). */
 function image({ info, title, baseUrl }: Shown): View | undefined {
   const variants = listIn(info.variants).flatMap((each) => {
     const { url = each, width, height } = fieldsIn(each);
@@ -146,7 +146,7 @@ function image({ info, title, baseUrl }: Shown): View | undefined {
 function document({ info, title, contentType, baseUrl }: Shown): View | undefined {
   const at = mediaUrl(info.url, baseUrl);
   if (!at) return undefined;
-  // A16: texts, or records.
+  // Strings, or records (A16).
   const thumbnails = listIn(info.thumbnails).flatMap((each) => present(mediaUrl(each, baseUrl)));
   const pages = thumbnails.map(
     ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
@@ -161,13 +161,13 @@ ${pages.length > 0 ? html`<ul class="thumbnails">${pages}</ul>` : undefined}
   };
 }
 
-/** "provider iframe, not an HLS stream" (§2). */
+/** Renders an embed: "provider iframe, not an HLS stream" (§2). */
 function thirdParty({ info, title, baseUrl }: Shown): View | undefined {
   const at = mediaUrl(info.embed_url, baseUrl);
   if (!at) return undefined;
   return {
-    // With a page's own origin, allow-same-origin would let the frame out of its sandbox: it is
-    // another's here, and providers do not play without theirs.
+    // Providers need allow-same-origin. It would break the sandbox for a frame of our own origin only, and this
+    // one is from another.
     body: html`<iframe class="frame" src="${at.url}" title="${title}" sandbox="allow-scripts allow-same-origin allow-presentation allow-popups" allow="autoplay; encrypted-media; fullscreen; picture-in-picture"></iframe>
 <p><a href="${at.url}" target="_blank" rel="noreferrer">Open at ${new URL(at.url).host}</a></p>`,
     loads: { frames: [at] },

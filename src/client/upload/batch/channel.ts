@@ -1,4 +1,4 @@
-/** Hands on what comes at any time to somebody who takes it when it can: all that is there at once. */
+/** Unbounded queue between a producer and one async consumer, which gets all queued items as one batch. */
 export class Channel<T> {
   #items: T[] = [];
   #isClosed = false;
@@ -15,13 +15,13 @@ export class Channel<T> {
   }
 
   /**
-   * Hands on what comes while work goes on, and ends with it.
+   * Yields the items pushed while `work` runs and ends with it.
    *
-   * @param left called where the reader leaves, or all has come: the work is awaited in any case
+   * @param onClosed called when the consumer stops reading or all items are read; `work` is awaited in any case
    */
   async *during(work: () => Promise<void>, left = () => {}): AsyncGenerator<T[]> {
     const done = work().finally(() => this.close());
-    done.catch(() => {}); // awaited below, once what came before is told
+    done.catch(() => {}); // awaited below, after the queued items are consumed
     try {
       yield* this;
     } finally {

@@ -5,15 +5,15 @@ import { Deferred, type FoundAssets, type LostCreation } from '../session/lost.t
 import { findLost } from '../session/lost-creation.ts';
 import type { Wanted } from '../sources/wanted.ts';
 
-/** A file whose creation is lost again and again is one that fails. */
+/** Maximum lookups and retries of unconfirmed creations per run; after that their files fail. */
 const mostRounds = 3;
 
 type LostTools = Pick<UploadTools, 'api' | 'journal' | 'receipts' | 'findLost' | 'confirmNewAsset'>;
 
 /**
- * The creations of a run whose answers were lost: of a single file it is looked up and asked at once; of
- * many they are kept for one look at the end. There nobody is asked. What was found is empty, so that a
- * new asset loses nothing, and is named for `uploads gc`.
+ * Handles the unconfirmed creations of a run. A single file is looked up at once and the user asked to confirm
+ * a new asset. In a batch they are collected and looked up together at the end, without asking: the assets
+ * found are empty, so a new one loses nothing, and they are recorded as orphans for `uploads gc`.
  */
 export class LostCreations {
   readonly #tools: Pick<LostTools, 'api' | 'journal' | 'receipts' | 'confirmNewAsset'>;
@@ -26,7 +26,7 @@ export class LostCreations {
     this.#tools = tools;
   }
 
-  /** What an upload is to use. */
+  /** The dependencies to inject into each upload. */
   get tools(): Pick<LostTools, 'findLost' | 'confirmNewAsset'> {
     return {
       findLost: (lost) => this.#find(lost),
@@ -41,14 +41,14 @@ export class LostCreations {
     return this.#waiting;
   }
 
-  /** Whether a failure is one to come back to; then it is kept. */
+  /** Collects the file if its lookup was deferred. @returns false for any other error */
   takes(thrown: unknown, file: Wanted): boolean {
     if (!(thrown instanceof Deferred)) return false;
     this.#waiting.push({ file, lost: thrown.lost });
     return true;
   }
 
-  /** Whether an error may have left a creation whose answer is lost, that is worth another round. */
+  /** Returns true if an error may come from an unconfirmed creation and another retry is allowed. */
   isLost({ exitCode }: MediactlError): boolean {
     return exitCode === exitCodes.unreachable && this.#rounds < mostRounds;
   }
@@ -57,7 +57,7 @@ export class LostCreations {
     this.#waiting.push({ file });
   }
 
-  /** Looks all of them up at once. @returns the files to be sent */
+  /** Looks up all collected creations in one batch. @returns the files to upload */
   async lookUp(): Promise<Wanted[]> {
     this.#rounds++;
     const waiting = this.#waiting.splice(0);
@@ -84,11 +84,11 @@ export class LostCreations {
   }
 }
 
-/** Whether what was found of a lost creation is empty, and all of it was found: a new asset loses nothing. */
+/** Returns true if the search was complete and found only empty assets, so that a new asset is safe. */
 export function allowsNewAsset({ explanation: { code, details } }: MediactlError): boolean {
   const { is_all: isAll, may_be_whole: mayBeWhole } = fieldsIn(details);
   return code === 'creation_unknown' && isAll === true && mayBeWhole === false;
 }
 
-/** A run has one of each. */
+/** Returns a key that identifies a creation within a run. */
 const nameOf = ({ metadata, begunAt }: LostCreation) => JSON.stringify([metadata, begunAt]);

@@ -1,9 +1,10 @@
 import type { Wanted } from '../sources/wanted.ts';
 
 /**
- * Who is next: what was begun before comes first, since sessions live for a day. Of the rest one lane in
- * four takes the largest and the others the smallest: large files fill the line, small ones spend the
- * requests, and both are full at once. One lane alone keeps to the order it was given.
+ * Schedules files over the upload slots (lanes). Resumed uploads come first, since sessions expire after a
+ * day. Of the rest, one slot in four sends the largest files and the others the smallest: large files use
+ * the bandwidth and small ones the rate limit, so both are used fully at the same time. A single slot
+ * sends the files in the given order.
  */
 export class Order {
   readonly #first: Wanted[];
@@ -21,12 +22,12 @@ export class Order {
     this.#to = this.#rest.length;
   }
 
-  /** How many are left. */
+  /** Number of files not handed out yet. */
   get left(): number {
     return this.#first.length + this.#to - this.#from;
   }
 
-  /** @param lane counted from 0 */
+  /** Removes and returns the next file of a lane. @param lane counted from 0 */
   take(lane: number): Wanted | undefined {
     const begun = this.#first.pop();
     if (begun) return begun;

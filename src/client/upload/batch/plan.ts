@@ -2,23 +2,23 @@ import { isAsSent } from '../session/known.ts';
 import type { Wanted } from '../sources/wanted.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 
-/** Files, and the bytes in them. */
+/** Number of files and their total size. */
 export type Count = { files: number; bytes: number };
 
-/** What is wanted less what is known, in figures. */
+/** Totals of a run before it starts: what is already uploaded and what has to be sent. */
 export type Plan = {
-  /** There, by the receipts of this machine. */
+  /** Files already uploaded, by the receipts of this machine. */
   there: Count;
-  /** There by its path, and touched or written to since. */
+  /** Files whose path was uploaded before and whose size or modification time differs now. */
   changed: Count;
-  /** Of the size of something that was sent: whether it is the same is seen when it is read. */
+  /** Files of the same size as an earlier upload. Hashing them shows if the content is the same. */
   alike: Count;
   new: Count;
-  /** Requests that sending all of it takes, one that is repeated aside. */
+  /** Requests needed to send everything, without retries. */
   requests: number;
-  /** Of the largest file. */
+  /** Size of the largest file to send. */
   largestBytes: number;
-  /** Files to be sent that are in a directory below the one that was named. */
+  /** Files to send that are in a subdirectory of the given directory. */
   nested: number;
 };
 
@@ -32,9 +32,10 @@ export const emptyPlan = (): Plan => ({
   nested: 0,
 });
 
-/** What the receipts say of a file, without reading it. */
+/** State of a file by its receipts, size and modification time, before its content is read. */
 export type Judgement = { kind: 'there'; receipt: Receipt } | { kind: 'changed' | 'alike' | 'new' };
 
+/** Classifies a file by its receipts, without reading it. */
 export function judge(
   file: Wanted,
   key: ReceiptKey | undefined,
@@ -60,10 +61,11 @@ export function count(plan: Plan, { kind }: Judgement, file: Wanted, chunkBytes:
   plan.largestBytes = Math.max(plan.largestBytes, sizeBytes);
 }
 
-/** A creation, and a request for each chunk. */
+/** Counts one creation and one request per chunk. */
 const requestsFor = (sizeBytes: number, chunkBytes: number) =>
   1 + Math.max(1, Math.ceil(sizeBytes / chunkBytes));
 
+/** Returns the totals of all files that have to be sent. */
 export const toSend = ({ changed, alike, new: fresh }: Plan): Count => ({
   files: changed.files + alike.files + fresh.files,
   bytes: changed.bytes + alike.bytes + fresh.bytes,

@@ -7,22 +7,22 @@ import type { FileOutcome, RunTools } from '../session/outcome.ts';
 import { noteOutcome } from '../store/asset-outcome.ts';
 
 type Hearers = {
-  /** Told of each file once its asset is ready, failed, or not ready in time. */
+  /** Called with each file once its asset is ready, has failed, or timed out. */
   onSettled(outcome: FileOutcome): void;
-  /** Told of what ends the waiting for all. */
+  /** Called with an error that ends the wait for all files. */
   onFailed(error: MediactlError): void;
 };
 
 /**
- * Waits, beside the lanes, for what they have sent: each file is told of once its asset is ready, failed
- * or not ready in time.
+ * Polls the assets of finished uploads while other files are still being sent. Reports each file once its asset
+ * is ready, has failed, or timed out.
  */
 export class ReadyWatch {
   readonly #tools: RunTools;
   readonly #timeoutMs: number;
   readonly #tell: (outcome: FileOutcome) => void;
   readonly #onFailed: (error: MediactlError) => void;
-  /** Two files of one content have one asset. */
+  /** Files to report, by asset uid; two files of the same content may share an asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
   readonly #ended = new AbortController();
   readonly #noted: Promise<void>[] = [];
@@ -39,7 +39,7 @@ export class ReadyWatch {
     this.#onFailed = onFailed;
   }
 
-  /** Of an upload that is whole. What is known of it needs no look. */
+  /** Adds a complete upload. Reports it at once if its asset is already known to be ready. */
   add(outcome: FileOutcome): void {
     const { assetUid = '', state } = outcome.uploaded ?? {};
     if (state === 'ready') {
@@ -55,13 +55,13 @@ export class ReadyWatch {
     }
   }
 
-  /** Waits beside work that adds to it. Resolves once that is done, and all have been told of. */
+  /** Polls while `work` adds uploads. Resolves once `work` is done and all files are reported. */
   async during(work: () => Promise<void>): Promise<void> {
     const watching = this.#run();
     try {
       await work();
     } catch (error) {
-      this.#ended.abort(new Error('the run has ended')); // nothing is waited for any more
+      this.#ended.abort(new Error('the run has ended')); // stops polling
       this.#noMore();
       throw error;
     }
@@ -109,7 +109,7 @@ export class ReadyWatch {
       );
       await Promise.all(this.#noted);
     } catch (thrown) {
-      if (this.#ended.signal.aborted) return; // the run tells why
+      if (this.#ended.signal.aborted) return; // the run reports the reason
       this.#onFailed(asMediactlError(thrown));
       await this.#over;
       for (const outcome of [...this.#waiting.values()].flat()) {

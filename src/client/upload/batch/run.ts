@@ -17,50 +17,52 @@ import { Order } from './order.ts';
 import { count, emptyPlan, type Judgement, judge, type Plan } from './plan.ts';
 import { ReadyWatch } from './ready-watch.ts';
 
+/** Options of one upload run over any number of files. */
 export type RunOptions = UploadOptions & {
   workspace: string;
-  /** Files sent at once. */
+  /** Number of concurrent uploads. */
   parallel: number;
-  /** Whom its requests are for; of one file a person, else they give way to people. */
+  /** Priority of its requests. Default: interactive for one file, bulk for several. */
   lane?: Lane | undefined;
-  /** Milliseconds to wait until the assets are ready; undefined does not wait. */
+  /** Maximum milliseconds to wait until the assets are ready; undefined does not wait. */
   timeoutMs?: number | undefined;
-  /** Of what people say of all files alike. */
+  /** Default metadata for every file of the run. */
   about: Pick<About, 'name' | 'description' | 'contentType'>;
 };
 
-/** Tools of a run of many files. */
+/** Dependencies of a batch upload. */
 export type ManyTools = RunTools & {
   folders: Folders;
-  /** Told what there is to do, before the first byte. */
+  /** Called with the plan before the first byte is sent. */
   onPlan(plan: Plan): Promise<void>;
   findMoved?: FindMoved | undefined;
   contentType(path: string): string | undefined;
 };
 
-/** Finds files that are there, and were at another path: `--sync` recognizes a directory that was renamed. */
+/** Finds files already uploaded from another path: `--sync` recognizes a renamed directory by this. */
 export type FindMoved = (files: readonly Wanted[]) => Promise<ReadonlyMap<Wanted, Receipt>>;
 
-/** Files on their way to the service, whoever carries them. */
+/** An upload run, carried out by this process or by the workers of a queue. */
 export type Run = {
-  /** What became of each, as it happens. */
+  /** Uploads the files and yields the outcome of each as it becomes known. */
   outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]>;
-  /** Once all outcomes have come. */
+  /** The result of the run; final once `outcomes` has ended. */
   readonly end: RunEnd;
 };
 
-/** How a run ended. */
+/** The result of an upload run. */
 export type RunEnd = {
   plan: Plan;
-  /** What ended it before its time; the files that were not tried are left. */
+  /** The error that aborted the run early, if any. */
   stop: MediactlError | undefined;
+  /** Number of files that were not attempted. */
   left: number;
 };
 
 /**
- * What is wanted less what is known, carried out by a few lanes: it can be ended and begun again at any
- * moment. One bad file fails itself alone; what would fail for all of them alike ends the run. What became
- * of each file comes as it happens. A reader that leaves does not end the work.
+ * Uploads all files that have no receipt, in a few concurrent upload slots (lanes). It is safe to stop and
+ * rerun at any time. A bad file fails alone; an error that would hit every file aborts the run. If the
+ * consumer of the outcomes stops reading, the uploads continue.
  */
 export class UploadMany implements Run {
   readonly #options: RunOptions;
@@ -70,7 +72,7 @@ export class UploadMany implements Run {
   readonly #plan = emptyPlan();
   readonly #watch: ReadyWatch | undefined;
   #stop: MediactlError | undefined;
-  /** Files that are whole, and not yet on the disk as such. */
+  /** Pending receipt writes of complete uploads. */
   readonly #settling = new Set<Promise<void>>();
   #left = 0;
   #isMany = true;
@@ -93,7 +95,7 @@ export class UploadMany implements Run {
     return this.#outcomes.during(() => this.#all(wanted));
   }
 
-  /** Once all outcomes have come. */
+  /** The result of the run; final once `outcomes` has ended. */
   get end(): RunEnd {
     return { plan: this.#plan, stop: this.#stop, left: this.#left };
   }
@@ -104,7 +106,7 @@ export class UploadMany implements Run {
       this.#sendAll(wanted).catch((thrown) => {
         const error = asMediactlError(thrown);
         if (error.exitCode !== exitCodes.state) throw thrown;
-        this.#stop ??= error; // what came before is reported
+        this.#stop ??= error; // outcomes collected so far are still reported
       });
     await (this.#watch?.during(send) ?? send());
   }
@@ -127,7 +129,7 @@ export class UploadMany implements Run {
     return this.#stop !== undefined || this.#tools.signal?.aborted === true;
   }
 
-  /** The files whose creation was lost, once it is known what that made; where nobody can tell, they fail. */
+  /** Looks up what unconfirmed creations made and returns their files for a retry. If the lookup fails, so do they. */
   async #lookedUp(): Promise<Wanted[]> {
     const waiting = this.#lost.waiting.map(({ file }) => file);
     try {
@@ -146,7 +148,7 @@ export class UploadMany implements Run {
   async #send(files: Wanted[]): Promise<void> {
     const { parallel } = this.#options;
     const lanes = Math.max(1, Math.min(parallel, files.length));
-    const isListed = files.length > 1 && this.#tools.receipts; // without a record there is no journal
+    const isListed = files.length > 1 && this.#tools.receipts; // without a state folder there is no journal
     const begun = new Set(isListed ? await this.#tools.journal.ids() : []);
     const order = new Order(files, (file) => begun.size > 0 && this.#isBegun(file, begun), lanes);
     const lane = async (_: unknown, number: number) => {
@@ -203,7 +205,7 @@ export class UploadMany implements Run {
         outcome: outcomeOf(outcome),
         asset_uid: outcome.uploaded?.assetUid ?? null,
       });
-    // What is told is on the disk; the next file need not wait for that.
+    // Report the outcome only once it is on disk; the next file starts without waiting for that.
     const told = settled
       .then((unkept) => {
         outcome.error ??= unkept;
@@ -219,7 +221,7 @@ export class UploadMany implements Run {
     return page !== undefined && 'state' in page && page.state === 'intended';
   }
 
-  /** @returns `settled`, which resolves once all of it is on the disk, or cannot be */
+  /** Uploads one file. @returns a promise that resolves once its receipt is on disk, or failed to be written */
   async #upload(file: Wanted, outcome: FileOutcome): Promise<{ settled: Settled }> {
     const { folders, onEvent, onUploaded } = this.#tools;
     const folder = file.begun ? file.begun.folder : await folders.make(file);
@@ -281,7 +283,7 @@ export class UploadMany implements Run {
     };
   }
 
-  /** What was sent of a file before, whatever it held then. */
+  /** Returns the previous receipt of this path, whatever content the file had then. */
   #earlier(file: Wanted) {
     const { receipts, folders, api } = this.#tools;
     const { workspace } = this.#options;
@@ -290,7 +292,7 @@ export class UploadMany implements Run {
     return key && receipts?.find(key);
   }
 
-  /** What is whole may be waited for yet; all else is told. */
+  /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */
   #done(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
     if (this.#watch && uploaded && !error) this.#watch.add(outcome);
@@ -304,7 +306,7 @@ export class UploadMany implements Run {
 
 type DifferenceTools = Pick<ManyTools, 'receipts' | 'folders' | 'api' | 'signal' | 'findMoved'>;
 
-/** Reports files that are there, and returns the others. */
+/** Reports files that are already uploaded and returns those still to be uploaded. */
 export async function difference(
   wanted: AsyncIterable<Wanted> | Iterable<Wanted>,
   plan: Plan,
@@ -339,12 +341,12 @@ export async function difference(
   return files;
 }
 
-/** Leftovers of killed runs. Where that fails there is nothing to resume either, which is said then. */
+/** Removes leftovers of killed runs. Errors are ignored: writing the journal reports the same problem later. */
 async function sweep({ journal, spool }: RunTools): Promise<void> {
   await Promise.all([journal.sweep(), spool.sweep()]).catch(() => {});
 }
 
-/** stdin has no path that lasts: its content is what makes it the same another time. */
+/** Spools stdin to disk. It has no lasting path, so its checksum and size identify it. */
 async function fromStdin(job: UploadJob, tools: RunTools): Promise<UploadJob> {
   const { spool, stdin, signal, api } = tools;
   const spooled = await spool.take(stdin(), signal);
@@ -353,6 +355,6 @@ async function fromStdin(job: UploadJob, tools: RunTools): Promise<UploadJob> {
     identity: `${spooled.blake3} ${spooled.sizeBytes}`,
     filename: job.filename ?? job.name ?? 'stdin',
   };
-  // What an earlier attempt spooled of the same bytes is what its journal knows.
+  // Name the spool file by the upload id: the journal of an earlier attempt with the same bytes points there.
   return { ...named, path: await spooled.keepAs(idOf(named, api.transport.baseUrl)) };
 }

@@ -10,9 +10,9 @@ import type { UploadRun } from './upload-run.ts';
 const maxTries = 10;
 
 /**
- * A new session, with its intent journaled before.
+ * Creates an upload session. The intent is written to the journal first, for crash recovery.
  *
- * @param earlier the session in whose place it comes, if any: where nothing is made, that stays known
+ * @param previousEntry expired session to replace; kept in the journal if creation fails
  */
 export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open> {
   const { api, signal } = run.tools;
@@ -44,20 +44,20 @@ export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open
   }
 }
 
-/** What there was before is there again: an asset that is known, or the only copy of stdin. */
+/** Restores the earlier journal entry, if it names an asset or the only copy of stdin; else removes the entry. */
 async function forgetIntent(run: UploadRun, earlier: Open | undefined): Promise<void> {
   if (earlier) await run.page.write(earlier);
   else if (run.job.identity !== undefined) await run.page.write(run.planned());
   else await run.page.forget();
 }
 
-/** "sessions expire after 24 hours" (§2), for a service that does not say when. */
+/** Returns the default expiry, for a service that names none: "sessions expire after 24 hours" (§2). */
 const dayFromNow = ({ transport }: Api) =>
   new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
 
 /**
- * Creates the session. Repeated only after the service's own 503, which says that nothing was made;
- * every other lost answer is left to the next run, which looks first.
+ * Sends the creation. Retries with backoff only after the service's own 503, which proves that nothing was
+ * made. After any other failure an asset may exist, so the next run looks for it first.
  */
 async function createSession({ tools, source, metadata }: UploadRun): Promise<CreatedSession> {
   const { api, signal } = tools;
@@ -71,19 +71,22 @@ async function createSession({ tools, source, metadata }: UploadRun): Promise<Cr
   }
 }
 
-/** "503 storage not configured or temporarily unavailable, text/plain" (§4): a gateway's is none. */
+/**
+ * Returns true for the service's own 503, not a gateway's: "503 storage not configured or temporarily
+ * unavailable, text/plain" (§4).
+ */
 const isStorageUnavailable = (error: unknown): error is MediactlError =>
   error instanceof MediactlError &&
   error.explanation.status === 503 &&
   error.explanation.isPlainText === true;
 
-/** Statuses by which a service, or a gateway before it, refuses a request before it acts on it. */
+/** Statuses of a service or gateway that rejected the request without acting on it. */
 const refusals = new Set([
   ...[400, 401, 402, 403, 404, 405, 407, 410, 411, 412, 413, 414, 415, 417, 421, 422, 426, 429],
   ...[431, 451, 501, 505, 507, 511],
 ]);
 
-/** Whether a failed creation surely made nothing, so that its intent may be forgotten. */
+/** Returns true if a failed creation certainly made no asset, so that its intent may be dropped. */
 function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status } = error.explanation;

@@ -1,10 +1,10 @@
 import type { TransportNotice } from '../../http/transport.ts';
 
-/** What happens to a run of many files; `--progress json` prints these as they are. */
+/** Event of a run of several files. `--progress json` prints it unchanged. */
 export type RunEvent =
-  /** Before the first byte: what there is to send, and how many files are there already. */
+  /** Emitted before the first byte: totals to send, and `there`, the number of files already uploaded. */
   | { event: 'planned'; files: number; bytes: number; there: number }
-  /** Every second or so. */
+  /** Emitted about once a second. */
   | {
       event: 'overall';
       files_done: number;
@@ -14,15 +14,15 @@ export type RunEvent =
       bytes: number;
       bytes_per_second: number | null;
       seconds_left: number | null;
-      /** Left of the window, and when it renews; null where the service does not tell. */
+      /** Requests left of the rate limit, and its reset time; null if the service reports none. */
       requests_left: number | null;
       renews_at: string | null;
     };
 
-/** What happens to one file, in order. */
+/** Event of one file, in the order in which they occur. */
 export type FileEvent = { path: string } & (
   | { event: 'started'; size_bytes: number }
-  /** The prefix that the service already holds is read again from disk, to know it is unchanged. */
+  /** The part that the service already has is hashed again from disk, to check that it is unchanged. */
   | { event: 'rehashing'; offset_bytes: number }
   | { event: 'resumed'; asset_uid: string; session_uid: string; offset_bytes: number }
   | { event: 'created'; asset_uid: string; session_uid: string }
@@ -32,24 +32,26 @@ export type FileEvent = { path: string } & (
   | { event: 'notice'; message: string }
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
-  /** Of many: it needs no more of this run, but to be waited for. Downloads tell of theirs too. */
+  /** In a run of several files: this one is done, except for processing. Downloads emit it too. */
   | { event: 'finished'; outcome: Outcome | 'downloaded'; asset_uid: string | null }
 );
 
 /**
- * Sent by this run; there before it, by its path or by its content; in another run's hands; in a queue,
- * for workers; stopped by somebody, or by the time.
+ * Outcome of one file: `uploaded` by this run; `there`, uploaded before from this path; `same`, uploaded
+ * before with the same content; `elsewhere`, being uploaded by another process; `queued` for workers;
+ * `left` because the run was stopped or its time was up.
  */
 export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'queued' | 'left' | 'failed';
 
+/** Event of a run or of one of its files. */
 export type UploadEvent = RunEvent | FileEvent;
 
-/** What is left of the requests of a window, and when it renews (milliseconds since the epoch). */
+/** Remaining requests of the rate limit; `resetAt` is in milliseconds since the epoch. */
 export type Budget = { limit: number; left: number; resetAt: number };
 
 export type OnUploadEvent = (event: FileEvent) => void;
 
-/** What hears of a transport's waits is told of them as events of a file. */
+/** Converts a transport's notice of a rate-limit wait or a retry to the event of a file. */
 export const waitingEvent = (notice: TransportNotice) =>
   notice.kind === 'resumed'
     ? ({ event: 'going_on' } as const)

@@ -10,46 +10,47 @@ import type { PrefixDigest } from '../sources/prefix-digest.ts';
 import type { Source } from '../sources/source.ts';
 import type { Throttle } from './throttle.ts';
 
-/** What our file reader gives tus-js-client as a chunk: a place in the file, not its bytes. */
+/** Chunk that our file reader passes to tus-js-client: a byte range, not the bytes. */
 export type Chunk = { start: number; end: number; size: number };
 
+/** Dependencies and callbacks of the transfer to one upload session. */
 export type SessionState = {
   transport: Transport;
   source: Source;
   digest: PrefixDigest;
-  /** True until the first answer: nothing has been sent to this session yet. */
+  /** True for a new session to which nothing has been sent yet. */
   fresh: boolean;
-  /** No byte from here on was sent by an earlier run. */
+  /** Upper bound of the bytes that earlier runs sent. */
   sentTo: number;
   idleTimeoutMs: number;
   signal: AbortSignal | undefined;
-  /** Undefined for as fast as it goes. */
+  /** Bandwidth limit; undefined for none. */
   throttle: Throttle | undefined;
-  /** Awaited before a byte up to `end` leaves. */
+  /** Awaited before any byte of a chunk that ends at `end` is sent. */
   onSending(end: number): Promise<void>;
-  /** Bytes were handed to the socket; `at` is where in the file they end. */
+  /** Called when bytes were written to the socket; `at` is their end offset in the file. */
   onSent(count: number, at: number): void;
-  /** An offset that the service confirmed; awaited before the next byte leaves. */
+  /** Called with each offset that the service confirms; awaited before the next byte is sent. */
   onAcknowledged(offset: number, headers: Headers): Promise<void>;
 };
 
-/** Answers without progress before an upload is given up. */
+/** Maximum responses without progress before the upload fails as stalled. */
 const stallLimit = 5;
-/** Less than this of a longer chunk is no progress: a request a byte would use up the rate limit. */
+/** Minimum bytes of a longer chunk that count as progress: a byte per request would use up the rate limit. */
 const minProgressBytes = 1024;
 
 /**
- * tus-js-client's way to the network, over our transport, for one session of §4. It knows what the
- * stock stack does not: a fresh session needs no HEAD; HEAD promises no `Upload-Length`; a 429 is
- * waited out; a 409 carries the offset to go on from.
+ * HTTP stack for tus-js-client on our transport, for one upload session (§4). Unlike the stock stack it skips
+ * HEAD for a new session, accepts a HEAD response without `Upload-Length`, waits after a 429, and resumes at
+ * the offset of a 409.
  */
 export class SessionHttpStack implements HttpStack {
   readonly #state: SessionState;
-  /** The highest offset that the service has confirmed. */
+  /** Highest offset that the service has confirmed. */
   #highest = 0;
-  /** No byte from here on was handed to a socket in this run. */
+  /** End offset of the bytes written to a socket in this run. */
   #sentHere = 0;
-  /** Up to here bytes were acknowledged, or sent without an answer of the service's own. */
+  /** End offset of the bytes acknowledged, or sent without a response from the service itself. */
   #maybeTaken = 0;
   #stalled = 0;
 
@@ -57,7 +58,7 @@ export class SessionHttpStack implements HttpStack {
     this.#state = state;
   }
 
-  /** Whether the service may hold every byte: the last ones were sent, and it did not refuse them. */
+  /** True if the service may have every byte: the last ones were sent and not rejected. */
   get isAllSent(): boolean {
     return this.#maybeTaken >= this.#state.source.sizeBytes;
   }
@@ -79,7 +80,7 @@ export class SessionHttpStack implements HttpStack {
         headers[name.toLowerCase()] = value;
       },
       getHeader: (name) => headers[name.toLowerCase()],
-      setProgressHandler: () => {}, // it would count bytes handed over, not acknowledged
+      setProgressHandler: () => {}, // it would count bytes read, not acknowledged
       send: (chunk: Chunk | null) =>
         method === 'HEAD' || !chunk
           ? this.#askOffset(url, headers, signal)
@@ -89,7 +90,7 @@ export class SessionHttpStack implements HttpStack {
     };
   }
 
-  /** "HEAD {location} … returns the current Upload-Offset, from which a client resumes." (§4) */
+  /** Fetches the offset: "HEAD {location} … returns the current Upload-Offset, from which a client resumes." (§4) */
   async #askOffset(url: string, headers: Record<string, string>, signal: AbortSignal) {
     const { fresh, transport, source } = this.#state;
     if (fresh) return answer(200, { 'upload-offset': '0', 'upload-length': `${source.sizeBytes}` });
@@ -105,7 +106,7 @@ export class SessionHttpStack implements HttpStack {
     return this.#acknowledge(response);
   }
 
-  /** "PATCH {location} transfers bytes … at most 50 MiB per request." (§4) */
+  /** Sends a chunk: "PATCH {location} transfers bytes … at most 50 MiB per request." (§4) */
   async #sendChunk(
     url: string,
     headers: Record<string, string>,
@@ -131,7 +132,7 @@ export class SessionHttpStack implements HttpStack {
       this.#maybeTaken = this.#sentHere;
       throw error;
     }
-    // A gateway answers so where the service may have taken everything.
+    // A gateway may have sent this response although the service received everything.
     if (response.status >= 500 || response.status === 408) this.#maybeTaken = this.#sentHere;
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
@@ -169,7 +170,7 @@ export class SessionHttpStack implements HttpStack {
         exitCodes.integrity,
       );
     const sentTo = Math.max(sentBefore, this.#sentHere);
-    // A restored state folder may be older than what was sent: at the end the checksum decides.
+    // The state folder may be an old backup, so more was sent than it records: the checksum decides at the end.
     if (offset > sentTo && this.#sentHere === 0 && !chunk) this.#state.sentTo = offset;
     else if (offset > sentTo)
       throw broken(
@@ -177,7 +178,7 @@ export class SessionHttpStack implements HttpStack {
         response,
         exitCodes.integrity,
       );
-    // An answer that goes back is no progress, however far the next ones get up to there again.
+    // After an offset went back, reaching the same offset again is no progress.
     const least = Math.min(minProgressBytes, chunk?.size ?? 1);
     if (offset >= this.#highest + least) this.#stalled = 0;
     else if (chunk && (response.status === 409 || offset < chunk.start + least)) this.#stalled++;

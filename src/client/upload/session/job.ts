@@ -10,79 +10,83 @@ import type { OnUploadEvent } from './events.ts';
 import type { FoundAssets, LostCreation } from './lost.ts';
 import type { Throttle } from './throttle.ts';
 
+/** A file to upload, with the metadata for the service. */
 export type UploadJob = {
-  /** `-` is stdin, whose name is the asset's or `stdin`. */
+  /** Path or URL; `-` is stdin, whose file name is the asset's name or `stdin`. */
   path: string;
-  /** The name that the journal knows it by; else one is made of service, file and metadata. */
+  /** Id of the journal entry; by default derived from service, file and metadata. */
   id?: string | undefined;
-  /** What to call it in events and errors, where the path says nothing to people (stdin). */
+  /** Name for events and errors if the path means nothing to the user (stdin). */
   label?: string | undefined;
-  /** What makes it the same file another day, where that is not its path (stdin): its content. */
+  /** Lasting identity of a source without a lasting path: checksum and size of stdin. */
   identity?: string | undefined;
   workspace: string;
   folder?: string | undefined;
-  /** The asset's name; the service takes the file's name otherwise. */
+  /** Name of the asset; the service defaults to the file name. */
   name?: string | undefined;
-  /** The file's name as the service sees it, where it is not that of the path (stdin). */
+  /** File name to send to the service if the last part of `path` is not it (stdin). */
   filename?: string | undefined;
   description?: string | undefined;
   /** Media type. */
   contentType?: string | undefined;
-  /** Its real path, or what stands in its place, where somebody has looked. */
+  /** Key under which receipts store the file, if already resolved: its real path or URL. */
   knownAs?: string | undefined;
-  /** It can be read once: nothing of it is compared before it is sent. */
+  /** True for a stream that can be read only once, so its content is not compared before it is sent. */
   isOnce?: boolean | undefined;
-  /** Slugs; set once the file is whole. */
+  /** Tags (slugs), set once the upload is complete. */
   tags?: readonly string[] | undefined;
 };
 
-/** What a file is called in events: a spool's own path says nothing to people. */
+/** Returns the name of a file for events. The path of a spool file means nothing to the user. */
 export const labelOf = ({ path, label }: UploadJob) => label ?? (path === '-' ? 'stdin' : path);
 
+/** Options of how files are sent. */
 export type UploadOptions = {
   chunkBytes: number;
   idleTimeoutMs: number;
-  /** Whatever was sent before: an earlier attempt is forgotten, and a new asset made. */
+  /** Ignores receipts and unfinished uploads and creates a new asset (`--again`). */
   again: boolean;
-  /** What becomes of a file whose content was sent before, under another name. */
+  /** Handling of a file whose content was uploaded before under another name: dedupe, or upload it again. */
   same: 'skip' | 'upload';
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
 };
 
+/** Dependencies of the upload of one file. */
 export type UploadTools = {
   api: Api;
   journal: UploadJournal;
-  /** What was sent before; undefined where that cannot be kept. */
+  /** Receipts of earlier uploads; undefined if the state folder cannot be used. */
   receipts?: ReceiptBook | undefined;
-  /** The receipts that count as earlier ones of other content: up to this mark. */
+  /** Highest receipt id that counts for dedupe by content: receipts of this run do not. */
   before: number;
-  /** Paces what all files send together. */
+  /** Bandwidth limit shared by all files. */
   throttle?: Throttle | undefined;
-  /** The profile's name, to tell people whose upload it is. */
+  /** Name of the profile, recorded for the user in the journal. */
   profile: string;
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
-  /** @throws MediactlError where there is nothing at that path that can be uploaded */
+  /** Opens a source for reading. @throws MediactlError if nothing at that path can be uploaded */
   openSource(path: string, knownAs?: string): Promise<Source>;
   /**
-   * Asks whether a new asset may be made beside those that there may be; throws where the answer is no
-   * or nobody can be asked.
+   * Asks the user to confirm a new asset although an earlier attempt may already have made one.
+   *
+   * @throws MediactlError if the user declines, or `refusal` if there is no terminal to ask on
    */
   confirmNewAsset(refusal: MediactlError, assetUids: readonly string[]): Promise<void>;
   /**
-   * What creations may have made whose answers were lost.
+   * Finds the assets that a creation without a response may have made.
    *
-   * @throws Deferred where that is looked up later, for many at once
+   * @throws DeferredLookup in a batch, which looks up all of them together later
    */
   findLost(lost: LostCreation): Promise<FoundAssets>;
-  /** Finds the upload that this one continues from another path; absent where files do not move. */
+  /** Finds the unfinished upload of the same file under its former path; absent if files do not move. */
   findResumable?(file: Planned, source: Source, notice: Notice): Promise<Open | undefined>;
 };
 
 type Notice = (message: string) => void;
 
-/** What the uploader needs of the receipts of this machine. */
+/** The receipt operations that the uploader uses. */
 type ReceiptBook = Pick<
   Receipts,
   | 'find'
@@ -96,27 +100,27 @@ type ReceiptBook = Pick<
   | 'forgetAsset'
 >;
 
-/** Sent by this run; or there before it, by its path or by its content. */
+/** Success outcome of a file: sent by this run, or uploaded before from this path (`there`) or with this content (`same`). */
 export type How = 'uploaded' | 'there' | 'same';
 
-/** An upload that is whole on the service. */
+/** A file that is complete on the service. */
 export type Uploaded = {
   how: How;
-  /** What became of the asset, as far as this machine has looked. */
+  /** Last known processing state of the asset. */
   state: AssetState;
   assetUid: string;
   sessionUid: string;
   name: string;
   sizeBytes: number;
   bytesSent: number;
-  /** Offset from which this run went on; null where it began the session. */
+  /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null;
   blake3: string;
-  /** Null: the service named no checksum to compare with. */
+  /** Result of the checksum comparison; null if the service sent no checksum. */
   verified: boolean | null;
 };
 
-/** "required keys filename and workspace_uid; optional keys …" (§4). */
+/** Returns the upload metadata: "required keys filename and workspace_uid; optional keys …" (§4). */
 export function metadataOf(job: UploadJob): UploadMetadata {
   return {
     filename: job.filename ?? basename(job.path),

@@ -5,19 +5,19 @@ import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
 import type { How, Uploaded } from './job.ts';
 import type { UploadRun } from './upload-run.ts';
 
-/** Of what has no version, its length alone is known: that vouches for nothing. */
+/** Version of a source that has neither modification time nor ETag (stdin). It never counts as unchanged. */
 const unknownVersion = '0';
 
-/** What tells one version of a file from another: the time of its last write, or a server's word for it. */
+/** Returns the version of a file: the server's strong ETag if there is one, else the modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
-/** Nobody touched the file since it was sent. */
+/** Returns true if size and modification time equal those in the receipt. */
 export const isAsSent = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
   receipt.sizeBytes === now.sizeBytes &&
   receipt.mtimeNs === versionOf(now) &&
   receipt.mtimeNs !== unknownVersion;
 
-/** This file, untouched since it was sent. */
+/** Returns the finished upload of this path if the file is unchanged since. */
 export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undefined {
   const receipt = tools.receipts?.find(key);
   return receipt && isAsSent(receipt, source.identity)
@@ -26,8 +26,8 @@ export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undef
 }
 
 /**
- * What was sent before, by its content: this file, which was touched and holds the same, or one of
- * another name in the same folder. It is read only where something of its size was sent.
+ * Returns an upload with the same content: of this path (the file was only touched), or of another file in
+ * the same folder (dedupe). Hashes the file only if a receipt has its size.
  */
 export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> {
   const { tools, key, source, options, job } = run;
@@ -42,11 +42,15 @@ export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> 
 
 type Book = Pick<Receipts, 'find' | 'hasSize' | 'sameContent'>;
 
-/** Whether reading it could tell anything. All empty files are alike, and tell nothing. */
+/** Returns true if hashing a file could find a receipt: one has its size. Empty files are never deduped. */
 export const mayBeKnown = (receipts: Book, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
-/** `before`: files of another name count where they were sent before then, in ms; without it none does. */
+/**
+ * Finds a receipt with the same content: of the same path, else of another path in the same folder.
+ *
+ * @param mark highest receipt id that counts for other paths; undefined ignores other paths
+ */
 export function knownByContent(
   receipts: Book,
   key: ReceiptKey,
@@ -61,13 +65,13 @@ export function knownByContent(
   return other && { kind: 'same', receipt: other };
 }
 
-/** Returns the BLAKE3 of a file that is opened for that alone. */
+/** Returns the BLAKE3 of a file and closes it. */
 export async function digestAt(opening: Promise<Source>): Promise<string> {
   const source = await opening;
   return digestOf({ source }).finally(() => source.close());
 }
 
-/** BLAKE3 of all of the file, in hex. */
+/** Returns the BLAKE3 of the complete file, in hex. */
 export async function digestOf({ source }: Pick<UploadRun, 'source'>): Promise<string> {
   const digest = new PrefixDigest(source, await openChecksum());
   await digest.catchUp(source.sizeBytes);
@@ -75,6 +79,7 @@ export async function digestOf({ source }: Pick<UploadRun, 'source'>): Promise<s
   return digest.current().blake3;
 }
 
+/** Converts the receipt of an earlier upload to the result of this run, which sent no bytes. */
 export const uploadedBefore = (receipt: Receipt, how: How): Uploaded => ({
   how,
   state: receipt.state,

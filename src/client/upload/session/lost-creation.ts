@@ -10,19 +10,19 @@ import type { FoundAssets, LostCreation } from './lost.ts';
 import { isSessionGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
-/** Clocks of this machine and the service may differ. */
+/** Tolerated difference between the clocks of this machine and the service. */
 const clockSkewMs = 5 * 60_000;
-/** So many of the newest assets are looked at whatever they say of when they were made: a clock may be wrong. */
+/** Number of newest assets that are scanned whatever their creation time, since a clock may be wrong. */
 const fewAssets = 300;
-/** So many at most, where they were all made since. */
+/** Maximum number of assets scanned, if all are newer than the creation request. */
 const manyAssets = 5_000;
 
 /**
- * Looks for what a creation may have made whose answer was lost, and asks whether a new asset may be
- * made all the same.
+ * Looks for the asset that an unconfirmed creation may have made. If there may be one, asks the user to
+ * confirm a new asset, which could be a duplicate.
  *
- * @throws MediactlError `creation_unknown` (2) where nobody can be asked, `declined`
- * @throws Deferred
+ * @throws MediactlError `creation_unknown` (2) if there is no terminal to ask on; `declined`
+ * @throws DeferredLookup in a batch
  */
 export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreation): Promise<void> {
   const { confirmNewAsset, findLost } = run.tools;
@@ -35,11 +35,11 @@ export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreatio
 }
 
 /**
- * What creations whose answers were lost may have made: among the newest assets, those of their names,
- * still without their bytes, and not those of other uploads of this machine. One look for all of
- * them. Full-text search would miss names without letters. The caller says what was found and asks.
+ * Finds orphans: assets that unconfirmed creations may have made. They are among the newest assets, have the
+ * same name and no bytes yet, and belong to no other upload of this machine. One scan serves all creations.
+ * Full-text search is not used because it misses names without letters.
  *
- * @param isKnown whether an asset is one that this machine has sent
+ * @param isKnown returns true for an asset that this machine has uploaded
  */
 export async function findLost(
   api: Api,
@@ -61,7 +61,7 @@ export async function findLost(
     if (underWay.has(asset.uid) || isKnown(asset.uid)) return;
     const isInProgress = statusMeans(asset.status) === 'in progress';
     const size = numberIn(asset.size);
-    // Some services give the bytes that came as the size. An empty file is whole at once.
+    // Some services report the bytes received so far as the size. An empty file is complete at once.
     for (const lost of byName.get(comparableName(textIn(asset.name) ?? '')) ?? [])
       if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
         found.get(lost)?.set(asset.uid, asset);
@@ -72,7 +72,7 @@ export async function findLost(
   );
 }
 
-/** Milliseconds since the epoch before which none of them was sent; undefined where one does not tell. */
+/** Returns the time (ms since the epoch) before which none of the creations was sent; undefined if one has no time. */
 function sinceOf(losts: readonly LostCreation[]): number | undefined {
   const times = losts.map(({ begunAt }) =>
     begunAt === undefined ? Number.NaN : Date.parse(begunAt),
@@ -81,7 +81,7 @@ function sinceOf(losts: readonly LostCreation[]): number | undefined {
   return Number.isNaN(first) ? undefined : first - clockSkewMs;
 }
 
-/** Hands on the newest assets. @returns whether all since then were among them */
+/** Passes the newest assets to `visit`. @returns true if they include every asset created since `since` */
 async function newestSeen(
   api: Api,
   since: number | undefined,
@@ -100,21 +100,21 @@ async function newestSeen(
     oldest = timeIn(page.at(-1)?.created_at) ?? oldest;
     const isPast =
       since !== undefined && !page.some(({ created_at }) => isSince(created_at, since));
-    // A service that passes over the order lists what is new anywhere: nothing is past then.
+    // A service that ignores `ordering` may list new assets on any page, so an old page proves nothing.
     const isOrdered = newestFirst && (newest ?? 0) > (oldest ?? 0);
     if (isPast && isOrdered && count >= fewAssets) return true;
   }
   return since === undefined || count < most;
 }
 
-/** What an asset of this upload may be called: its name, or the file's with or without its ending. */
+/** Returns the possible names of the upload's asset: its own, else the file name with or without extension. */
 function namesOf({ filename, asset_name }: UploadMetadata): Set<string> {
   const names =
     asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
   return new Set(names.map(comparableName));
 }
 
-/** Whether no asset was made after the one before it. */
+/** Returns true if a page is ordered by creation time, newest first. */
 function isFalling(page: readonly Asset[], before: number | undefined): boolean {
   const times = [before, ...page.map(({ created_at }) => timeIn(created_at))];
   return times.every((time, at) => {
@@ -123,7 +123,7 @@ function isFalling(page: readonly Asset[], before: number | undefined): boolean 
   });
 }
 
-/** An asset that does not tell when it was made may have been made since. */
+/** Returns true if an asset may have been created since then. One without a creation time may. */
 const isSince = (createdAt: unknown, since: number | undefined) =>
   since === undefined || (timeIn(createdAt) ?? since) >= since;
 
@@ -133,7 +133,7 @@ const there = (api: Api, uid: string): Promise<Asset | undefined> =>
     throw error;
   });
 
-/** Said when an earlier attempt may have made an asset and nobody can be asked. */
+/** Error for an earlier attempt that may have made an asset, if the user cannot be asked. */
 const creationUnknown = (path: string, { assets, isAll }: FoundAssets, id: string) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',

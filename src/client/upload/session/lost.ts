@@ -1,20 +1,20 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 
-/** What is known of a creation whose answer was lost. */
+/** A creation request that got no response: the service may have made an asset whose uid is unknown. */
 export type LostCreation = {
   metadata: UploadMetadata;
   sizeBytes: number;
-  /** ISO 8601: not sent before. */
+  /** Time before which the request was not sent, in ISO 8601. */
   begunAt?: string | undefined;
-  /** What it made, where a damaged page still tells. */
+  /** Uid of the created asset, if a damaged journal entry still shows it. */
   assetUid?: string | undefined;
 };
 
-/** Assets that a lost creation may have made. `isAll` is false where there were too many to look at. */
+/** Assets that an unconfirmed creation may have made. `isComplete` is false if there were too many to scan. */
 export type FoundAssets = { assets: Asset[]; isAll: boolean };
 
-/** What a creation made is to be looked up later, together with others. */
+/** Signals that an unconfirmed creation will be looked up later, in one batch with others. */
 export class Deferred extends Error {
   readonly lost: LostCreation;
 

@@ -4,14 +4,14 @@ import type { UploadOptions } from './job.ts';
 import type { FileOutcome, RunTools } from './outcome.ts';
 import { asksForNewAsset } from './session-gone.ts';
 
-/** Says how to go on with what is kept. */
+/** Adds a hint to a failed upload's error: the command that resumes or restarts it. */
 export async function withNextStep(
   { job, id, path, uploaded }: FileOutcome,
   error: MediactlError,
   { again: isAnew }: UploadOptions,
   { journal, spool }: RunTools,
 ): Promise<MediactlError> {
-  const isState = error.exitCode === exitCodes.state && job.identity === undefined; // it says how
+  const isState = error.exitCode === exitCodes.state && job.identity === undefined; // its own hint is better
   if (error.exitCode === exitCodes.integrity || isState || id === undefined) return error;
   const kept = await journal.read(id);
   if (job.isOnce)
@@ -36,7 +36,7 @@ export async function withNextStep(
   if (kept.state === 'planned') {
     if (error.exitCode !== exitCodes.rejected)
       return error.with({ hint: joined(error, `mediactl uploads resume ${id}`) });
-    // What the service refuses now, it will refuse another time too.
+    // The service would refuse it again: nothing is worth keeping.
     await journal.remove(id);
     await spool.remove(path);
     return error;
@@ -47,7 +47,7 @@ export async function withNextStep(
   return error.with({ hint: `${joined(error, again)}, to continue from here` });
 }
 
-/** A hint that only says to run it again is said better by ours. */
+/** Puts our hint after the error's own one, or in its place if that only says to run the command again. */
 function joined({ exitCode, explanation: { hint } }: MediactlError, ours: string): string {
   const first: number[] = [
     ...[exitCodes.unauthenticated, exitCodes.quota, exitCodes.forbidden, exitCodes.state],

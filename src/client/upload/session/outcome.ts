@@ -3,41 +3,41 @@ import type { Spool } from '../sources/spool.ts';
 import type { Outcome } from './events.ts';
 import type { Uploaded, UploadJob, UploadTools } from './job.ts';
 
+/** Dependencies of an upload run. */
 export type RunTools = UploadTools & {
   spool: Spool;
-  /** What `-` stands for. */
+  /** Opens stdin, the source of the path `-`. */
   stdin(): AsyncIterable<Buffer | string>;
-  /** Told of each asset that is whole. */
+  /** Called with each asset whose upload is complete. */
   onUploaded(assetUid: string): Promise<void>;
 };
 
-/** What became of one file. */
+/** Outcome of one file of a run. */
 export type FileOutcome = {
   job: UploadJob;
-  /** Of its page in the journal; absent where it never got one. */
+  /** Id of the journal entry; absent if none was made. */
   id?: string;
-  /** Where its bytes are; for stdin, the spool. */
+  /** Path that the bytes are read from; for stdin, the spool file. */
   path: string;
   uploaded?: Uploaded;
-  /** Another run has it in hand, and it is left to that one. */
+  /** True if another process is uploading the file and this run leaves it alone. */
   isElsewhere?: boolean;
-  /** Of a queue that it is in, or came through. */
+  /** Id of the queue job, if the file was queued. */
   queueId?: string;
   requests: number;
-  /** Milliseconds. */
   durationMs: number;
-  /** Where it was waited for. */
+  /** Processing status of the asset, if the run waited for it. */
   status?: string | undefined;
   error?: MediactlError;
 };
 
-/** In a word. A file that is whole and failed afterwards was uploaded. */
+/** Returns the outcome's name. A file that is complete on the service and failed later counts as uploaded. */
 export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): Outcome {
   if (isElsewhere) return 'elsewhere';
   if (queueId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isStop(error) ? 'left' : 'failed');
 }
 
-/** Nothing failed: somebody stopped it, or the time was up. */
+/** Returns true for errors that mean a stop rather than a failure: a signal or `--until`. */
 export const isStop = ({ explanation: { code } }: MediactlError) =>
   ['until', 'interrupted', 'terminated'].includes(code);

@@ -13,8 +13,8 @@ import {
 import type { UploadRun } from './upload-run.ts';
 
 /**
- * The service does not know a session any more, or never did. Its asset tells whether that was the
- * end of a whole upload, or whether to begin a new one; a clock tells nothing.
+ * Recovers from a session that the service no longer knows, or never knew. The state of its asset decides
+ * between a complete upload and a new session. The expiry time is not used: clocks may be wrong.
  *
  * @throws MediactlError `session_refused`, `session_expired`, `session_unknown` (3), each naming the asset
  */
@@ -24,9 +24,9 @@ export async function recoverFromGoneSession(
   { underlying, wasThere, isAllSent }: SessionGone,
 ): Promise<Open | Whole> {
   const { confirmNewAsset } = run.tools;
-  // Of this run's own making, and not known the first time that it was used.
+  // Created by this run and unknown to the service on first use.
   const isRefused = run.sessionsCreated > 0 && !wasThere;
-  // A session that the service never knew, in an earlier run either, took nothing.
+  // A session that the service has never known, in an earlier run either, received no bytes.
   const mayBeWhole = isAllSent && (wasThere || !entry.isRefused);
   const held = isRefused && !mayBeWhole ? 'unfinished' : await assetState(run, entry, mayBeWhole);
   if (held === 'whole') return wholeWithoutSession(run, entry);
@@ -34,7 +34,7 @@ export async function recoverFromGoneSession(
     await run.page.write({ ...entry, isRefused: true });
     throw refusedSession(entry, underlying);
   }
-  // One new session in place of one that is gone; a second one would be a service that forgets all.
+  // Replace a lost session only once a run: a service that loses every session would get endless assets.
   if (run.sessionsCreated > 1) throw refusedSession(entry, underlying);
   if (run.options.onExpired === 'fail') throw expired(entry, underlying);
   const { assetUid } = entry.session;
@@ -49,7 +49,7 @@ export async function recoverFromGoneSession(
   return createUpload(run, entry);
 }
 
-/** Nobody names a checksum any more: the file is hashed for whoever compares. */
+/** Completes an upload whose session is gone and thus reports no checksum: hashes the file for the receipt. */
 async function wholeWithoutSession(run: UploadRun, entry: Open): Promise<Whole> {
   const doubt = doubtOf(run, entry, run.source.sizeBytes);
   const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);

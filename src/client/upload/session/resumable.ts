@@ -11,9 +11,10 @@ import type { UploadTools } from './job.ts';
 type Tools = Pick<UploadTools, 'journal' | 'receipts'>;
 
 /**
- * Looks for the unfinished upload of a file that has another path by now, and gives it the id and path of
- * today. Service, metadata, size and acknowledged bytes must be the same, nothing may be left at its
- * path, and no other upload may fit. Those that do not fit are named. The journal is listed once a run.
+ * Returns a function that finds the unfinished upload of a moved file and rewrites its journal entry to the
+ * new id and path. Service, metadata, size and the content of the acknowledged bytes must match, the old path
+ * must no longer exist, and exactly one upload may match. Similar uploads that are not resumed are reported
+ * to the user. The journal is listed once a run and cached.
  */
 export function resumableFinder({ journal, receipts }: Tools): UploadTools['findResumable'] {
   let unfinished: Promise<[key: string, id: string][]> | undefined;
@@ -29,7 +30,7 @@ export function resumableFinder({ journal, receipts }: Tools): UploadTools['find
     const [found, another] = await fitting(source, entries);
     const release = found && !another && (await journal.lock(found.id).catch(unlessElsewhere));
     try {
-      const entry = release && (await journal.read(found.id)); // another process may have taken it
+      const entry = release && (await journal.read(found.id)); // may have changed before our lock
       if (entry && isOpen(entry)) {
         const moved = { ...entry, id: file.id, path: file.path, realPath: file.realPath };
         try {
@@ -50,12 +51,12 @@ export function resumableFinder({ journal, receipts }: Tools): UploadTools['find
   };
 }
 
-/** Returns those whose path leads nowhere, and whose acknowledged bytes are the beginning of this file. */
+/** Returns the entries whose path no longer exists and whose acknowledged bytes are a prefix of this file. */
 async function fitting(source: Source, entries: readonly Open[]): Promise<Open[]> {
   const digest = new PrefixDigest(source, await openChecksum());
   const found: Open[] = [];
   const offsetOf = ({ prefix }: Open) => prefix?.offset ?? 0;
-  // A run that was killed while it moved a page left two of one session: the one that got further counts.
+  // A run killed while it moved an entry leaves two for one session: use the one with more bytes acknowledged.
   const bySession = new Map<string, Open>();
   for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b)))
     bySession.set(entry.session.uid, entry);
@@ -68,7 +69,7 @@ async function fitting(source: Source, entries: readonly Open[]): Promise<Open[]
   return found;
 }
 
-/** Another process that sends it has it. @throws any other error */
+/** Ignores the error that another process is sending this upload. @throws any other error */
 function unlessElsewhere(error: unknown): undefined {
   if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
 }

@@ -17,10 +17,10 @@ import { isSessionGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
- * What an earlier run left, if it is to be gone on with; undefined where a new session is to be made.
+ * Returns the journal entry to resume from; undefined if a new session has to be created.
  *
- * @throws MediactlError `file_changed` (13) before a byte is sent; `creation_unknown` (2) where the
- *   earlier run may have made an asset that nobody knows of
+ * @throws MediactlError `file_changed` (13) before a byte is sent; `creation_unknown` (2) if the earlier
+ *   run may have made an asset whose uid never arrived
  */
 export async function continueFrom(
   run: UploadRun,
@@ -57,7 +57,7 @@ async function noticeLeftBehind(run: UploadRun, found: JournalEntry | CorruptEnt
   run.notice(`${isWhole ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
 }
 
-/** An earlier session of this same file. Whether its bytes are the same is seen when they are read. */
+/** Resumes an open session if the file size is unchanged. Its content is checked when the prefix is hashed. */
 function resumable(run: UploadRun, entry: Open): Open {
   const { source } = run;
   if (entry.file.sizeBytes !== source.sizeBytes)
@@ -69,7 +69,7 @@ function resumable(run: UploadRun, entry: Open): Open {
   return entry;
 }
 
-/** What is whole is done, unless the file is another by now, or the asset is gone. */
+/** Reuses a complete upload, unless the file has changed or the asset no longer exists. */
 async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | undefined> {
   const isSame =
     isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
@@ -87,7 +87,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
       run.notice(`asset ${assetUid} is gone since; uploading it again`);
       return undefined;
     }
-    // A key that may write and not read is told nothing of it.
+    // 403: the API key may write but not read, so the asset's state stays unknown.
     if (!(error instanceof MediactlError) || error.explanation.status !== 403) throw error;
   }
   run.resumedFrom = acknowledged(entry);
@@ -95,7 +95,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
   return entry;
 }
 
-/** What a service that lost bytes which it had acknowledged still holds; undefined where it lost none. */
+/** Reopens the entry at the service's offset if the service lost acknowledged bytes; undefined if it lost none. */
 async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined> {
   const { sizeBytes } = run.source;
   const headers = await run.tools.api.uploadSessions.look(entry.session.url, run.tools.signal);

@@ -7,12 +7,12 @@ import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
 import { lookAgain, type Verdict, verify } from './verification.ts';
 
-/** The journal records sent bytes this far ahead, so that a slow disk is not waited for at every chunk. */
+/** Number of bytes that the journal records as sent in advance, so that a slow disk does not delay every chunk. */
 const sentAheadBytes = 100 * 1024 * 1024;
 
 /**
- * Returns how far an upload may go on from an acknowledged offset before the journal must know. The last of
- * several chunks is recorded when it is begun: only from then on may the service have the whole file.
+ * Returns the offset up to which an upload may send before the journal has to be written again. The last of
+ * several chunks is recorded only when it is started: from then on the service may have the complete file.
  */
 export function sentAhead(offset: number, { source, options }: UploadRun): number {
   const { sizeBytes } = source;
@@ -22,10 +22,10 @@ export function sentAhead(offset: number, { source, options }: UploadRun): numbe
 }
 
 /**
- * Sends what the session does not hold yet, and checks the whole.
+ * Sends the remaining bytes of a session and verifies the checksum of the complete file.
  *
- * @throws SessionGone where the service does not know the session
- * @throws MediactlError; `file_changed` (13) where the file is not the one that was begun
+ * @throws SessionGoneError if the service does not know the session
+ * @throws MediactlError; `file_changed` (13) if the file changed since the upload started
  */
 export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   const { source, tools, options, page } = run;
@@ -39,10 +39,10 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
   let doubt: string | undefined;
-  /** As the page on the disk has it: in memory it runs ahead of that. */
+  /** Value of `sentTo` in the entry on disk; the one in memory may be ahead. */
   let sentToOnDisk = entry.sentTo;
   let written = Promise.resolve();
-  /** The page cannot be written: the next chunk is not sent. */
+  /** Error of the last journal write; the next chunk is not sent then. */
   let unwritten: unknown;
   const keep = () => {
     const { sentTo } = entry;
@@ -103,17 +103,18 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       progress();
     },
   });
-  // Of what was read to its end for the last chunk, this has been looked at.
+  // A source read to its end has already checked that the file is unchanged.
   if (!isReadToEnd) await digest.assertUnchanged();
   await digest.catchUp(sizeBytes);
   return wholeEntry(run, entry, digest.current().blake3, verdict, doubt, lastChunkStart);
 }
 
 /**
- * Returns why bytes up to `offset` may be of another file: the file was touched or replaced, or the journal
- * is older than they are, and its digest ends before them. Only the service's checksum can rule that out.
+ * Returns the reason why the service's bytes up to `offset` may come from another version of the file: it was
+ * modified or replaced, or the journal is outdated. Only the service's checksum can rule that out. Undefined
+ * if the journaled digest covers those bytes or the file is unchanged.
  *
- * @throws MediactlError `file_changed` where a server names another version of the file
+ * @throws MediactlError `file_changed` if the source's server reports another version
  */
 export function doubtOf({ source }: UploadRun, entry: Open, offset: number): string | undefined {
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
@@ -135,10 +136,10 @@ function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
 }
 
 /**
- * What is certain once every byte is acknowledged. What is unverified is looked at once more. Where
- * the receipt does not follow at once, the journal's page says so.
+ * Returns the entry of an upload whose bytes are all acknowledged. Without a checksum so far, asks the service
+ * once more. Writes the entry unless the receipt follows at once.
  *
- * @throws MediactlError `file_changed` where there is a doubt (`doubtOf`) that no checksum rules out
+ * @throws MediactlError `file_changed` if a suspected change (`findSuspectedChange`) is not ruled out by a checksum
  */
 export async function wholeEntry(
   run: UploadRun,

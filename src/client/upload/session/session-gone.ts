@@ -7,15 +7,15 @@ import type { UploadRun } from './upload-run.ts';
 const statusOf = (error: unknown) =>
   error instanceof MediactlError ? error.explanation.status : undefined;
 
-/** The service does not know it: 404, or 410. */
+/** Returns true for 404 and 410: the session or asset does not exist. */
 export const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
 
-/** A transfer that ended because the service does not know the session, and how far it was. */
+/** Error of a transfer whose session the service does not know, with the progress until then. */
 export class SessionGone extends Error {
   readonly underlying: MediactlError;
-  /** The session answered before, in this run. */
+  /** True if the session responded earlier in this run. */
   readonly wasThere: boolean;
-  /** Every byte of the file may have arrived: no answer says that the last ones did not. */
+  /** True if every byte of the file may have arrived: no response proves the contrary. */
   readonly isAllSent: boolean;
 
   constructor(underlying: unknown, wasThere: boolean, isAllSent: boolean) {
@@ -26,16 +26,17 @@ export class SessionGone extends Error {
   }
 }
 
-/**
- * What the asset of a session that is gone holds, as the service tells it: the file, not all of it,
- * nothing since it is gone itself, or nobody can tell.
- */
+/** Content of the asset whose session is gone: complete, incomplete, deleted with it, or unknown. */
 export type AssetState = 'whole' | 'unfinished' | 'gone' | 'unknown';
 
-/** How long an asset is waited for that may hold the whole file, and is being processed. */
+/** Maximum wait for the processing of an asset that may hold the complete file. */
 const patienceMs = 120_000;
 
-/** @param isAllSent as in SessionGone: what lacks bytes is unfinished, whatever its status is called */
+/**
+ * Returns how complete the asset of a lost session is.
+ *
+ * @param isAllSent false if bytes are certainly missing: then the asset is unfinished, whatever its status
+ */
 export async function assetState(
   run: UploadRun,
   { session, offset, file }: Open,
@@ -48,13 +49,13 @@ export async function assetState(
     status = (await assets.get(assetUid)).status;
   } catch (error) {
     if (isSessionGone(error)) return 'gone';
-    // The key may write and not read: nothing is known of the asset.
+    // 403: the API key may write but not read, so the asset's state is unknown.
     if (statusOf(error) !== 403) throw error;
     return isAllSent ? 'unknown' : 'unfinished';
   }
   if (!isAllSent || isUnfinished(status)) return 'unfinished';
   if (offset === file.sizeBytes || statusMeans(status) === 'ready') return 'whole';
-  // Some services call an asset queued before its first byte: only what becomes ready has them all.
+  // Some services report `queued` before the first byte arrives: only an asset that gets ready is complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
   const settled = await waitForAssets(assets, [assetUid], {
     ...{ clock: transport.clock, timeoutMs: patienceMs, signal: run.tools.signal },
@@ -74,7 +75,7 @@ const gone = (
     ...explanation,
   });
 
-/** Said with --on-expired fail. */
+/** Error for an expired session with `--on-expired fail`. */
 export const expired = (entry: Open, underlying: unknown) =>
   gone(entry, 'session_expired', {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
@@ -82,7 +83,7 @@ export const expired = (entry: Open, underlying: unknown) =>
     underlying,
   });
 
-/** The service does not know a session that it has just made: starting anew would make asset after asset. */
+/** Error for a session that the service forgot right after creation: a retry would create asset after asset. */
 export const refusedSession = (entry: Open, underlying: unknown) =>
   gone(entry, 'session_refused', {
     reason: 'the service made it, and did not know it the first time it was used',
@@ -90,11 +91,11 @@ export const refusedSession = (entry: Open, underlying: unknown) =>
     underlying,
   });
 
-/** Errors that `--yes` answers: whoever says so gets a new asset. */
+/** Returns true for errors that `--yes` resolves by creating a new asset. */
 export const asksForNewAsset = ({ explanation }: MediactlError): boolean =>
   ['creation_unknown', 'session_refused', 'session_unknown'].includes(explanation.code);
 
-/** The asset may hold the whole file, and nobody can tell. */
+/** Error for a lost session whose asset may or may not hold the complete file. */
 export const maybeWhole = (entry: Open, underlying: unknown) =>
   gone(entry, 'session_unknown', {
     reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',

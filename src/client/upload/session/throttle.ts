@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts';
 
-/** Paces bytes to a rate, for all that send at once. */
+/** Limits the bandwidth of all concurrent uploads together. */
 export class Throttle {
   readonly #clock: Clock;
   readonly #bytesPerSecond: number;
-  /** When the next piece may leave. */
+  /** Earliest time of the next piece, in milliseconds since the epoch. */
   #dueAt = 0;
 
   constructor(clock: Clock, bytesPerSecond: number) {
@@ -12,7 +12,7 @@ export class Throttle {
     this.#bytesPerSecond = bytesPerSecond;
   }
 
-  /** Ten pieces a second, each when it is due. */
+  /** Splits a block into pieces of a tenth of a second each and yields them at the allowed rate. */
   async *pieces(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
     const step = Math.max(1, Math.floor(this.#bytesPerSecond / 10));
     for (let at = 0; at < block.length; at += step) {

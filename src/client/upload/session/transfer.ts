@@ -2,15 +2,15 @@ import { MediactlError } from '../../errors.ts';
 import { type Chunk, SessionHttpStack, type SessionState } from './http-stack.ts';
 import { isSessionGone, SessionGone } from './session-gone.ts';
 
-/** Failures in a row without one more acknowledged byte, before an upload is given up for now. */
+/** Maximum consecutive failures without a newly acknowledged byte, before the upload fails. */
 const maxTries = 10;
 
 /**
- * Moves the file's bytes to an existing session, over broken connections and failing servers, until
- * all are acknowledged.
+ * Sends the file's bytes to an existing session until all are acknowledged. Retries with backoff after dropped
+ * connections and server errors.
  *
- * @throws SessionGone where the service does not know the session
- * @throws MediactlError when it had to stop; the session can be resumed
+ * @throws SessionGoneError if the service does not know the session
+ * @throws MediactlError if it gave up; the session can be resumed
  */
 export async function transfer(
   sessionUrl: string,
@@ -34,7 +34,7 @@ export async function transfer(
     } catch (error) {
       signal?.throwIfAborted();
       const wasThere = acknowledged >= 0;
-      // Bytes of an earlier run count until the session has answered this one.
+      // Until the session responds in this run, the bytes sent by an earlier one count.
       const isAllSent = stack.isAllSent || (!wasThere && state.sentTo >= state.source.sizeBytes);
       if (isSessionGone(error)) throw new SessionGone(error, wasThere, isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
@@ -44,7 +44,7 @@ export async function transfer(
   }
 }
 
-/** One run of tus-js-client: HEAD, then PATCH after PATCH, ended by the first failure. */
+/** Runs tus-js-client once: HEAD, then PATCH requests until the first failure. */
 async function runTus(
   sessionUrl: string,
   chunkBytes: number,
@@ -54,10 +54,10 @@ async function runTus(
   const { Upload } = await import('tus-js-client');
   await new Promise<void>((resolve, reject) => {
     const upload = new Upload(
-      // Our file reader takes the source itself; tus-js-client only passes it on.
+      // tus-js-client only passes the source on; our file reader ignores its type.
       source as unknown as Buffer,
       {
-        // Only the session's address: without an endpoint it can never create a second asset.
+        // Only the session URL: without an endpoint it can never create a second asset.
         uploadUrl: sessionUrl,
         chunkSize: chunkBytes,
         retryDelays: null,

@@ -10,20 +10,23 @@ import { SessionGone } from './session-gone.ts';
 import { UploadRun } from './upload-run.ts';
 import { mismatch, unverified } from './verification.ts';
 
-/** One file's upload, from its path to a checked asset, going on where an earlier run stopped. */
+/** The upload of one file up to a verified asset. It resumes where an earlier run stopped. */
 export type OpenedUpload = {
-  /** Of its page in the journal. */
+  /** Id of the journal entry. */
   id: string;
-  /** @throws MediactlError; the journal keeps what is needed to go on */
+  /** @throws MediactlError; the journal entry allows a later run to resume */
   run(): Promise<Sent>;
   close(): Promise<void>;
 };
 
-/** What is whole, and when that is on the disk here, or why not: other files need not wait for that. */
+/**
+ * Resolves once the receipt of a complete upload is on disk, with the error if it could not be written.
+ * The next file does not wait for it.
+ */
 export type Settled = Promise<MediactlError | undefined>;
 type Sent = { uploaded: Uploaded; settled: Settled };
 
-/** @throws MediactlError where there is no such file, or none that can be read */
+/** Opens a file for upload. @throws MediactlError if the file does not exist or cannot be read */
 export async function openUpload(
   job: UploadJob,
   options: UploadOptions,
@@ -34,7 +37,7 @@ export async function openUpload(
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
 }
 
-/** One process at a time has an upload in hand. */
+/** Runs an upload under its lock, so that only one process at a time sends it. */
 async function uploadLocked(run: UploadRun): Promise<Sent> {
   const release = await run.page.lock();
   try {
@@ -61,11 +64,11 @@ async function sent(run: UploadRun): Promise<Sent> {
   return { uploaded: accepted(run, uploaded), settled };
 }
 
-/** What was sent before; else what an earlier run left to go on with, if anything. */
+/** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume, if any. */
 async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole | undefined }> {
   const { again } = run.options;
-  // Another run may have sent it since this one began.
-  // One that is gone on with by its id is not done, whatever was sent of that file before.
+  // Look again: another run may have uploaded the file since this one made its plan. An upload resumed
+  // by its id is unfinished, whatever receipts exist for its file.
   const before = again || run.job.id !== undefined ? undefined : thereBefore(run);
   if (before) return before;
   run.say({ event: 'started', size_bytes: run.source.sizeBytes });
@@ -75,7 +78,7 @@ async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole
   if (same) return same;
   if (!found && !again)
     found = await run.tools.findResumable?.(run.planned(), run.source, run.notice.bind(run));
-  // Of stdin there is no other copy: whatever comes next, it can be found.
+  // The spooled stdin is the only copy: record it now, so that it can be found after any failure.
   if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
   return { entry: found && (await continueFrom(run, found)) };
 }
@@ -94,13 +97,13 @@ async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
   }
 }
 
-/** stdin cannot come twice: what was kept of it is sent. */
+/** Returns the command that uploads the file from scratch; for stdin, one that sends the spooled copy. */
 const sendAgain = ({ id, label, job }: UploadRun) =>
   job.identity === undefined
     ? `mediactl upload --again '${label}'`
     : `mediactl uploads resume ${id} --again`;
 
-/** The whole file is there: it gets its tags. */
+/** Checks the verdict on a complete upload, sets the asset's tags and builds the result. */
 async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
   const { session, blake3, verified } = entry;
   const { api } = run.tools;
@@ -122,7 +125,7 @@ async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
   };
 }
 
-/** The page is done with once the receipt is kept; where there is none, the page tells what is there. */
+/** Saves the receipt and then removes the journal entry; without receipts, the entry holds the result. */
 async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Settled {
   const { receipts, api } = run.tools;
   try {
@@ -136,7 +139,7 @@ async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Se
     await (receipts ? run.page.forget() : run.page.write(entry));
     return undefined;
   } catch (error) {
-    await run.page.write(entry).catch(() => {}); // what it says is enough to find the asset
+    await run.page.write(entry).catch(() => {}); // the entry names the asset
     return asMediactlError(error);
   }
 }

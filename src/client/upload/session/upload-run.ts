@@ -6,7 +6,7 @@ import type { ReceiptKey } from '../store/receipts.ts';
 import type { FileEvent } from './events.ts';
 import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
 
-/** One file's upload in one run of the program: what it is of, its page in the journal, what it counts. */
+/** State of one file's upload in this process: the source, its journal entry and the counters. */
 export class UploadRun {
   readonly source: Source;
   readonly job: UploadJob;
@@ -14,16 +14,16 @@ export class UploadRun {
   readonly tools: UploadTools;
   readonly metadata: UploadMetadata;
   readonly id: string;
-  /** ISO 8601. */
+  /** Start of this run, in ISO 8601. */
   readonly begunAt: string;
-  /** What receipts know it by. */
+  /** Key of the file's receipt. */
   readonly key: ReceiptKey;
   readonly page: JournalPage;
-  /** Bytes handed to the socket, those sent twice twice. */
+  /** Bytes written to the socket; resent bytes count again. */
   bytesSent = 0;
-  /** Offset from which this run went on; null where it began the session. */
+  /** Offset from which this run resumed; null if it created the session. */
   resumedFrom: number | null = null;
-  /** Sessions that this run created. */
+  /** Number of upload sessions that this run created. */
   sessionsCreated = 0;
 
   constructor(source: Source, job: UploadJob, options: UploadOptions, tools: UploadTools) {
@@ -41,7 +41,7 @@ export class UploadRun {
     );
   }
 
-  /** What the journal keeps of it before the service is asked for anything. */
+  /** Returns the journal entry of this upload before any request to the service. */
   planned(): Planned {
     const { api, profile } = this.tools;
     const { identity } = this.job;
@@ -65,9 +65,9 @@ export class UploadRun {
   }
 
   /**
-   * An asset that stays without its bytes, for whoever clears up.
+   * Records an orphan: an incomplete asset that stays on the service, for `uploads gc`.
    *
-   * @param isGuessed found by its name: it may be somebody else's
+   * @param isGuessed true if it was only matched by name and may belong to another upload
    */
   async leaveBehind(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.tools;
@@ -91,11 +91,11 @@ export class UploadRun {
   }
 }
 
-/** The name under which the journal keeps an upload. */
+/** Returns the journal id of an upload job. */
 export const idOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
   uploadId({ baseUrl: baseUrl.origin, source: job.identity, metadata: metadataOf(job) });
 
-/** What receipts know a file by. @param path the real path, or what stands in its place */
+/** Returns the receipt key of an upload job. @param path real path, URL or stdin's content identity */
 const receiptKey = (
   { workspace, folder }: Pick<UploadJob, 'workspace' | 'folder'>,
   path: string,

@@ -7,16 +7,16 @@ import { type Checksum, digestIn, openChecksum } from '../sources/checksum.ts';
 import type { Source } from '../sources/source.ts';
 import type { Whole } from '../store/journal-entry.ts';
 
-/** What the service's checksum says of the file; `note` is why it says nothing. */
+/** Result of comparing the service's checksum; `note` explains why there is none to compare. */
 export type Verdict =
   | { verified: true }
   | { verified: null; note?: string }
   | { verified: false; serviceBlake3: string };
 
 /**
- * Compares "X-Checksum-Blake3" of the last chunk's answer (§4) with what was read from disk.
+ * Compares "X-Checksum-Blake3" of the last chunk's response (§4) with the digest of the file on disk.
  *
- * @param blake3 of the whole file, in hex
+ * @param blake3 digest of the complete file, in hex
  */
 export async function verify(
   source: Source,
@@ -41,12 +41,12 @@ export async function verify(
 }
 
 /**
- * A second look, where the last answer was lost or told no checksum: the session and the asset's
- * record may tell it too, though the specification promises neither. A header that differs is told; a
- * field of a record may be of anything.
+ * Looks for a checksum again if the last response was lost or had none: in a HEAD of the session and in the
+ * asset's record, though the specification promises neither. A differing header is a mismatch; a differing
+ * field of the record is ignored, since it may be a checksum of something else.
  *
- * @param compare the session's headers with the file
- * @throws MediactlError `bytes_lost` (10) where the session holds less by now
+ * @param compare compares the session's headers with the file
+ * @throws MediactlError `bytes_lost` (10) if the session has fewer bytes than it acknowledged
  */
 export async function lookAgain(
   { uploadSessions, assets }: Api,
@@ -68,7 +68,7 @@ export async function lookAgain(
   return isTold ? { verified: true } : verdict;
 }
 
-/** Undefined where the service refuses this second look: the file then stays unverified. */
+/** Maps a failed request to undefined: the file stays unverified. Rethrows an abort. */
 const unlessRefused = <T>(look: Promise<T>): Promise<T | undefined> =>
   look.catch((error) => {
     if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
@@ -85,7 +85,7 @@ const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
     details: { asset_uid: assetUid },
   });
 
-/** @param again the command that sends the file once more */
+/** Error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
 export const mismatch = (
   path: string,
   again: string,
@@ -99,6 +99,7 @@ export const mismatch = (
     details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
   });
 
+/** Error for a complete upload without a checksum, with `--require-checksum`. */
 export const unverified = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     code: 'unverified',

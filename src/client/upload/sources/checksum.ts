@@ -1,11 +1,11 @@
-/** A running BLAKE3 that can be asked in mid-stream. */
+/** Incremental BLAKE3 whose digest can be read at any point of the stream. */
 export type Checksum = {
   update(bytes: Buffer): void;
-  /** Of everything so far, in hex; more may follow. */
+  /** Returns the digest of all bytes so far, in hex; `update` may follow. */
   digest(): string;
 };
 
-/** The native hasher (4 GiB/s) where its optional package installed, else WebAssembly (0.7 GiB/s). */
+/** Creates a hasher: native (4 GiB/s) if its optional package is installed, else WebAssembly (0.7 GiB/s). */
 export async function openChecksum(): Promise<Checksum> {
   try {
     const { Blake3Hasher } = await import('@napi-rs/blake-hash');
@@ -16,14 +16,14 @@ export async function openChecksum(): Promise<Checksum> {
   }
 }
 
-/** The portable half of openChecksum. */
+/** Creates the portable WebAssembly hasher. */
 export async function openWasmChecksum(): Promise<Checksum> {
   const { createBLAKE3 } = await import('./blake3-wasm.lazy.ts');
   const hasher = await createBLAKE3();
   return {
     update: (bytes) => void hasher.update(bytes),
     digest: () => {
-      const state = hasher.save(); // digest() ends a hash-wasm hasher; this brings it back
+      const state = hasher.save(); // hash-wasm's digest() finalizes the hasher: restore its state
       const digest = hasher.digest('hex');
       hasher.load(state);
       return digest;
@@ -32,11 +32,11 @@ export async function openWasmChecksum(): Promise<Checksum> {
 }
 
 /**
- * The digest that a header or field names, in lower-case hex: as hex or base64, quoted or with the
- * algorithm's name before it (A18). Undefined for what is no BLAKE3 of 256 bits.
+ * Parses a digest from a header or field and returns it in lower-case hex. Accepts hex or base64, quoted or
+ * prefixed with the algorithm's name (A18). Undefined if it is not a 256-bit BLAKE3.
  */
 export function digestIn(text: string | undefined): string | undefined {
-  // A proxy may have repeated it.
+  // A proxy may have duplicated the header.
   const values = new Set(text?.split(',').map((each) => each.trim()));
   const [only = ''] = values;
   if (values.size !== 1) return undefined;

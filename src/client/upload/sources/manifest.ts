@@ -3,16 +3,16 @@ import { isSlug } from '../../../contract/slug.ts';
 import { usageError } from '../../errors.ts';
 import type { About } from './wanted.ts';
 
-/** A file of a manifest, and what is said of it there. */
+/** A file listed in a manifest, with its metadata. */
 export type Entry = { path: string; about: About };
 
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;
 
 /**
- * A manifest: CSV with a header, or JSON lines. The columns are path (required), name, description,
+ * Parses a manifest: CSV with a header, or JSON lines. The columns are path (required), name, description,
  * folder, tags (in CSV separated by commas or semicolons, in JSON an array) and content_type.
  *
- * @throws MediactlError exit 2 naming the line
+ * @throws MediactlError exit 2 with the line number
  */
 export async function entriesIn(text: string): Promise<Entry[]> {
   const isJson = /^\s*\{/.test(text);

@@ -1,17 +1,17 @@
 import { type Checksum, openChecksum } from './checksum.ts';
 import { changed, type Source } from './source.ts';
 
-/** BLAKE3 of the first `offset` bytes, in hex. */
+/** Digest of a file's prefix: BLAKE3 of the first `offset` bytes, in hex. */
 export type Prefix = { offset: number; blake3: string };
 
 /**
- * The BLAKE3 of the file's beginning, fed by whatever is sent. It never goes back: bytes sent a
- * second time after a broken connection are not hashed twice, and a gap is read from disk.
+ * Computes the BLAKE3 of a file's prefix from the bytes being sent. It only moves forward: bytes resent after
+ * a dropped connection are not hashed twice, and a gap is read from disk.
  */
 export class PrefixDigest {
   readonly #source: Source;
   readonly #checksum: Checksum;
-  /** What an earlier process saw acknowledged; checked as soon as the digest gets there. */
+  /** Prefix that was acknowledged to an earlier process; compared as soon as the digest reaches its offset. */
   #expected: Prefix | undefined;
   #offset = 0;
 
@@ -21,12 +21,12 @@ export class PrefixDigest {
     this.#expected = expected;
   }
 
-  /** How far it got, and the digest of all bytes up to there. */
+  /** Returns the current offset and the digest of all bytes before it. */
   current(): Prefix {
     return { offset: this.#offset, blake3: this.#checksum.digest() };
   }
 
-  /** Bytes on their way to the service, which stand at `start` in the file. */
+  /** Hashes bytes that are being sent. @param start their offset in the file */
   take(start: number, bytes: Buffer): void {
     const known = this.#offset - start;
     if (known < 0) throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
@@ -36,10 +36,10 @@ export class PrefixDigest {
   }
 
   /**
-   * Reads from disk what the service holds and this digest does not, at least as far as an earlier
-   * process had seen acknowledged.
+   * Hashes the file from disk up to `offset`, and first up to the prefix acknowledged to an earlier process,
+   * which it compares.
    *
-   * @throws MediactlError `file_changed` where the bytes on disk are no longer those
+   * @throws MediactlError `file_changed` if that prefix differs on disk now
    */
   async catchUp(offset: number): Promise<void> {
     const expected = this.#expected;
@@ -56,7 +56,7 @@ export class PrefixDigest {
   }
 
   /**
-   * The file is still the one that this digest is of.
+   * Checks that the file is unchanged since hashing started.
    *
    * @throws MediactlError `file_changed`, `file_gone`
    */
@@ -75,7 +75,7 @@ export class PrefixDigest {
 
   async #readUpTo(offset: number): Promise<void> {
     if (offset <= this.#offset) return;
-    // By its place: bytes that an aborted request read ahead may still arrive in between.
+    // Passes the offset, since bytes that an aborted request read ahead may still arrive in between.
     const onRead = this.take.bind(this);
     for await (const _bytes of this.#source.read(this.#offset, offset, { onRead }));
   }

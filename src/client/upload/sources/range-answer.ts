@@ -5,9 +5,10 @@ import type { FileIdentity } from './source.ts';
 
 export type Answer = { status: number; headers: Headers };
 
-/** What tells one version of a file from another: a time only where there is no strong ETag. */
+/** Version of a remote file: strong ETag and Last-Modified. The time is compared only if there is no ETag. */
 export type Version = { etag?: string; modified?: string };
 
+/** Extracts the version from response headers; ignores a weak ETag and an invalid date. */
 export function versionIn({ etag, 'last-modified': modified }: Headers): Version {
   return {
     ...(etag !== undefined && /^"[^"]*"$/.test(etag) && { etag }),
@@ -15,14 +16,15 @@ export function versionIn({ etag, 'last-modified': modified }: Headers): Version
   };
 }
 
+/** Returns the identity of a remote file for the journal. */
 export function identityOf(sizeBytes: number, { etag, modified }: Version): FileIdentity {
   const mtimeNs = modified === undefined ? '0' : String(BigInt(Date.parse(modified)) * 1_000_000n);
   return { sizeBytes, mtimeNs, ...(etag !== undefined && { validator: etag }) };
 }
 
 /**
- * The size of the file, by the answer to a request for its first byte: in words, why it tells none;
- * undefined where it is a refusal.
+ * Returns the file size from the response to a request for the first byte; a string with the reason if it
+ * gives none; undefined for an error status.
  */
 export function sizeIn({ status, headers, bytes }: ApiResponse): number | string | undefined {
   const range = headers['content-range'] ?? '';
@@ -34,9 +36,11 @@ export function sizeIn({ status, headers, bytes }: ApiResponse): number | string
   return size === undefined ? 'its server does not tell its length' : Number(size);
 }
 
+/** Returns true if a response is compressed or otherwise encoded, so that its offsets are not those of the file. */
 export const isEncoded = ({ 'content-encoding': encoding = 'identity' }: Headers) =>
   encoding.toLowerCase() !== 'identity';
 
+/** Returns the media type of a Content-Type header; undefined if it is malformed or only means "bytes". */
 export function mediaTypeIn(header = ''): string | undefined {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
   return /^[\w.+-]+\/[\w.+-]+$/.test(type) && !isAnyType(type) ? type : undefined;

@@ -3,11 +3,11 @@ import { errorFrom } from '../../http/error-response.ts';
 import type { ApiRequest, ApiResponse } from '../../http/messages.ts';
 import type { Transport } from '../../http/transport.ts';
 
-/** A file on somebody's web server, and the way to it. */
+/** A file on a web server, with all that is needed to request it. */
 export type Remote = {
   transport: Transport;
   url: URL;
-  /** What people call it: no query, no password. */
+  /** URL shown to the user, without query and password. */
   path: string;
   headers: Record<string, string>;
   signal: AbortSignal | undefined;
@@ -17,7 +17,7 @@ export type Remote = {
 const purpose = {
   action: 'read this file',
   statuses: {
-    // The rate limit that errors tell of elsewhere is the service's, and ends a whole run.
+    // By default a 429 means the service's rate limit and aborts the run; this is another server.
     429: {
       code: 'source_busy',
       exitCode: exitCodes.unreachable,
@@ -29,9 +29,9 @@ const purpose = {
 const hint = 'check the address and the network, then run the same command again';
 
 /**
- * Asks for the bytes [start, end), without our key, and for them as they are.
+ * Requests the bytes [start, end) unencoded and without our API key.
  *
- * @throws MediactlError by network failure, in words that do not take the server for the service
+ * @throws MediactlError for a network failure, with a hint about the file's server rather than the service
  */
 export async function askForRange(
   { transport, url, headers, signal, mayFollow }: Remote,
@@ -63,10 +63,10 @@ export async function askForRange(
 }
 
 /**
- * An answer past 2xx in words. It carries no `status`: a 404 of this server says nothing of an upload
- * session at the service.
+ * Converts an error response of the file's server. The error has no `status`: a 404 from this server must not
+ * be mistaken for a lost upload session.
  *
- * @param known what the answer says of a file that was there before
+ * @param specificError returns a more specific error for a file that was readable before, if any
  */
 export function refusalOf(
   { url, path }: Remote,
@@ -101,7 +101,7 @@ export function refusalOf(
   });
 }
 
-/** What cannot be uploaded from where it is can be fetched first. */
+/** Error for a URL that cannot be uploaded directly; its hint is to download the file first. */
 export const notToBeRead = ({ path }: Remote, reason: string) =>
   usageError(
     `${path} cannot be uploaded from where it is`,
@@ -109,6 +109,7 @@ export const notToBeRead = ({ path }: Remote, reason: string) =>
     reason,
   );
 
+/** Error for a response with another byte range than requested. */
 export const otherRange = ({ url, path }: Remote) =>
   new MediactlError(`${url.host} sends other bytes of ${path} than requested`, {
     code: 'source_failed',
@@ -117,6 +118,7 @@ export const otherRange = ({ url, path }: Remote) =>
     hint: 'curl -L URL | mediactl upload - --name NAME',
   });
 
+/** Error for a server whose responses end before the file does; retryable. */
 export const fellShort = ({ url, path }: Remote, at: number) =>
   new MediactlError(`${url.host} sends no more than ${at} bytes of ${path}`, {
     code: 'source_failed',

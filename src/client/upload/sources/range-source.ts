@@ -23,37 +23,38 @@ import {
 import { changed, type FileIdentity, gone, type Reading, type Source } from './source.ts';
 import { dispositionName, fileNameOf, readAddress } from './source-address.ts';
 
+/** Options of `RangeSource.open`. */
 export type RangeOptions = {
-  /** What people and the journal call it, where its address does not last. */
+  /** Name for the user and the journal if the URL is temporary. */
   label?: string;
-  /** Sent with every request, to its own origin alone. */
+  /** Headers of every request, sent to the URL's own origin only. */
   headers?: Record<string, string>;
-  /** Ends it; without it nothing but the end of the transport does. */
+  /** Aborts the requests; by default only the transport's end does. */
   signal?: AbortSignal | undefined;
-  /** Whether its server may lead there. */
+  /** Returns true if a redirect to that URL may be followed. */
   mayFollow?: ((target: URL) => boolean) | undefined;
 };
 
 const triesWithoutProgress = 4;
-/** An answer that timed out with fewer bytes is no progress: a drip would keep an upload waiting forever. */
+/** Minimum bytes before a timeout that count as progress: else a slow-drip server could stall an upload forever. */
 const minProgressBytes = 4096;
-/** What may wait on either side of the pipe between the server and who reads. */
+/** Maximum bytes buffered between the server and the reader before back-pressure. */
 const aheadBytes = 1024 * 1024;
 
 /**
- * A file on somebody's web server, read a part at a time (RFC 9110 §14). Nothing of it is kept here.
+ * Reads a file from a web server by range requests (RFC 9110 §14), without storing it locally.
  *
- * A file is uploaded over minutes or days, over many requests, and may become another one meanwhile:
- * half of each would be an asset that nobody ever made. So a server must tell versions apart, by a
- * strong ETag or at least a Last-Modified, and every answer is compared with the first.
+ * An upload may take days and many requests, and the file may change meanwhile: the asset would mix two
+ * versions. So the server must send a strong ETag or at least a Last-Modified, and every response is
+ * compared with the first one.
  */
 export class RangeSource implements Source {
   readonly path: string;
   readonly realPath: string;
   readonly identity: FileIdentity;
-  /** As the server calls it, else the last part of its address. */
+  /** File name from Content-Disposition, else the last part of the URL. */
   readonly fileName: string;
-  /** Media type, where the server says more than "bytes". */
+  /** Media type, if the server sends a specific one. */
   readonly contentType: string | undefined;
   readonly #remote: Remote;
   readonly #version: Version;
@@ -69,11 +70,11 @@ export class RangeSource implements Source {
   }
 
   /**
-   * Asks for the first byte, which tells size and version.
+   * Opens a URL by requesting its first byte, whose response contains size and version.
    *
-   * @param transport without a key: none is sent in any case
-   * @throws MediactlError `usage` (2) for no address, or a server that does not serve parts, tells no
-   *   length or no version; `no_such_file`, `source_refused` (2); by network failure
+   * @param transport transport without an API key; none is sent in any case
+   * @throws MediactlError `usage` (2) for an invalid URL, or a server that does not support ranges or sends no
+   *   length or version; `no_such_file`, `source_refused` (2); network errors
    */
   static async open(
     address: string,
@@ -101,11 +102,11 @@ export class RangeSource implements Source {
   }
 
   /**
-   * The bytes [start, end), as they come; a line that breaks is taken up where it broke. The server is
-   * asked once more before the last buffer is handed over, so a changed file never completes a chunk.
+   * Yields the bytes [start, end) as they arrive and resumes after a dropped connection. Before the last buffer
+   * it asks the server again, so a changed file never completes a chunk.
    *
-   * @throws MediactlError `file_changed` (13), `file_gone` (1), `source_refused` (2); what the network
-   *   does after a few tries without a byte
+   * @throws MediactlError `file_changed` (13), `file_gone` (1), `source_refused` (2); a network error after a
+   *   few retries without progress
    */
   async *read(
     start: number,
@@ -144,7 +145,7 @@ export class RangeSource implements Source {
     }
   }
 
-  /** One answer's worth of [at, end). What came before a failure is handed over before it is thrown. */
+  /** Requests [at, end) once and yields the response's bytes. Bytes received before a failure are still yielded. */
   async *#part(at: number, end: number): AsyncGenerator<Buffer> {
     const left = new AbortController();
     const { signal } = this.#remote;
@@ -163,7 +164,7 @@ export class RangeSource implements Source {
     })
       .then((answer) => {
         if (answer.status > 299) throw refusalOf(this.#remote, answer, () => this.#lost(answer));
-        this.#assertPart(answer, at, end); // where no byte came, nothing has looked yet
+        this.#assertPart(answer, at, end); // an empty body has not been checked by `sink`
       })
       .finally(() => pipe.end());
     answered.catch(() => {}); // awaited below, unless the consumer leaves first
@@ -175,7 +176,7 @@ export class RangeSource implements Source {
     }
   }
 
-  /** @throws MediactlError `file_changed` where the server has another version, `file_gone` for none */
+  /** Asks the server again. @throws MediactlError `file_changed` if it has another version, `file_gone` if none */
   async assertUnchanged(): Promise<void> {
     const answer = await firstByte(this.#remote, this.#conditions);
     const sizeBytes = sizeIn(answer);
@@ -185,17 +186,17 @@ export class RangeSource implements Source {
     this.#assertPart(answer, 0, 1);
   }
 
-  /** Nothing is open between two readings. */
+  /** Does nothing: no connection is open between two reads. */
   async close(): Promise<void> {}
 
-  /** A server that heeds them sends no byte of another version. */
+  /** Conditional headers that prevent mixing two versions: If-Match, or If-Unmodified-Since without an ETag. */
   get #conditions(): Record<string, string> {
     const { etag, modified } = this.#version;
     if (etag !== undefined) return { 'if-match': etag };
     return modified === undefined ? {} : { 'if-unmodified-since': modified };
   }
 
-  /** Not every server heeds conditions: what it sent must be of this version, and what was asked for. */
+  /** Checks version and range of a response, because not every server evaluates conditional headers. */
   #assertPart({ status, headers }: Answer, at: number, end: number): void {
     if (status !== 206) throw this.#changed('the server sent it from its beginning');
     const [, first, last, total] =
@@ -212,7 +213,7 @@ export class RangeSource implements Source {
       throw otherRange(this.#remote);
   }
 
-  /** Of a refusal, what it says of the file; undefined where it says nothing. */
+  /** Converts an error status that means a deleted or changed file; undefined for any other status. */
   #lost({ status }: Answer): MediactlError | undefined {
     if (status === 404 || status === 410) return gone(this.path);
     if (status === 412) return this.#changed('the server has another version of it');
@@ -227,5 +228,5 @@ export class RangeSource implements Source {
 }
 
 const firstByte = (remote: Remote, headers: Record<string, string> = {}) =>
-  // Two, so that the end of an answer of one is read and its connection kept.
+  // Limit of 2 bytes: the end of a 1-byte body is then read, which keeps the connection alive.
   askForRange(remote, 0, 1, { headers, retry: 'reads', maxBodyBytes: 2 });

@@ -7,36 +7,37 @@ import { printable } from '../../../contract/sanitize.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { withoutKey } from '../../processes.ts';
 
+/** Dependencies of an rclone process. */
 export type RcloneTools = {
-  /** What rclone is handed, but for our key; its PATH finds rclone. */
+  /** Environment for rclone, passed on without our API key; its PATH locates rclone. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Ends every rclone. */
+  /** Stops every rclone process. */
   signal?: AbortSignal | undefined;
 };
 
-/** A server of one remote on the loopback, for whoever knows its password. */
+/** A server of one remote on the loopback interface, protected by a password. */
 export type RcloneServer = {
   url: URL;
   user: string;
   password: string;
-  /** Aborts with a MediactlError once the server is no more. */
+  /** Aborts with a MediactlError when the server exits. */
   ended: AbortSignal;
   close(): Promise<void>;
 };
 
-/** Of rclone's own variables, those that change what it prints, or whom its server lets in. */
+/** RCLONE_* variables removed from the child's environment: they change its output or its server's authentication. */
 const unfit =
   /^RCLONE_(?:LOG_.*|USE_JSON_LOG|VERBOSE|QUIET|SYSLOG.*|STATS.*|PROGRESS.*|RC|RC_.*|USER|PASS|HTPASSWD|BASEURL|CERT|KEY|CLIENT_CA|AUTH_PROXY|NO_MODTIME)$/;
 
-/** Times as a listing tells them: the others cost a request a file (S3, Swift). */
+/** Flags of every call. Server modification times come with the listing; others cost a request per file (S3, Swift). */
 const common = ['--use-server-modtime', '--ask-password=false'];
-/** Milliseconds between being asked to end and being ended. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const patienceMs = 2_000;
 
 /**
- * What a command of rclone prints, a line at a time.
+ * Runs an rclone command and yields its output line by line.
  *
- * @throws MediactlError as rclone fails, or what the signal aborts with
+ * @throws MediactlError if rclone fails; the abort reason of the signal
  */
 export async function* rcloneLines(
   command: readonly string[],
@@ -55,16 +56,15 @@ export async function* rcloneLines(
 }
 
 /**
- * Starts the one server of a remote, and waits until it serves: WebDAV, which is read-only where that
- * is asked for, tells its port in every version (`serve http` of 1.60 does not), and vouches for a
- * file by an ETag.
+ * Starts the server of a remote and waits until it accepts connections. It is WebDAV because that can be
+ * read-only, prints its port in every version (`serve http` of 1.60 does not), and sends an ETag.
  *
- * It ends with us, however we end: every two seconds it tells its statistics, and a write to a pipe
- * whose reader is gone ends a program (SIGPIPE). Windows has no such signal: a server stays behind
- * there after a kill, on the loopback alone, with a password that nobody knows any more.
+ * The server exits with this process, even after a kill: it prints statistics every two seconds, and a write
+ * to a closed pipe ends it (SIGPIPE). Windows has no SIGPIPE: after a kill the server stays there as an
+ * orphan, reachable only on loopback with a random password.
  *
  * @param remote `REMOTE:PATH`
- * @throws MediactlError as rclone fails, or what the signal aborts with
+ * @throws MediactlError if rclone fails; the abort reason of the signal
  */
 export async function serveRemote(remote: string, tools: RcloneTools): Promise<RcloneServer> {
   const [user, password] = [randomBytes(12).toString('hex'), randomBytes(24).toString('hex')];
@@ -76,7 +76,7 @@ export async function serveRemote(remote: string, tools: RcloneTools): Promise<R
     remote,
     'ignore',
     tools,
-    // Anybody may see the arguments of a program, and only its user the environment.
+    // Arguments of a process are visible to every user, its environment only to its own.
     { RCLONE_USER: user, RCLONE_PASS: password },
   );
   const stopped = new AbortController();
@@ -89,12 +89,12 @@ export async function serveRemote(remote: string, tools: RcloneTools): Promise<R
   return { url, user, password, ended: stopped.signal, close: () => rclone.end() };
 }
 
-/** One rclone under way. */
+/** A running rclone process. */
 class Rclone {
   readonly child: ChildProcess;
-  /** The exit code; null where a signal ended it. @throws MediactlError where there is no rclone */
+  /** Exit code; null if it was killed by a signal. Rejects with a MediactlError if rclone is not installed. */
   readonly ended: Promise<number | null>;
-  /** Where it serves, once it does. */
+  /** URL of the server, once it listens. */
   readonly address: Promise<string>;
   readonly #remote: string;
   readonly #signal: AbortSignal | undefined;
@@ -120,26 +120,26 @@ class Rclone {
         throw notThere(error);
       },
     );
-    this.ended.catch(() => {}); // looked at once its output is read
+    this.ended.catch(() => {}); // awaited after its output is read
     this.address = this.#listen(this.child.stderr as Readable);
     this.#remote = remote;
     this.#signal = signal;
     signal?.addEventListener('abort', this.#stop, { once: true });
   }
 
-  /** stderr is read to its end: who does not read it would stop rclone. */
+  /** Reads stderr to its end, since a full pipe would block rclone. Resolves with the server's URL. */
   #listen(stderr: Readable): Promise<string> {
     return new Promise((resolve) => {
       createInterface({ input: stderr }).on('line', (line) => {
         const address = /server started on \[?(http:\/\/127\.0\.0\.1:\d+\/)/i.exec(line)?.[1];
         if (address) resolve(address);
-        // What it only mentions: statistics, a link that leads nowhere.
+        // NOTICE lines are not errors: statistics, dangling links.
         else if (!/ NOTICE: /.test(line)) this.#lastWords = line;
       });
     });
   }
 
-  /** Why it ended, in its own last words. */
+  /** Converts an exit code and the last error line of rclone to an error. */
   failure(code: number | null): MediactlError {
     const words = this.#lastWords.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
     const reason = printable(words) || `it ended with ${code ?? 'a signal'}`;
@@ -165,7 +165,7 @@ class Rclone {
     });
   }
 
-  /** Asks it to end, and ends it where it does not. What it started itself loses its pipes. */
+  /** Sends SIGTERM, and SIGKILL after a delay. Then closes the pipes, which its own children may hold open. */
   async end(): Promise<void> {
     this.#signal?.removeEventListener('abort', this.#stop);
     this.child.kill('SIGTERM');
@@ -173,7 +173,7 @@ class Rclone {
       this.child.kill('SIGKILL');
       for (const pipe of [this.child.stdout, this.child.stderr]) pipe?.destroy();
     }, patienceMs);
-    await this.ended.catch(() => {}); // it never began
+    await this.ended.catch(() => {}); // it never started
     clearTimeout(timer);
   }
 }

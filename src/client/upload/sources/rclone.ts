@@ -5,38 +5,40 @@ import { type RcloneServer, type RcloneTools, rcloneLines, serveRemote } from '.
 import { changed, gone, type Source } from './source.ts';
 import { basicAuth } from './source-address.ts';
 
+/** A file in an rclone listing. */
 export type RcloneFile = {
-  /** Below what was asked for; of one file that was asked for, its name. */
+  /** Path relative to the given directory; the name of a file given directly. */
   path: string;
-  /** -1 where nobody can tell before it is read. */
+  /** Size of the file; -1 if it is unknown until it is read. */
   sizeBytes: number;
-  /** RFC 3339, as precise as the remote tells it. */
+  /** Modification time in RFC 3339, with the precision of the remote. */
   modTime: string;
 };
 
+/** Options of `openRclone`. */
 export type RcloneOptions = RcloneTools & {
-  /** Takes a directory, and all that is below it. */
+  /** Accepts a directory and lists all files in it. */
   recursive: boolean;
-  /** Without a key. */
+  /** Transport without an API key. */
   transport: Transport;
 };
 
-/** Files of a remote of the user's own rclone. */
+/** Files of an rclone remote that the user has configured. */
 export type RcloneFiles = {
   files: RcloneFile[];
-  /** `rclone:REMOTE:PATH` of one of them. */
+  /** Returns `rclone:REMOTE:PATH` of a file. */
   addressOf(file: RcloneFile): string;
-  /** Starts the server of them all with the first one. @throws MediactlError as `RangeSource.open` */
+  /** Opens a file; the first call starts the shared server. @throws MediactlError as `RangeSource.open` */
   sourceOf(file: RcloneFile): Promise<Source>;
-  /** Ends the server. */
+  /** Stops the server. */
   close(): Promise<void>;
 };
 
 /**
- * The file or the files behind `rclone:REMOTE:PATH`. rclone is the user's, found on their PATH.
+ * Lists the file or files of `rclone:REMOTE:PATH` with the rclone on the user's PATH.
  *
- * @throws MediactlError `usage` (2) for no remote, or no rclone; `no_such_file`, `is_directory` (2);
- *   `rclone_failed` (10) in rclone's own words; what the signal aborts with
+ * @throws MediactlError `usage` (2) for an invalid remote or a missing rclone; `no_such_file`,
+ *   `is_directory` (2); `rclone_failed` (10) with rclone's own message; the abort reason of the signal
  */
 export async function openRclone(
   address: string,
@@ -59,15 +61,15 @@ export async function openRclone(
       return openSource(await serving, file, label, transport, tools);
     },
     close: async () => {
-      const server = await serving?.catch(() => undefined); // said by sourceOf
+      const server = await serving?.catch(() => undefined); // reported by sourceOf
       await server?.close();
     },
   };
 }
 
 /**
- * Its server looks at a directory every five minutes at most: whether a file is still the one that was
- * begun is asked of the remote itself.
+ * Opens a file through the rclone server. The server caches directories for five minutes, so the check for an
+ * unchanged file runs `rclone lsjson` against the remote instead.
  */
 async function openSource(
   { url, user, password, ended }: RcloneServer,
@@ -89,7 +91,7 @@ async function openSource(
     modTime: new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString(),
   };
   const now = () => fileNow(label, tools);
-  // It may have been written to since it was listed, and before its turn came.
+  // The file may have been modified between the listing and now.
   const begun = isSame(listed, served) ? listed : await now();
   const assertSame = (file: RcloneFile) => {
     if (isSame(begun, file)) return;
@@ -107,7 +109,7 @@ async function openSource(
       try {
         yield* source.read(start, end, { assertUnchanged, ...reading });
       } catch (error) {
-        // Its server only breaks the line where the file is gone, or shorter.
+        // rclone's server just drops the connection if the file is gone or shorter: find out.
         if (error instanceof MediactlError && error.explanation.retryable) await assertUnchanged();
         throw error;
       }
@@ -117,18 +119,18 @@ async function openSource(
   };
 }
 
-/** @throws MediactlError `file_gone` where it is no more */
+/** Returns the file's current listing entry. @throws MediactlError `file_gone` if it no longer exists */
 async function fileNow(address: string, tools: RcloneTools): Promise<RcloneFile> {
   try {
     const found = await stat(remoteIn(address), tools);
-    if (!found.isDirectory) return found.file; // stores of buckets say so of what is not there
+    if (!found.isDirectory) return found.file; // object stores report a missing path as a directory
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.code !== 'no_such_file') throw error;
   }
   throw gone(address);
 }
 
-/** Of one size and time; a store may tell fractions of a second in lists alone. */
+/** Returns true if size and modification time are equal. Some remotes report fractions of a second only in listings. */
 function isSame(one: RcloneFile, other: RcloneFile): boolean {
   const [a, b] = [one, other].map(({ modTime }) => ({
     second: Math.floor(Date.parse(modTime) / 1000),
@@ -146,7 +148,7 @@ async function stat(remote: string, tools: RcloneTools) {
   return entryIn(lines.join('\n'));
 }
 
-/** As they come, an entry a line: what rclone prints of 100,000 files is never held whole. */
+/** Lists the files of a directory, parsing line by line: the output for 100,000 files is never buffered as a whole. */
 async function filesBelow(remote: string, tools: RcloneTools): Promise<RcloneFile[]> {
   const files: RcloneFile[] = [];
   const command = ['lsjson', '--recursive', '--files-only', '--no-mimetype'];
@@ -155,7 +157,7 @@ async function filesBelow(remote: string, tools: RcloneTools): Promise<RcloneFil
   return files;
 }
 
-/** @throws MediactlError `rclone_failed` for what is no entry */
+/** Parses one entry of `rclone lsjson`. @throws MediactlError `rclone_failed` if it is malformed */
 function entryIn(text: string): { file: RcloneFile; isDirectory: boolean } {
   try {
     const { Path, Size, ModTime, IsDir } = JSON.parse(text);
@@ -173,7 +175,7 @@ function entryIn(text: string): { file: RcloneFile; isDirectory: boolean } {
   }
 }
 
-/** `REMOTE:PATH`, of a remote that has a name: a connection string would show its secrets. */
+/** Returns `REMOTE:PATH`. Accepts only named remotes: a connection string would expose its secrets. */
 function remoteIn(address: string): string {
   const remote = address.replace(/^rclone:/, '');
   if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Wanted } from './wanted.ts';
 
-/** A part of what is wanted: one of so many, counted from 1. */
+/** A part of the files, such as 3 of 10, for an upload split over several machines. Counted from 1. */
 export type Shard = { number: number; of: number };
 
 /**
- * Whether a file belongs to a shard, by its path below the directory that was named: machines that see the
- * same files under different roots agree, without a word between them.
+ * Returns true if a file belongs to a shard, by a hash of its path relative to the given directory. Machines
+ * that see the same files under different roots agree without communication.
  */
 export function isInShard({ number, of }: Shard, { below, filename, path }: Wanted): boolean {
   const place = `${below}/${filename ?? basename(path)}`.normalize('NFC');

@@ -2,29 +2,30 @@ import { createHash } from 'node:crypto';
 import { httpUrl } from '../../../contract/http-url.ts';
 import { usageError } from '../../errors.ts';
 
-/** An http or https address, without what is nobody else's business. */
+/** A parsed http or https URL with its secrets separated. */
 export type SourceAddress = {
-  /** To ask for: no name or password in it. */
+  /** URL to request, without user name and password. */
   url: URL;
-  /** What the name and password in it come to. */
+  /** Basic authentication header, if the URL had a user name or password. */
   headers: Record<string, string>;
-  /** To be shown: origin and path alone, since a query may be a secret. */
+  /** Text to show the user: origin and path only, since the query may be a secret. */
   path: string;
-  /** What makes it the same address another day: a signature is no part of it. */
+  /** Stable identity of the URL: the path plus a hash of the query without its signature parameters. */
   realPath: string;
 };
 
+/** Returns true for an http or https URL. */
 export const isAddress = (path: string) => /^https?:\/\//i.test(path);
 
-/** Parts of a query that sign it, whichever store or delivery network made them. */
+/** Query parameters of signed URLs, of any object store or CDN. */
 const signing =
   /^(?:x-(?:amz|goog)-.*|signature|sig|token|expires|policy|key-pair-id|awsaccesskeyid|googleaccessid)$/i;
-/** Of Azure's, whose names are as short as anybody's: only beside its `sig`. */
+/** Parameters of an Azure SAS URL. Their names are generic, so they count only together with `sig`. */
 const besideSig = new Set(
   'se sp sr sv ss st si srt sip spr sdd skoid sktid skt ske sks skv saoid suoid scid'.split(' '),
 );
 
-/** @throws MediactlError `usage` for what is no http or https address */
+/** Parses a URL and separates its secrets. @throws MediactlError `usage` if it is not http or https */
 export function readAddress(text: string): SourceAddress {
   const url = httpUrl(text);
   if (!url) throw usageError('that is not an http or https address', 'mediactl upload https://…');
@@ -43,27 +44,24 @@ export function readAddress(text: string): SourceAddress {
   };
 }
 
-/** Whether an address holds what lets in whoever has it: a query, a user, a password. */
+/** Returns true if a URL may contain credentials: a query, a user name or a password. */
 export function letsIn(address: string): boolean {
   const { search, username, password } = new URL(address);
   return [search, username, password].some((part) => part !== '');
 }
 
-/** RFC 7617. */
+/** Returns the header of HTTP Basic authentication (RFC 7617). */
 export const basicAuth = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
 
-/** What a file at an address is called: the last part of its path, else the host. */
+/** Returns the file name of a URL: the last part of its path, else the host. */
 export function fileNameOf(url: URL): string {
   const last = url.pathname.split('/').filter(Boolean).at(-1) ?? '';
   return nameIn(decoded(last)) ?? url.hostname;
 }
 
-/**
- * The file name of a Content-Disposition (RFC 6266), without the folders before it; undefined where
- * there is none, or none that is well formed.
- */
+/** Returns the file name in a Content-Disposition header (RFC 6266), sanitized; undefined if missing or malformed. */
 export function dispositionName(header = ''): string | undefined {
   const [, extended] =
     /;\s*filename\*\s*=\s*utf-8'[\w-]*'([\w!#$&+.^`|~%-]+)\s*(?:;|$)/i.exec(header) ?? [];
@@ -75,7 +73,7 @@ export function dispositionName(header = ''): string | undefined {
   return nameIn(named ?? quoted?.replace(/\\(.)/g, '$1') ?? token ?? '');
 }
 
-/** A name that leads nowhere else: what is behind the last separator. */
+/** Sanitizes a file name against path traversal: keeps the part after the last separator; undefined if that is invalid. */
 function nameIn(text: string): string | undefined {
   const name = text.split(/[/\\]/).at(-1)?.trim() ?? '';
   const isName = name !== '' && name !== '.' && name !== '..' && !/\p{Cc}/u.test(name);
@@ -84,7 +82,7 @@ function nameIn(text: string): string | undefined {
 
 const decoded = (text: string) => unescaped(text) ?? text;
 
-/** Undefined where the escapes are of no UTF-8. */
+/** Decodes percent escapes; undefined if they are not valid UTF-8. */
 function unescaped(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

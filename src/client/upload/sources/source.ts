@@ -3,31 +3,28 @@ import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from '../../errors.ts';
 
-/** What tells a file from another, and from its own later self. */
+/** Attributes that distinguish a file from others and from later versions of itself. */
 export type FileIdentity = {
   sizeBytes: number;
   mtimeNs: string;
-  /** Of one machine's file system alone: absent in what is kept for others, and of what is no file. */
+  /** Device and inode, valid on this machine only: absent in a shared journal and for sources that are no files. */
   dev?: string;
   ino?: string;
-  /** Of the inode: moves with every write, and with a change of mode or name too. */
+  /** Inode change time: changes with every write, and with a change of mode or name. */
   ctimeNs?: string;
-  /**
-   * A server's word for one version of it, which vouches for every byte: a strong ETag (RFC 9110
-   * §8.8.1). Absent where there is none.
-   */
+  /** Strong ETag (RFC 9110 §8.8.1): equal ETags guarantee equal bytes. Absent if the server sends none. */
   validator?: string;
 };
 
 /**
- * What tells that a file may hold something else than it did; undefined where nothing does. Device
- * numbers may change at a reboot, and are left out.
+ * Returns a description of why a file's content may have changed; undefined if nothing suggests it. Device
+ * numbers are ignored, because a reboot may change them.
  */
 export function differenceBetween(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes)
     return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
   if (differ(before.validator, now.validator)) return 'the server has another version of it';
-  // One that is the same vouches for the bytes, whatever time the server tells.
+  // An equal ETag guarantees equal bytes, whatever Last-Modified the server sends.
   if (before.validator !== undefined && now.validator !== undefined) return undefined;
   if (differ(before.ino, now.ino)) return 'another file took its place';
   if (before.mtimeNs !== now.mtimeNs) return 'it was written to, or its time set';
@@ -40,20 +37,20 @@ const differ = (one: string | undefined, other: string | undefined) =>
   one !== undefined && other !== undefined && one !== other;
 
 /**
- * Nobody wrote to it meanwhile, nor changed its mode, owner or name. A length alone (stdin) vouches
- * for nothing.
+ * Returns true if the file was neither written nor changed in mode, owner or name. Always false if only its
+ * length is known (stdin).
  */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
   differenceBetween(before, now) === undefined &&
   (now.mtimeNs !== '0' || now.validator !== undefined);
 
-/** Read size matters more than the HTTP library: 64 KiB reads ran at half the speed. */
+/** Size of a read. It matters more than the HTTP library: 64 KiB reads ran at half the speed. */
 const readBytes = 2 * 1024 * 1024;
 
-/** Buffers that nobody reads into: as many as files were read at once, whatever the number of files. */
+/** Pool of free read buffers, reused to avoid an allocation per file. It grows with concurrency, not with files. */
 const rings: Buffer[][] = [];
 
-/** One open handle for the whole upload; every read is positional. */
+/** A local file to upload, read by position through one handle that stays open for the whole upload. */
 export class FileSource {
   readonly path: string;
   readonly realPath: string;
@@ -68,12 +65,14 @@ export class FileSource {
   }
 
   /**
-   * @param knownAs its place, where somebody has looked
-   * @throws MediactlError for no such file, an unreadable one, a directory, a pipe or device
+   * Opens a file.
+   *
+   * @param sourceId its real path, if already resolved
+   * @throws MediactlError if it does not exist, is unreadable, or is a directory, pipe or device
    */
   static async open(path: string, knownAs?: string): Promise<FileSource> {
     try {
-      // Opening a FIFO would wait for its writer otherwise.
+      // Without O_NONBLOCK, opening a FIFO waits for its writer.
       const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
         const found = fstatSync(handle.fd, { bigint: true });
@@ -90,7 +89,7 @@ export class FileSource {
     }
   }
 
-  /** As it was when it was opened, or last found to hold the same. */
+  /** The file's identity when it was opened, or when its content was last found unchanged. */
   get identity(): FileIdentity {
     return this.#identity;
   }
@@ -100,8 +99,8 @@ export class FileSource {
   }
 
   /**
-   * The bytes [start, end), in buffers of 2 MiB, one read ahead of its consumer. The file is looked
-   * at once more before the last buffer is handed over, so a changed file never completes a chunk.
+   * Yields the bytes [start, end) in buffers of 2 MiB and prefetches one. Before the last buffer it checks that
+   * the file is unchanged, so a changed file never completes a chunk.
    *
    * @throws MediactlError `file_changed` (13), `file_gone` (1)
    */
@@ -110,8 +109,8 @@ export class FileSource {
     end: number,
     { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: Reading = {},
   ): AsyncGenerator<Buffer> {
-    // Three buffers in turn: one with the socket, one with the consumer, one being filled. They go
-    // back only from a reading that came to its end: an aborted request may still hold one.
+    // Three buffers in rotation: one at the socket, one at the consumer, one being filled. They return to the
+    // pool only after a complete read: an aborted request may still use one.
     const ring = rings.pop() ?? [];
     const fill = (at: number, turn: number) => {
       ring[turn % 3] ??= Buffer.allocUnsafeSlow(readBytes);
@@ -144,12 +143,14 @@ export class FileSource {
   }
 
   /**
-   * @param assertSameContent for a file whose times of change alone moved: another mode or name, or a
-   *   write whose time was put back. Without it, that is no change.
-   * @throws MediactlError when the path no longer leads to the same bytes
+   * Checks that the path still leads to the same content.
+   *
+   * @param assertSameContent called if only the inode change time moved: another mode or name, or a write
+   *   whose modification time was restored. By default that counts as unchanged.
+   * @throws MediactlError `file_changed`, `file_gone`
    */
   async assertUnchanged(assertSameContent = async () => {}): Promise<void> {
-    // Of what has just been read, the system knows all this: no turn of the pool of threads is worth it.
+    // Synchronous: the inode of a file just read is cached, so this is faster than the thread pool.
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
     if (now.sizeBytes !== before.sizeBytes)
@@ -168,21 +169,21 @@ export class FileSource {
   }
 }
 
-/** Bytes to upload, that can be read again: a file of this machine, or something like one. */
+/** A readable source of an upload: a local file, a URL, an rclone file or stdin. */
 export type Source = Pick<
   FileSource,
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
 >;
 
-/** What somebody who reads wants to be told, and asked. */
+/** Callbacks of a read. */
 export type Reading = {
-  /** Called with each buffer and its place as soon as it is filled: while the one before is on its way. */
+  /** Called with each buffer and its offset as soon as it is filled, while the one before is being sent. */
   onRead?: (at: number, bytes: Buffer) => void;
-  /** Called before the last buffer is handed over; throws where the file is another by now. */
+  /** Called before the last buffer is yielded; throws if the file has changed. */
   assertUnchanged?: () => Promise<void>;
 };
 
-/** @throws MediactlError `file_gone` (1) */
+/** Returns the `stat` of a path. @throws MediactlError `file_gone` (1) */
 function lookAt(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
@@ -201,15 +202,16 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
   };
 }
 
-/** Where a file is, and not where a link in its place leads: two names are two files. */
+/** Returns the real path of the directory plus the file name; a link at the path itself is not followed. */
 export const placeOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
 
-/** /proc and some FUSE file systems tell a size of 0 for files that hold something. */
+/** Checks that a file of size 0 is empty: /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
   const { bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
   if (bytesRead > 0) throw notEmpty(path);
 }
 
+/** Error for a file that changed during its upload. */
 export const changed = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
@@ -218,6 +220,7 @@ export const changed = (path: string, reason: string, since = 'its upload began'
     hint: `once it no longer changes, mediactl upload --again '${path}', which makes a new asset`,
   });
 
+/** Error for a file that was deleted or renamed during its upload. */
 export const gone = (path: string) =>
   new MediactlError(`${path} is gone`, {
     code: 'file_gone',
@@ -226,6 +229,7 @@ export const gone = (path: string) =>
     hint: 'put it back and run the same command again',
   });
 
+/** Error for a path that is not a regular file. */
 export const notAFile = (path: string, isDirectory: boolean) =>
   new MediactlError(isDirectory ? `${path} is a directory` : `${path} is not a regular file`, {
     code: isDirectory ? 'is_directory' : 'not_a_file',
@@ -246,6 +250,7 @@ const notEmpty = (path: string) =>
     hint: `mediactl upload - --name NAME < ${path}, which spools it first`,
   });
 
+/** Converts a system error of opening or reading a file. */
 export function unreadable(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')

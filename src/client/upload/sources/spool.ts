@@ -6,18 +6,18 @@ import { makeStateFolder } from '../../folders.ts';
 import { NamedLocks } from '../../lock.ts';
 import { openChecksum } from './checksum.ts';
 
-/** All of stdin, on the disk. */
+/** The complete stdin, spooled to disk. */
 export type Spooled = {
   sizeBytes: number;
   blake3: string;
-  /** Gives it a name to be found by. Under one that is there already, the bytes are the same. */
+  /** Renames the file to `name`; an existing file of that name and size has the same bytes. @returns its path */
   keepAs(name: string): Promise<string>;
 };
 
 /**
- * Where stdin is kept until it is uploaded, whose length must be known before that starts. It is the
- * only copy: only an upload that is settled, or that somebody forgets, ends it. A folder of 0700, files
- * of 0600; `NAME.part` is still being written by whoever holds `NAME.lock`.
+ * Spool of stdin on disk, since its length must be known before an upload starts. A file is the only copy, so
+ * it is removed only once its receipt is saved or the user runs `uploads forget`. The folder has mode 0700
+ * and files 0600; `NAME.part` is being written by the holder of `NAME.lock`.
  */
 export class Spool {
   readonly #directory: string;
@@ -28,7 +28,7 @@ export class Spool {
     this.#locks = new NamedLocks(this.#directory, say);
   }
 
-  /** @throws MediactlError `usage` for nothing at all, `spool` where it cannot be written */
+  /** Writes stdin to the spool. @throws MediactlError `usage` if it is empty, `spool` if it cannot be written */
   async take(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<Spooled> {
     await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
@@ -55,41 +55,41 @@ export class Spool {
     }
   }
 
-  /** Whether a file is ours, to be removed once it is uploaded or forgotten. */
+  /** Returns true if a path is in the spool. */
   async owns(path: string): Promise<boolean> {
     return dirname(path) === (await realpath(this.#directory).catch(() => undefined));
   }
 
-  /** The names of what is kept, and since when (milliseconds since the epoch). */
+  /** Lists the complete spool files; `since` is the modification time in milliseconds since the epoch. */
   async list(): Promise<{ name: string; path: string; since: number }[]> {
-    const names = await readdir(this.#directory).catch(() => []); // nothing was ever kept
+    const names = await readdir(this.#directory).catch(() => []); // the folder does not exist yet
     const kept = names.filter((name) => !name.includes('.'));
     return Promise.all(
       kept.map(async (name) => {
         const path = join(this.#directory, name);
-        const found = await stat(path).catch(() => undefined); // it went meanwhile
+        const found = await stat(path).catch(() => undefined); // deleted since the listing
         return { name, path, since: found?.mtimeMs ?? Number.POSITIVE_INFINITY };
       }),
     );
   }
 
-  /** Removes what is kept under a name. */
+  /** Removes the spool file of that name. */
   async forget(name: string): Promise<void> {
     await rm(join(this.#directory, name), { force: true });
   }
 
-  /** Removes a file of ours; any other stays. */
+  /** Removes a file if it is in the spool; ignores any other. */
   async remove(path: string): Promise<void> {
     if (await this.owns(path)) await rm(path, { force: true });
   }
 
-  /** Removes what processes left that were killed while stdin still came. */
+  /** Removes partial files of killed processes. */
   async sweep(): Promise<void> {
     await this.#locks.sweep((name) => rm(join(this.#directory, `${name}.part`), { force: true }));
   }
 }
 
-/** Writes all of it to the disk, hashed on its way. */
+/** Writes a stream to disk and hashes it on the way. */
 async function written(
   path: string,
   input: AsyncIterable<Buffer | string>,
@@ -116,14 +116,14 @@ async function written(
   }
 }
 
-/** A pipe that brings nothing must not outlast its reader's patience. */
+/** Yields the items until the signal aborts, even while the input is silent. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal | undefined) {
   const iterator = input[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {
     if (signal?.aborted) reject(signal.reason);
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
-  aborted.catch(() => {}); // it may come when nobody waits any more
+  aborted.catch(() => {}); // avoids an unhandled rejection
   for (;;) {
     const next = await Promise.race([iterator.next(), aborted]);
     if (next.done) return;

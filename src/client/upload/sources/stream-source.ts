@@ -1,27 +1,27 @@
 import { exitCodes, MediactlError } from '../../errors.ts';
 import type { FileIdentity, Reading, Source } from './source.ts';
 
+/** Options of a stream source. */
 export type StreamOptions = {
-  /** As it was told before the first byte came. */
+  /** Length of the stream, given with `--size`. */
   sizeBytes: number;
-  /** What is sent at once, and may have to be sent again. */
+  /** Chunk size: this much stays buffered for a retry. */
   chunkBytes: number;
-  /** What the journal knows it by. */
+  /** Identity of the stream in the journal. */
   realPath: string;
-  /** Ends a reading that waits for bytes. */
+  /** Aborts a read that waits for bytes. */
   signal?: AbortSignal | undefined;
 };
 
-/** What can be ended from here is: a pipe that nobody reads would keep the program alive. */
+/** Input stream. It is destroyed on close if possible, because an open pipe would keep the process running. */
 type Input = AsyncIterable<Buffer | string> & { destroy?: () => unknown };
 
-/** Bytes are kept in blocks, however small the pieces are in which they come. */
+/** Size of the blocks that incoming bytes are buffered in. */
 const blockBytes = 1024 * 1024;
 
 /**
- * stdin, whose length somebody knows beforehand: nothing of it is kept on the disk. It goes forward
- * only. What the newest chunk has read is held, so that it can be sent again; a reading that begins
- * further on lets go of what is before it.
+ * Uploads stdin of known length without spooling it to disk. It can only be read forward. The current chunk
+ * stays buffered in memory for a retry; a read that starts further on frees the bytes before it.
  */
 export class StreamSource implements Source {
   readonly path = '-';
@@ -31,14 +31,14 @@ export class StreamSource implements Source {
   readonly #input: Input;
   readonly #pieces: AsyncIterator<Buffer | string>;
   readonly #aborted: Promise<never>;
-  /** By place in the stream, in blocks. What is written is never written over: a socket may hold it. */
+  /** Buffered blocks by their index in the stream. Never overwritten, because a socket may still use one. */
   readonly #blocks = new Map<number, Buffer>();
-  /** The held bytes are [from, to). */
+  /** The buffered bytes are [from, to). */
   #from = 0;
   #to = 0;
   #isEnded = false;
   #isLonger = false;
-  /** Shared: a reading that was given up may still wait for the same piece. */
+  /** The pending read of the input, shared: an abandoned read may still wait for the same piece. */
   #pulling: Promise<void> | undefined;
 
   constructor(input: Input, { sizeBytes, chunkBytes, realPath, signal }: StreamOptions) {
@@ -51,7 +51,7 @@ export class StreamSource implements Source {
       if (signal?.aborted) reject(signal.reason);
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    this.#aborted.catch(() => {}); // it may come when nobody waits
+    this.#aborted.catch(() => {}); // avoids an unhandled rejection
   }
 
   get sizeBytes(): number {
@@ -59,10 +59,10 @@ export class StreamSource implements Source {
   }
 
   /**
-   * The bytes [start, end), as they come. Of more than a chunk, nothing is held.
+   * Yields the bytes [start, end) as they arrive. A range longer than a chunk is not buffered.
    *
-   * @throws MediactlError `stream_gone` (1) where `start` is before what is held; `size_differs` (2)
-   *   where the stream ends too early, or goes on behind the last byte; what the signal aborts with
+   * @throws MediactlError `stream_gone` (1) if `start` is before the buffered bytes; `size_differs` (2) if the
+   *   stream is shorter or longer than its size; the abort reason of the signal
    */
   async *read(
     start: number,
@@ -87,7 +87,7 @@ export class StreamSource implements Source {
     }
   }
 
-  /** Nobody writes to what has been read. */
+  /** Does nothing: bytes that were read cannot change. */
   async assertUnchanged(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -96,7 +96,7 @@ export class StreamSource implements Source {
     this.#input.destroy?.();
   }
 
-  /** @throws MediactlError `size_differs` before the last byte leaves: a chunk too many is no file */
+  /** Checks that the stream ends. @throws MediactlError `size_differs`, before the last byte is sent */
   async #assertEnds(): Promise<void> {
     while (!this.#isEnded && !this.#isLonger) await this.#pull();
     if (this.#isLonger) throw tooLong(this.sizeBytes);
@@ -106,7 +106,7 @@ export class StreamSource implements Source {
     this.#pulling ??= this.#takeNext().finally(() => {
       this.#pulling = undefined;
     });
-    this.#pulling.catch(() => {}); // whoever waits for it may have left
+    this.#pulling.catch(() => {}); // avoids an unhandled rejection if the reader was aborted
     return Promise.race([this.#pulling, this.#aborted]);
   }
 
@@ -134,7 +134,7 @@ export class StreamSource implements Source {
     return block;
   }
 
-  /** What is held from a place on, up to the end of its block. */
+  /** Returns the buffered bytes from an offset up to the end of its block. */
   #held(at: number, end: number): Buffer {
     const index = Math.floor(at / blockBytes);
     const blockStart = index * blockBytes;
@@ -142,11 +142,11 @@ export class StreamSource implements Source {
     return this.#block(index).subarray(at - blockStart, to - blockStart);
   }
 
-  /** Lets go of what is before a place. */
+  /** Frees the blocks before an offset. */
   #release(from: number): void {
     this.#from = Math.max(this.#from, Math.min(from, this.#to));
     for (const index of this.#blocks.keys()) {
-      if ((index + 1) * blockBytes > this.#from) break; // in order of place
+      if ((index + 1) * blockBytes > this.#from) break; // ordered by index
       this.#blocks.delete(index);
     }
   }

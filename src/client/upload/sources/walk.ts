@@ -7,21 +7,22 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { notAFile, placeOf, unreadable as unreadableFile } from './source.ts';
 import type { Wanted } from './wanted.ts';
 
+/** Options of a directory walk. */
 export type WalkOptions = {
   recursive: boolean;
-  /** Globs over the path below the directory; one without a slash is of the name alone. */
+  /** Globs matched against the relative path; a glob without a slash matches the file name. */
   include: readonly string[];
   exclude: readonly string[];
-  /** The place of a file that is none of them, such as one that is being written. */
+  /** Real path of a file to skip, such as an output file that is being written. */
   leaveOut?: string | undefined;
-  /** Told of a file that came before, by another name of it. */
+  /** Called with a duplicate: a file already found by another spelling of its path. */
   onRepeat?: (file: Wanted) => void;
 };
 
 type Failure = { path: string; error: MediactlError };
 type Matches = (inside: string) => boolean;
 
-/** One, and several of them. */
+/** Kinds of skipped entries: singular, plural, and a note for the user. */
 const kinds = {
   system: [
     'file of a file manager',
@@ -32,16 +33,16 @@ const kinds = {
   special: ['pipe, socket or device', 'pipes, sockets and devices', ''],
 } as const;
 
-/** No local disk takes so long to tell of a file, but when it is busy. */
+/** Duration in ms from which a `stat` counts as slow: a local disk is faster unless it is busy. */
 const slowLookMs = 1;
 const mostSlowLooks = 20;
 
-/** So many files are looked at together. */
+/** Number of files whose `stat` runs concurrently. */
 const atOnce = 64;
 
 /**
- * The files behind paths, as they are found: nothing is collected. Directories are walked with
- * `recursive`, a path that leads nowhere may be a glob that no shell has expanded.
+ * Streams the files of the given paths as they are found, without collecting them. Directories are walked if
+ * `recursive` is set; a path that does not exist may be a glob that no shell has expanded.
  */
 export class Walk {
   readonly #options: WalkOptions;
@@ -55,7 +56,7 @@ export class Walk {
     this.#options = options;
   }
 
-  /** What was left out on the way, in words, a kind each: "2 linked directories". */
+  /** Descriptions of the skipped entries, one per kind: "2 linked directories". */
   get passedOver(): string[] {
     return [...this.#counts].map(([kind, count]) => {
       const [one, several, more] = kinds[kind];
@@ -63,12 +64,12 @@ export class Walk {
     });
   }
 
-  /** Directories that cannot be read, and names that are no UTF-8. */
+  /** Directories that cannot be read, and names that are not UTF-8. */
   get failures(): readonly Failure[] {
     return this.#failures;
   }
 
-  /** All files, once `look` has seen where they are. */
+  /** Yields all files; call `checkPaths` first. */
   async *files(): AsyncGenerator<Wanted> {
     const { include, exclude } = this.#options;
     const { default: picomatch } = await import('picomatch');
@@ -81,7 +82,7 @@ export class Walk {
     const isIncluded = anyOf(include);
     const isWanted = (inside: string) => include.length === 0 || isIncluded(inside);
     const isUnwanted = anyOf(exclude);
-    // However it is spelled, a file is wanted once.
+    // Dedupe by real path: a file may be given under several spellings.
     const seen = this.#places.length > 1 ? new Set<string>() : undefined;
     const isNew = (file: Wanted) => {
       const { knownAs = file.path } = file;
@@ -122,10 +123,10 @@ export class Walk {
   }
 
   /**
-   * Looks at every path before anything is sent.
+   * Checks every given path before anything is sent.
    *
-   * @param mayBeGlob of a path that leads nowhere: whether it may be a glob that no shell expanded
-   * @throws MediactlError exit 2 naming each path at which there is nothing that can be uploaded
+   * @param mayBeGlob returns true if a path that does not exist may be a glob that no shell expanded
+   * @throws MediactlError exit 2 naming each path that cannot be uploaded
    */
   async look(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
     const places: Place[] = [];
@@ -140,7 +141,7 @@ export class Walk {
           }
         }),
       );
-    const failures = failed.filter(Boolean); // in the order in which they were named
+    const failures = failed.filter(Boolean); // in the order of the arguments
     const [first] = failures;
     if (first && failures.length === 1) throw first.error;
     if (first)
@@ -173,7 +174,7 @@ export class Walk {
     return { file: { ...wanted(path, await placeOf(path), found), named: path } };
   }
 
-  /** By name. Links to files are followed, links to directories are not. */
+  /** Walks a directory in order of name. Follows links to files, not to directories. */
   async *#under(
     directory: string,
     deepest: number,
@@ -211,7 +212,7 @@ export class Walk {
       return undefined;
     }
     const found = await this.#look(path);
-    // What leads nowhere, or went meanwhile, is said when it is opened.
+    // A dangling link or a file deleted since then is reported when it is opened.
     if (!found) return { path, below: '' };
     if (found.isFile()) return wanted(path, real, found);
     this.#passOver(found.isDirectory() ? 'link' : 'special');
@@ -219,8 +220,8 @@ export class Walk {
   }
 
   /**
-   * A local file system answers at once, and a turn of the pool of threads costs five times as much; one
-   * far away must not stop everything else.
+   * Runs `stat` synchronously, which on a local file system is five times faster than the thread pool. After
+   * too many slow calls it switches to asynchronous ones: a network file system must not block the event loop.
    */
   async #look(path: string): Promise<BigIntStats | undefined> {
     if (this.#isFar) return stat(path, { bigint: true }).catch(() => undefined);
@@ -237,7 +238,7 @@ export class Walk {
         readdir(folder, { withFileTypes: true }),
         readdir(folder, { encoding: 'buffer' }),
       ]);
-      // Node's own text of such a name leads to no file.
+      // Node decodes such a name lossily, so the file cannot be opened by it.
       const unreadableNames = names.filter((name) => !isUtf8(name)).map(String);
       for (const name of unreadableNames)
         this.#failures.push({ path: join(folder, name), error: notUtf8() });
@@ -267,7 +268,7 @@ type Place = { file: Wanted } | { directory: string; named: string; glob?: strin
 function wanted(path: string, knownAs: string, found: BigIntStats): Wanted {
   return {
     path,
-    // One string where they are the same: there may be a hundred thousand.
+    // Share one string if they are equal, to save memory with 100,000 files.
     knownAs: knownAs === path ? path : knownAs,
     sizeBytes: Number(found.size),
     mtimeNs: String(found.mtimeNs),
@@ -279,11 +280,11 @@ function lookNow(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
-    return undefined; // said when it is opened
+    return undefined; // reported when the file is opened
   }
 }
 
-/** Where to look for what a glob means; undefined where it is none, or its directory is not there. */
+/** Parses a glob into its base directory and pattern; undefined if it is no glob or the directory does not exist. */
 async function globIn(path: string): Promise<Place | undefined> {
   const { default: picomatch } = await import('picomatch');
   const { base, glob, isGlob } = picomatch.scan(path);
@@ -296,7 +297,7 @@ async function globIn(path: string): Promise<Place | undefined> {
   return isThere ? { directory, named: path, glob } : undefined;
 }
 
-/** What file managers leave behind: thumbnails, views, and the resource forks of files. */
+/** Files that file managers create: thumbnails, view settings and resource forks. */
 const ofSystem =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
 const isOfSystem = (inside: string) => ofSystem.test(inside);

@@ -1,31 +1,31 @@
 import type { ReceiptKey } from '../store/receipts.ts';
 
-/** A file that is to be on the service, as its source tells before a byte is read. */
+/** A file that the user wants on the service, described before any byte of it is read. */
 export type Wanted = {
-  /** As people know it; `-` is stdin. */
+  /** Path or URL shown to the user; `-` is stdin. */
   path: string;
-  /** As it was typed: the path of a directory that it is in, or the glob that means it. */
+  /** Command-line argument that the file was found by: its path, a parent directory or a glob. */
   named?: string | undefined;
-  /** What receipts know it by: its real path, or an address. Undefined where nobody can tell before. */
+  /** Key under which receipts store the file: its real path or URL; undefined for stdin. */
   knownAs?: string | undefined;
-  /** Undefined where nobody can tell before: stdin. */
+  /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
   sizeBytes?: number | undefined;
   mtimeNs?: string | undefined;
-  /** Of a file found in a directory: the folders between the two, such as `day 1/cam a`; else empty. */
+  /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
   below: string;
-  /** As the service is to see it, where its path does not tell. */
+  /** File name to send to the service if the last part of `path` is not it. */
   filename?: string | undefined;
-  /** What to call it where its path says nothing to people. */
+  /** Name for events and errors if `path` means nothing to the user. */
   label?: string | undefined;
-  /** It can be read once: nothing can be compared before it is sent. */
+  /** True for a stream that can be read only once, so its content cannot be compared before it is sent. */
   isOnce?: boolean;
-  /** What a manifest says of it. */
+  /** Metadata of this file from a manifest. */
   about?: About | undefined;
-  /** Of an upload that was begun before: all of it is known. */
+  /** The unfinished upload to resume, if the file comes from the journal. */
   begun?: Begun;
 };
 
-/** An upload that the journal knows, as it was begun. */
+/** The properties of an unfinished upload, as recorded in its journal entry. */
 type Begun = {
   id: string;
   workspace: string;
@@ -35,17 +35,17 @@ type Begun = {
   identity?: string;
 };
 
-/** What a person says of a file. */
+/** Metadata that the user sets for a file, by flags or a manifest. */
 export type About = {
   name?: string | undefined;
   description?: string | undefined;
   contentType?: string | undefined;
-  /** Uid or path. */
+  /** Uid or path of the target folder. */
   folder?: string | undefined;
   tags?: readonly string[] | undefined;
 };
 
-/** What is said of a file: itself, else of all alike, else what its path tells. */
+/** Returns the metadata of a file: its own, else the run's, else the content type derived from its path. */
 export const saidOf = (
   { path, about }: Pick<Wanted, 'path' | 'about'>,
   all: Pick<About, 'name' | 'description' | 'contentType'>,
@@ -57,17 +57,15 @@ export const saidOf = (
   ...(about?.tags && { tags: about.tags }),
 });
 
-/** The folders that files go to. */
+/** Maps each file to its target folder on the service. */
 export type Folders = {
-  /**
-   * The uid of the folder a file goes to: undefined for the top level, null where it is not there yet.
-   */
+  /** Returns the uid of the target folder: undefined for the top level, null if it does not exist yet. */
   find(file: Wanted): string | undefined | null;
-  /** The same, made where it is missing. */
+  /** Returns the same uid, creating the folder if it does not exist. */
   make(file: Wanted): Promise<string | undefined>;
 };
 
-/** Where a file would be found among the receipts; undefined where none can be there. */
+/** Returns the receipt key of a file; undefined for stdin and if the target folder does not exist yet. */
 export function keyOf(
   file: Wanted,
   { service, workspace, folders }: { service: string; workspace: string; folders: Folders },

@@ -1,7 +1,7 @@
 import { MediactlError } from '../../errors.ts';
 import type { Receipts } from './receipts.ts';
 
-/** Notes in the receipts what waiting has found of an asset: it is ready, failed, or gone. */
+/** Updates the receipts of an asset after waiting for its processing: ready, failed, or deleted. */
 export async function noteOutcome(
   receipts: Pick<Receipts, 'settled' | 'forgetAsset'>,
   assetUid: string,

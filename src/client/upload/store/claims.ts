@@ -1,21 +1,21 @@
 import type { Ledger } from './ledger.ts';
 
-/** Which process has which upload in hand: one at a time has each. */
+/** Locks uploads across processes (a mutex per upload id, in SQLite). Locks of killed processes are released. */
 export class Claims {
   readonly #ledger: Ledger;
   readonly #pid: number;
 
-  /** @param pid of this process, told to others that want the same upload */
+  /** @param pid of this process, shown to others that find an upload locked */
   constructor(ledger: Ledger, pid: number) {
     this.#ledger = ledger;
     this.#pid = pid;
   }
 
-  /** Takes one in hand. @returns the process id of whoever has it; undefined where it is ours now */
+  /** Locks an upload. @returns the holder's pid, or undefined on success */
   async take(id: string): Promise<number | undefined> {
     await this.#ledger.enlist();
     for (;;) {
-      // Most that are taken already are seen without a write, which would keep all others waiting.
+      // Read before writing: a write blocks all other processes, and most conflicts show without one.
       const select = 'SELECT run, pid FROM claims WHERE id = ?';
       const holder = this.#ledger.get<{ run: string; pid: number }>(select, id);
       if (holder) {
@@ -30,13 +30,13 @@ export class Claims {
     }
   }
 
-  /** Where that fails, it is let go of with the process. */
+  /** Unlocks an upload. Errors are ignored: the lock ends with the process at the latest. */
   async release(id: string): Promise<void> {
     const sql = 'DELETE FROM claims WHERE id = ? AND run = ?';
     await this.#ledger.write(sql, id, this.#ledger.run).catch(() => {});
   }
 
-  /** Frees what killed processes had in hand. @param left told of each upload of theirs */
+  /** Releases the locks of killed processes. @param onAbandoned called with the id of each such upload */
   sweep(left: (id: string) => Promise<void>): Promise<void> {
     return this.#ledger.processes.sweep(async (run) => {
       const sql = 'SELECT id FROM claims WHERE run = ?';

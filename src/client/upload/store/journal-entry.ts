@@ -4,76 +4,76 @@ import { isIdentifier } from '../../http/identifier.ts';
 import type { Prefix } from '../sources/prefix-digest.ts';
 import type { FileIdentity } from '../sources/source.ts';
 
-/** What is known of an upload in each of its states. */
+/** Fields of a journal entry in every state. */
 type Common = {
   version: 2;
   id: string;
-  /** As it was typed, or as people know it: `stdin`. */
+  /** Path as typed or shown to the user, such as `stdin`. */
   path: string;
-  /** Where its bytes are. */
+  /** Real path that the bytes are read from. */
   realPath: string;
-  /** What makes it the same file another day, where that is not its path (stdin). */
+  /** Lasting identity of a source without a lasting path: checksum and size of stdin. */
   identity?: string;
   file: FileIdentity;
   /** Origin of the service. */
   baseUrl: string;
-  /** The profile that it was begun with, to tell it to people. */
+  /** Profile that started the upload, shown to the user. */
   profile: string;
   metadata: UploadMetadata;
-  /** ISO 8601: no creation was sent before. */
+  /** Start of the upload, in ISO 8601; no creation was sent before. */
   begunAt: string;
 };
 
-/** Nothing was asked of the service yet, or it said that it made nothing. */
+/** Entry before any request to the service, or after one that certainly made nothing. */
 export type Planned = Common & { state: 'planned' };
 
-/** The creation is about to be sent, or was sent and its answer is not known. */
+/** Entry whose creation is about to be sent, or was sent without a response yet. */
 export type Intended = Common & { state: 'intended' };
 
 type WithSession = Common & {
   session: { uid: string; url: string; assetUid: string; expiresAt: string };
 };
 
-/** The session takes bytes. */
+/** Entry of an upload whose session accepts bytes. */
 export type Open = WithSession & {
   state: 'open';
-  /** Acknowledged by the service. */
+  /** Number of bytes that the service has acknowledged. */
   offset: number;
-  /** No byte from here on was ever sent. Some chunks ahead, but past the last one only once that is begun. */
+  /** Upper bound of the bytes sent, recorded some chunks ahead; includes the last chunk only once that is started. */
   sentTo: number;
-  /** The newest acknowledged offset whose digest is known. */
+  /** Digest up to the latest acknowledged offset for which it was computed. */
   prefix?: Prefix;
-  /** The service did not know the session the first time that it was used. */
+  /** True if the service did not know the session on first use. */
   isRefused?: boolean;
 };
 
 /**
- * Every byte is acknowledged. A page says so where something keeps the upload from its receipt: the
- * checksum differs, or the receipt cannot be written.
+ * Entry of an upload whose bytes are all acknowledged. It is written only if there is no receipt yet:
+ * the checksum differs, tags are still to be set, or the receipt cannot be written.
  */
 export type Whole = WithSession & {
   state: 'whole';
-  /** Of the file, in hex. */
+  /** BLAKE3 of the file, in hex. */
   blake3: string;
-  /** What the service's checksum said; null where there was none to compare with. */
+  /** Result of the checksum comparison; null if the service sent no checksum. */
   verified: boolean | null;
-  /** `X-Checksum-Blake3` as it came, where it differs. */
+  /** `X-Checksum-Blake3` as received, if it differs. */
   serviceBlake3?: string;
 };
 
-/** One upload that this machine has begun and not seen through. */
+/** The journal entry of an upload that this machine has started and not finished. */
 export type JournalEntry = Planned | Intended | Open | Whole;
 
-/** A page that cannot be read, and what its text still tells. */
+/** A journal entry that cannot be parsed, with the fields that could still be extracted. */
 export type CorruptEntry = {
   id: string;
-  /** Of the page itself, or of what came on stdin where there is no page. */
+  /** Path of the entry's file, or of the spool file if there is no entry. */
   path: string;
   isSpool?: boolean;
   reason: string;
-  /** The asset that it was about, if that can be made out. */
+  /** Uid of its asset, if found in the text. */
   assetUid?: string | undefined;
-  /** As in an entry, if that can be made out. */
+  /** Start of the upload, if found in the text. */
   begunAt?: string | undefined;
 };
 
@@ -81,24 +81,24 @@ export const isCorrupt = (entry: JournalEntry | CorruptEntry): entry is CorruptE
   'reason' in entry;
 
 /**
- * What makes two uploads the same: the service, what is uploaded, and as what. Not the key, which may
- * be rotated while the organisation stays.
+ * Identity of an upload: service, source and metadata. The API key is not part of it, because it may be
+ * rotated while the organization stays.
  */
 export type UploadKey = {
   baseUrl: string;
-  /** The real path; of what has none that lasts (stdin), its content. */
+  /** Real path; for stdin, its checksum and size. */
   source: string;
   metadata: UploadMetadata;
 };
 
-/** A short, stable name for an upload: the same command finds its own entry again. */
+/** Returns a short, stable id of an upload, so that the same command finds its own entry again. */
 export const uploadId = ({ baseUrl, source, metadata }: UploadKey) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl, source, Object.entries(metadata).sort()]))
     .digest('hex')
     .slice(0, 16);
 
-/** Bytes that the service has acknowledged. */
+/** Returns the number of bytes that the service has acknowledged. */
 export function acknowledged(entry: JournalEntry): number {
   if (entry.state === 'open') return entry.offset;
   return entry.state === 'whole' ? entry.file.sizeBytes : 0;
@@ -110,7 +110,7 @@ export const assetOf = (entry: JournalEntry): string | undefined =>
 const isText = (value: unknown) => typeof value === 'string';
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Whether a parsed page is an entry, with every field that its state has. */
+/** Returns true if parsed JSON is a valid journal entry with every field of its state. */
 export function isEntry(value: unknown): value is JournalEntry {
   if (typeof value !== 'object' || value === null) return false;
   const entry = value as { [field: string]: unknown };

@@ -4,8 +4,8 @@ import type { UploadJournal } from './journal.ts';
 import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
 
 /**
- * One upload's page in the journal. Where it cannot be written, the upload stops, to be resumed. A run that
- * goes on without a record reports that once.
+ * Handle of one upload's journal entry. A failed write aborts the upload, to be resumed later; if the entry is
+ * optional, the failure is reported once and the upload continues.
  */
 export class JournalPage {
   readonly #journal: UploadJournal;
@@ -13,11 +13,11 @@ export class JournalPage {
   readonly #isOptional: boolean;
   readonly #notice: (message: string) => void;
   #isSaid = false;
-  /** What is to be written next; a newer state takes the place of one that nobody began to write. */
+  /** State to write next; a newer one replaces one whose write has not started (write coalescing). */
   #next: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
 
-  /** @param isOptional the upload goes on without it */
+  /** @param isOptional true if the upload continues when the entry cannot be written */
   constructor(
     journal: UploadJournal,
     id: string,
@@ -30,7 +30,7 @@ export class JournalPage {
     this.#notice = notice;
   }
 
-  /** @throws MediactlError `already_uploading`, `state_…` (14) */
+  /** Locks the upload. @returns a function that unlocks it @throws MediactlError `already_uploading`, `state_…` (14) */
   async lock(): Promise<() => Promise<void>> {
     try {
       const release = await this.#journal.lock(this.#id);
@@ -46,18 +46,18 @@ export class JournalPage {
     }
   }
 
-  /** What an earlier run left. */
+  /** Reads the entry that an earlier run left, if any. */
   read(): Promise<JournalEntry | CorruptEntry | undefined> {
     return this.#journal.read(this.#id);
   }
 
-  /** Moves an unreadable page out of the way, and says where. */
+  /** Renames an unreadable entry and reports its new path. */
   async setAside({ path, reason }: CorruptEntry): Promise<void> {
     const aside = await this.#journal.setAside(this.#id).catch(() => path);
     this.#notice(`the journal of an earlier attempt is unreadable (${reason}); kept as ${aside}`);
   }
 
-  /** Resolves once this state, or a newer one, is on disk. @throws MediactlError `state_…` (14) */
+  /** Writes the entry; resolves once this state or a newer one is on disk. @throws MediactlError `state_…` (14) */
   write(entry: JournalEntry): Promise<void> {
     this.#next = structuredClone(entry);
     this.#writing ??= this.#writeAll();
@@ -70,7 +70,7 @@ export class JournalPage {
         this.#next = undefined;
         await this.#journal.write(state).catch(async (error) => {
           this.#failed(error);
-          await this.#journal.remove(this.#id).catch(() => {}); // it would say that less was sent
+          await this.#journal.remove(this.#id).catch(() => {}); // a stale entry would claim that less was sent
         });
       }
     } finally {

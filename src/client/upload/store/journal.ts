@@ -20,16 +20,16 @@ import { isOutOfRoom, stateError } from '../../state-error.ts';
 import type { Claims } from './claims.ts';
 import { type CorruptEntry, isEntry, type JournalEntry, type Open } from './journal-entry.ts';
 
-/** A page is a few hundred bytes. */
+/** Maximum size of a journal entry; usually it is a few hundred bytes. */
 const largestPage = 1024 * 1024;
-/** A block of the disk: a page has it from the first, so that a full disk can take what comes later. */
+/** Size that each entry is padded to (one disk block), so that it can be rewritten in place on a full disk. */
 const pageBytes = 4096;
 const ending = '.json';
 const synced = promisify(fsync);
 
 /**
- * The uploads under way, a page each, in a folder of their own (0700, files 0600). Of an upload ID
- * there is `ID.json`, and while it is being written `ID.json.tmp`.
+ * Journal of unfinished uploads for crash recovery: one file per upload in its own folder (0700, files 0600).
+ * `ID.json` is the entry and `ID.json.tmp` the temporary file of an atomic rename.
  */
 export class Journal {
   readonly directory: string;
@@ -59,7 +59,7 @@ export class Journal {
     return entries;
   }
 
-  /** The uploads that have a page. */
+  /** Returns the ids of all entries. */
   async ids(): Promise<string[]> {
     const names = await readdir(this.directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
@@ -71,9 +71,9 @@ export class Journal {
   }
 
   /**
-   * Whole or not at all: a temporary file, fsync, rename, and fsync of the folder. A session of a file
-   * that one request can send is not worth waiting for the disk: after a power cut its intent is there. The
-   * beginning of the last of several chunks is.
+   * Writes an entry atomically: temporary file, fsync, atomic rename, fsync of the folder. A session of a file
+   * that fits in one request skips fsync: after a power failure its intent is still on disk. The start of
+   * the last of several chunks is always synced.
    */
   async write(entry: JournalEntry): Promise<void> {
     const isBrief =
@@ -81,7 +81,7 @@ export class Journal {
     const path = this.#path(entry.id);
     if (isBrief && overwritten(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;
-    // What does not wait for the disk is a matter of microseconds: a turn of the pool of threads costs more.
+    // Synchronous calls: without fsync they take microseconds, less than a trip to the thread pool.
     try {
       const page = await this.#opened(temporary);
       try {
@@ -93,7 +93,7 @@ export class Journal {
       await rename(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      // A full disk takes what goes into the place of the page.
+      // On a full disk the existing file can still be rewritten in place.
       if (isOutOfRoom(error) && overwritten(path, textOf(entry))) return;
       throw error;
     }
@@ -102,7 +102,7 @@ export class Journal {
     await synced(folder).finally(() => closeSync(folder));
   }
 
-  /** The folder is made where it is missing. */
+  /** Opens a file for writing and creates the journal folder if it is missing. */
   async #opened(path: string): Promise<number> {
     try {
       return openSync(path, 'w', 0o600);
@@ -117,11 +117,11 @@ export class Journal {
     try {
       rmSync(this.#path(id), { force: true });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error; // there is no journal, and so no page
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error; // no journal folder, so no entry
     }
   }
 
-  /** Moves an unreadable page out of the way, and says where. */
+  /** Renames an unreadable entry. @returns its new path */
   async setAside(id: string): Promise<string> {
     const aside = `${this.#path(id)}.corrupt`;
     await rename(this.#path(id), aside);
@@ -129,10 +129,10 @@ export class Journal {
   }
 
   /**
-   * Takes an upload in hand.
+   * Locks an upload for this process.
    *
-   * @returns what lets go of it again
-   * @throws MediactlError `already_uploading` where another process has it
+   * @returns a function that releases the lock
+   * @throws MediactlError `already_uploading` if another process holds it
    */
   async lock(id: string): Promise<() => Promise<void>> {
     const claims = await this.#claims();
@@ -141,7 +141,7 @@ export class Journal {
     return async () => claims.release(id);
   }
 
-  /** Removes what killed processes left beside the pages. */
+  /** Removes temporary files of killed processes and releases their locks. */
   async sweep(): Promise<void> {
     const claims = await this.#claims();
     await claims.sweep((id) => rm(`${this.#path(id)}.tmp`, { force: true }));
@@ -152,23 +152,23 @@ export class Journal {
   }
 }
 
-/** Returns true once the last of several chunks is begun: the service may have the whole file from then on. */
+/** Returns true once the last of several chunks is being sent: from then on the service may have the complete file. */
 const isEnding = ({ offset, sentTo, file }: Open) => offset > 0 && sentTo === file.sizeBytes;
 
 const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
 
 /**
- * Writes over a page in one call, which a killed process has made whole or not at all. To put a file in
- * another's place makes some file systems wait for the disk.
+ * Overwrites an entry in place with a single write call, which a kill cannot interrupt halfway. It avoids
+ * the rename, which some file systems flush to disk.
  *
- * @returns false where there is no such page, or none of that length
+ * @returns false if the file does not exist or is too small
  */
 function overwritten(path: string, text: string): boolean {
   let page: number;
   try {
     page = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch {
-    return false; // to be made, or not to be written: the usual way tells
+    return false; // missing or not writable: the normal write reports it
   }
   try {
     const found = fstatSync(page);
@@ -183,7 +183,7 @@ function overwritten(path: string, text: string): boolean {
 
 const notAPage = () => new Error('it is not a page of the journal');
 
-/** A page; undefined where there is none. @throws Error where it is none, or cannot be read */
+/** Reads an entry's file; undefined if it does not exist. @throws Error if it is no regular file or unreadable */
 async function pageAt(path: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
@@ -203,7 +203,7 @@ async function pageAt(path: string): Promise<string | undefined> {
   }
 }
 
-/** What a page says; of one that is damaged, what can still be made out. */
+/** Parses an entry; for a damaged one, extracts the asset uid and start time if possible. */
 function entryIn(text: string, id: string, path: string): JournalEntry | CorruptEntry {
   let reason = 'it is not an upload that this version knows';
   try {
@@ -220,7 +220,7 @@ function entryIn(text: string, id: string, path: string): JournalEntry | Corrupt
   };
 }
 
-/** What keeps uploads between runs: the journal of this machine, or another one. */
+/** Interface of a journal: that of this machine, or one that workers share. */
 export type UploadJournal = Pick<
   Journal,
   'directory' | 'read' | 'list' | 'write' | 'remove' | 'ids' | 'setAside' | 'lock' | 'sweep'

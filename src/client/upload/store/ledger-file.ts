@@ -6,10 +6,10 @@ import type Libsql from 'libsql';
 import { stateFailure } from '../../state-error.ts';
 
 const version = 1;
-/** A check of more takes seconds. */
+/** Maximum size for an integrity check; a larger database would take seconds. */
 const maxCheckedBytes = 256 * 1024 * 1024;
 
-/** The columns of each table; no key is in here, and nothing expires: keys are rotated, and what was sent stays sent. */
+/** Columns of each table. No API key is stored, since keys are rotated. Nothing expires: retention is unlimited. */
 const tables = {
   receipts: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, folder TEXT NOT NULL, path TEXT NOT NULL,
@@ -41,25 +41,26 @@ CREATE INDEX folders_by_path ON folders (service, workspace, path);
 PRAGMA user_version = ${version};
 `;
 
-/** Writes a page of the log, and changes nothing: what is rolled back would never reach the disk. */
+/** Trial write that changes nothing and commits, because a rollback would never reach the disk. */
 export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`;
 
-/** The columns that a SELECT must find. */
+/** Returns the column names of a table definition, for a SELECT that checks the schema. */
 const columnNames = (columns: string) =>
   [...columns.matchAll(/(?:^|,)\s*([a-z]\w*) [A-Z]/g)].map(([, name]) => name).join(', ');
 
+/** Returns the path of the database. */
 export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
 
-/** The mark holds the store's id, and tells one that is gone from one that never was. */
+/** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
 const markOf = (path: string) => path.replace(/\.db$/, '.id');
 
 const found = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
-/** Whether there is a store, or was one. */
+/** Returns true if there is a database, or was one. */
 export const hadLedger = (path: string) => [path, markOf(path)].some((each) => found(each));
 
 /**
- * Assures that a store is at that path: a new one is made whole, under another name first.
+ * Creates the database if there never was one: under a temporary name first, so that it appears atomically.
  *
  * @throws MediactlError `state_not_a_file`, `state_emptied`; Error from the system
  */
@@ -72,12 +73,12 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
   if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
   if (size !== undefined) return;
   if (lstatSync(path, { throwIfNoEntry: false }) || found(mark) || found(`${path}-wal`)?.size) {
-    if (found(path)?.size) return; // another process has made it meanwhile
+    if (found(path)?.size) return; // another process has created it meanwhile
     throw stateFailure('state_emptied', `${path} is missing`);
   }
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await open(temporary, 'wx', 0o600).then((handle) => handle.close()); // SQLite would let others read it
+    await open(temporary, 'wx', 0o600).then((handle) => handle.close()); // SQLite would make it readable by others
     const database = new Database(temporary);
     try {
       database.exec(`BEGIN; ${schema} PRAGMA application_id = ${newId()}; COMMIT`);
@@ -85,7 +86,7 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
       database.close();
     }
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') return rename(temporary, path); // a disk without links
+      if (error.code !== 'EEXIST') return rename(temporary, path); // file system without hard links
     });
   } finally {
     for (const each of [temporary, `${temporary}-journal`]) await rm(each, { force: true });
@@ -93,10 +94,10 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
 }
 
 /**
- * Compares an open store with what belongs there. The mark is made where it is missing: beside a new store,
+ * Checks version, id and schema of an open database. Creates the id file if it is missing: for a new database
  * and one of an older mediactl.
  *
- * @param isChecked reads all of it
+ * @param hasIntegrityCheck runs SQLite's integrity check too
  * @throws MediactlError `state_newer`, `state_emptied`, `state_damaged`; Error from SQLite and the system
  */
 export async function assertLedger(
@@ -110,7 +111,7 @@ export async function assertLedger(
   if (foundVersion > version)
     throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
   const mark = markOf(path);
-  // A power cut may have left it empty.
+  // A power failure may have left it empty.
   const id = (found(mark) && Number.parseInt(readFileSync(mark, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
   if (foundVersion === 0 || (id && id !== pragma('application_id')))
@@ -132,7 +133,7 @@ export async function assertLedger(
   await rename(temporary, mark);
 }
 
-/** Returns the name under which an unusable store is kept from now on; undefined where there is none. */
+/** Renames an unusable database. @returns its new path; undefined if there was none */
 export function setLedgerAside(path: string): string | undefined {
   let aside: string | undefined;
   if (found(path)) {
@@ -143,7 +144,7 @@ export function setLedgerAside(path: string): string | undefined {
   for (const suffix of ['', '-wal', '-shm'])
     if (found(`${path}${suffix}`))
       renameSync(`${path}${suffix}`, `${aside ?? `${path}.unusable`}${suffix}`);
-  rmSync(path, { force: true }); // a link that leads nowhere
+  rmSync(path, { force: true }); // a dangling link
   rmSync(markOf(path), { force: true });
   return aside;
 }

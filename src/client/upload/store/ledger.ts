@@ -15,33 +15,35 @@ import {
   trialWrite,
 } from './ledger-file.ts';
 
+/** Value of an SQL parameter. */
 export type Value = string | number | null;
 
-/** The wait of a read for a program that locks out readers; it blocks everything else. */
+/** Busy timeout of a read while another program locks the database. Short, because it blocks the event loop. */
 const readBusyMs = 1_000;
-/** The wait of one attempt to write; it blocks everything else. */
+/** Busy timeout of one write attempt. Short, because it blocks the event loop. */
 const writeBusyMs = 5;
-/** Attempts to write are repeated for so long. */
+/** Maximum time for which a busy database is retried. */
 const patienceMs = 60_000;
 
-/** What a store is opened for: `check` reads all of it, `write` writes on trial, `again` begins a new one if need be. */
+/** Purpose of opening: `check` runs an integrity check, `write` a trial write, `again` both and replaces a bad database. */
 export type LedgerUse = 'read' | 'check' | 'write' | 'again';
 
+/** Options of `Ledger.open`. */
 export type LedgerOptions = {
   clock?: Clock;
   signal?: AbortSignal;
-  /** Reports what takes long, and where an old store is now. */
+  /** Reports long waits, and the new path of a replaced database. */
   say?: (message: string) => void;
 };
 
 /**
- * What this machine knows of uploads beside the journal, in one SQLite file of the state folder (0600):
- * receipts of what was sent, and who has which upload in hand. A process of its own marks itself by a
- * lock that the kernel keeps, so that what a killed one had in hand is free.
+ * SQLite database of the state folder (0600) with the receipts of finished uploads and the locks of running
+ * ones. Each process also holds a kernel lock on a file of its own: it ends with the process, so the upload
+ * locks of a killed one can be released.
  */
 export class Ledger {
   readonly path: string;
-  /** The name of this process among those that have uploads in hand. */
+  /** Unique id of this process, recorded with its upload locks. */
   readonly run = randomUUID();
   readonly processes: NamedLocks;
   readonly #database: Libsql.Database;
@@ -63,7 +65,7 @@ export class Ledger {
   }
 
   /**
-   * Opens the store of a state folder; a new one is made where none ever was.
+   * Opens the database of a state folder, creating it if there never was one.
    *
    * @throws MediactlError `state_…` (14)
    */
@@ -79,7 +81,7 @@ export class Ledger {
       if (use !== 'again') return await opened();
       const lock = join(stateDir, 'receipts.lock');
       const busy = () => stateFailure('state_locked', `${lock} is locked`);
-      // Of two at once, the second finds what the first has made.
+      // The lock serializes processes: the second one finds the database that the first created.
       return await whileLocked({ path: lock, waitMs: patienceMs, busy }, () =>
         opened().catch((error) => {
           const failure = stateError(error, path);
@@ -129,17 +131,17 @@ export class Ledger {
     return this.#explained(() => this.#prepared(sql).get(...values)) as Row | undefined;
   }
 
-  /** Writes within a transaction. @returns how many rows it changed */
+  /** Runs a statement within a transaction. @returns number of changed rows */
   change(sql: string, ...values: Value[]): number {
     return this.#prepared(sql).run(...values).changes;
   }
 
-  /** @returns how many rows it changed */
+  /** Runs a statement in a transaction of its own. @returns number of changed rows */
   write(sql: string, ...values: Value[]): Promise<number> {
     return this.transaction(() => this.change(sql, ...values));
   }
 
-  /** Does all or nothing, before or after what other processes do. Waits while another one writes. */
+  /** Runs `work` in an exclusive write transaction. Retries while another process is writing. */
   transaction<T>(work: () => T, isFlushed = false): Promise<T> {
     const { path } = this;
     this.#hasWritten = true;
@@ -165,7 +167,7 @@ export class Ledger {
       try {
         database.exec('ROLLBACK');
       } catch {
-        // it never began
+        // the transaction had not started
       }
       throw error;
     } finally {
@@ -182,8 +184,8 @@ export class Ledger {
   }
 
   /**
-   * Resolves once writes are on the disk, whatever happens to the machine. Those that are asked for
-   * within some milliseconds get there together: each wait for the disk stops everything else.
+   * Resolves once the writes survive a power failure. Group commit: writes requested within some milliseconds
+   * share one transaction, because each sync blocks the event loop.
    */
   async writeThrough(work: () => void): Promise<void> {
     this.#kept.push(work);
@@ -192,7 +194,7 @@ export class Ledger {
   }
 
   async #written(): Promise<void> {
-    // A slow disk is waited for more rarely.
+    // Collect for longer if the disk is slow, so that it is synced less often.
     await new Promise((resolve) => setTimeout(resolve, Math.max(20, 4 * this.#longestMs)));
     this.#flush = undefined;
     const work = this.#kept;
@@ -204,22 +206,22 @@ export class Ledger {
     this.#longestMs = Math.min(250, performance.now() - startedAt);
   }
 
-  /** Marks this process as one that lives. */
+  /** Marks this process as running, by a kernel lock on a file of its own. */
   async enlist(): Promise<void> {
     this.#release ??= this.processes.take(this.run);
     await this.#release;
   }
 
-  /** Never fails: the result of a command is known by then, and the next process clears up. */
+  /** Closes the database. Never throws: the command's result is final by then, and the next process cleans up. */
   async close(): Promise<void> {
     await this.#flush?.catch(() => {}); // its caller reports it
     const release = await this.#release?.catch(() => undefined);
     try {
       if (release) this.#atOnce(() => this.change('DELETE FROM claims WHERE run = ?', this.run));
-      // libsql leaves the log of what was written where others have to read it first.
+      // libsql does not checkpoint on close: without this the next process has to read the WAL first.
       if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // no room, or no such file any more
+      // disk full, or the file is gone
     }
     await release?.();
     this.#database.close();
@@ -234,7 +236,7 @@ export class Ledger {
   }
 }
 
-/** Repeats work while another program holds the file. @throws Error of the last attempt */
+/** Retries `work` while another program locks the database. @throws Error of the last attempt */
 async function whileBusy<T>(
   path: string,
   options: LedgerOptions,

@@ -1,35 +1,35 @@
 import type { Ledger } from './ledger.ts';
 
-/** Where a file goes, and from where: the same is the same upload. */
+/** Unique key of a receipt: source path and target folder. */
 export type ReceiptKey = {
   /** Origin of the service. */
   service: string;
   workspace: string;
-  /** Uid; empty for the top level. */
+  /** Uid of the folder; empty for the top level. */
   folder: string;
-  /** The real path of a file; of other sources, what they are known by. */
+  /** Real path of a file; URL of other sources. */
   path: string;
 };
 
-/** What became of an asset, as far as this machine has looked. */
+/** Last processing state of an asset that this machine has seen. */
 export type AssetState = 'pending' | 'ready' | 'failed';
 
-/** An upload that this machine has seen through. */
+/** Record of an upload that this machine has finished. */
 export type Receipt = ReceiptKey & {
   sizeBytes: number;
-  /** As the file was when its bytes were sent; of a server's file, the server's word for its version. */
+  /** Modification time when the bytes were sent; for a URL, the server's strong ETag if there is one. */
   mtimeNs: string;
-  /** Of the file, in hex. */
+  /** BLAKE3 of the file, in hex. */
   blake3: string;
-  /** Null: the service named no checksum to compare with. */
+  /** Result of the checksum comparison; null if the service sent no checksum. */
   verified: boolean | null;
   assetUid: string;
   sessionUid: string;
   name: string;
   state: AssetState;
-  /** Why it failed. */
+  /** Reason why processing failed. */
   reason: string | null;
-  /** ISO 8601: when the last byte was acknowledged. */
+  /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
 };
 
@@ -50,27 +50,27 @@ type Row = {
   at: string;
 };
 
-/** An empty asset that a creation of ours may have left, whose answer was lost. */
+/** Orphan: an incomplete asset that an interrupted upload left, or may have left, on the service. */
 export type Orphan = {
   assetUid: string;
   name: string;
   path: string;
-  /** ISO 8601. */
+  /** Time at which it was recorded, in ISO 8601. */
   at: string;
-  /** Found by its name, after an answer was lost: it may be somebody else’s. */
+  /** True if it was only matched by name and may belong to another upload. */
   isGuessed: boolean;
 };
 
-/** An asset in whose place another one came. */
+/** An asset superseded by a newer upload of the same path. */
 export type Replaced = { folder: string; path: string; assetUid: string };
 
 const columns =
   'service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session, name, state, reason, at';
-/** What another machine sent was not compared by this one. */
+/** Reports imported receipts as unverified, because this machine has not compared them. */
 const selected = columns.replace('verified', 'iif(imported, NULL, verified) AS verified');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
 
-/** What this machine has sent: never asked of the service, and never forgotten by itself. */
+/** Receipts of finished uploads: a local record that is never read from the service and never expires. */
 export class Receipts {
   readonly #ledger: Ledger;
 
@@ -84,8 +84,8 @@ export class Receipts {
   }
 
   /**
-   * Whether something of that size was sent to the workspace: only then a digest may tell more. Not of the
-   * folder alone: no index has its sizes.
+   * Returns true if a file of that size was uploaded to the workspace: only then is hashing worthwhile. It
+   * does not filter by folder, because no index covers folder and size.
    */
   hasSize({ service, workspace }: ReceiptKey, sizeBytes: number): boolean {
     const sql = 'SELECT 1 FROM receipts WHERE service = ? AND workspace = ? AND size = ? LIMIT 1';
@@ -93,9 +93,9 @@ export class Receipts {
   }
 
   /**
-   * The same content in the same folder, from whatever path.
+   * Finds a receipt with the same content in the same folder, from any path.
    *
-   * @param before by a run's mark: what came later is of that run itself
+   * @param mark highest receipt id that counts: later receipts belong to the run itself
    */
   sameContent(
     { service, workspace, folder }: ReceiptKey,
@@ -116,8 +116,8 @@ export class Receipts {
   }
 
   /**
-   * Resolves once it is on the disk. It takes the place of an earlier one of the same file, whose asset
-   * is remembered.
+   * Saves a receipt; resolves once it is on disk. It replaces an earlier receipt of the same key, whose asset
+   * is recorded as replaced.
    */
   keep(receipt: Receipt): Promise<void> {
     const { service, workspace, folder, path, assetUid } = receipt;
@@ -134,7 +134,7 @@ export class Receipts {
     });
   }
 
-  /** The file was touched, and holds what it held. */
+  /** Updates the modification time of a file that was touched and has the same content. */
   touched({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
     const sql = `UPDATE receipts SET mtime_ns = ? WHERE ${byKey}`;
     return this.#ledger.writeThrough(
@@ -142,7 +142,7 @@ export class Receipts {
     );
   }
 
-  /** The file is at another path now. */
+  /** Updates the path of a file that was moved. */
   moved({ service, workspace, folder, path }: ReceiptKey, to: { path: string; mtimeNs: string }) {
     const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
     return this.#ledger.writeThrough(
@@ -150,13 +150,13 @@ export class Receipts {
     );
   }
 
-  /** What became of an asset. */
+  /** Updates the processing state of an asset. */
   async settled(assetUid: string, state: AssetState, reason: string | null = null): Promise<void> {
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
     await this.#ledger.write(sql, state, reason, assetUid);
   }
 
-  /** Forgets an asset that is gone. */
+  /** Deletes all records of an asset that no longer exists. */
   forgetAsset(assetUid: string): Promise<void> {
     return this.#ledger.transaction(() => {
       for (const table of ['orphans', 'replaced', 'receipts'])
@@ -164,7 +164,7 @@ export class Receipts {
     });
   }
 
-  /** Those that were not seen to be ready, the oldest first. */
+  /** Returns the receipts of assets not known to be ready or failed, oldest first. */
   pending(service: string, workspace: string): Receipt[] {
     const sql = `SELECT ${selected} FROM receipts
       WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
@@ -183,8 +183,8 @@ export class Receipts {
   }
 
   /**
-   * Those of files below a directory, sent by this machine itself; of all local files, below ''. Their ids
-   * grow with time: see `runBegins`.
+   * Yields the receipts of files under a directory that this machine uploaded itself; '' means all local
+   * files. Ids increase with time: see `startRun`.
    */
   *below(
     service: string,
@@ -201,14 +201,14 @@ export class Receipts {
       yield { ...receiptOf(row), id: row.id };
   }
 
-  /** Assets of files below a directory that were sent anew since. */
+  /** Returns the replaced assets of files under a directory. */
   replacedBelow(service: string, workspace: string, directory: string): Replaced[] {
     const sql = `SELECT folder, path, asset AS assetUid FROM replaced
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
     return this.#ledger.all<Replaced>(sql, service, workspace, `${directory}/`, `${directory}0`);
   }
 
-  /** Takes over those of another machine, all or none. One that is here already wins. @returns how many were new */
+  /** Imports receipts of another machine, all or none. Existing ones win. @returns number of new receipts */
   import(receipts: readonly Receipt[]): Promise<number> {
     const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
@@ -218,8 +218,9 @@ export class Receipts {
   }
 
   /**
-   * A mark of what was known when a run began; of one that was killed, when it first did. What one
-   * command names is wanted, two files of one content included: only what was sent before counts.
+   * Returns the mark of a run: the highest receipt id when it started (for a killed run, when it first
+   * started). Dedupe by content ignores later receipts: two files of one command that have the same content
+   * are both uploaded.
    */
   runBegins(id: string): Promise<number> {
     return this.#ledger.transaction(() => {
@@ -229,12 +230,12 @@ export class Receipts {
     });
   }
 
-  /** The mark of a run that has begun and not ended. */
+  /** Returns the mark of a run that has started and not finished. */
   runMark(id: string): number | undefined {
     return this.#ledger.get<{ since: number }>('SELECT since FROM runs WHERE id = ?', id)?.since;
   }
 
-  /** Never fails: a run that is not ended is the same run the next time. */
+  /** Deletes the mark of a finished run. Never throws: a run whose mark stays counts as the same run next time. */
   async runEnds(id: string): Promise<void> {
     await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
@@ -247,7 +248,7 @@ export class Receipts {
     await this.#ledger.write(sql, service, assetUid, name, path, at, Number(isGuessed));
   }
 
-  /** It is gone, or holds a file. */
+  /** Deletes an orphan that no longer exists or turned out to hold a file. */
   async forgetOrphan(assetUid: string): Promise<void> {
     await this.#ledger.write('DELETE FROM orphans WHERE asset = ?', assetUid);
   }
@@ -259,7 +260,7 @@ export class Receipts {
     return rows.map(({ guessed, ...orphan }) => ({ ...orphan, isGuessed: guessed === 1 }));
   }
 
-  /** A folder that a run of this machine made since a mark of `folderMark`, by its path. */
+  /** Returns the uid of a folder that this machine created after a mark of `folderMark`, by its path. */
   madeFolder(service: string, workspace: string, path: string, since: number): string | undefined {
     const sql = `SELECT uid FROM folders
       WHERE service = ? AND workspace = ? AND path = ? AND id > ? ORDER BY id DESC LIMIT 1`;

@@ -6,22 +6,28 @@ import { descriptionPath } from './openapi.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 
-/** A page of another site must not reach a service on this machine through a name of its own. */
+/** Rejects requests with a foreign Host header, such as a web page sends by DNS rebinding. */
 export const hostChecked =
   ({ publicUrl }: Service): MiddlewareHandler =>
   async (c, next) => {
     const { port } = new URL(publicUrl());
     const hosts = ['localhost', '127.0.0.1'].map((name) => `${name}:${port}`);
-    // Names of hosts count neither upper nor lower case.
+    // Host names are case-insensitive.
     if (!hosts.includes((c.req.header('host') ?? '').toLowerCase()))
       throw new ServiceError(403, 'this sandbox does not answer to that Host');
     await next();
   };
 
-/** The window of all who show nothing that is valid: they cannot use up anybody else's. */
+/**
+ * Rate-limit window shared by all callers without valid credentials, so that they cannot use up a
+ * key's.
+ */
 const unknownCallers = 'unknown';
 
-/** "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>" (§5.1, §5.3). */
+/**
+ * Requires an API key: "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>"
+ * (§5.1, §5.3).
+ */
 export const authenticated = (service: Service): MiddlewareHandler<Env> => {
   const { keys } = service;
   return async (c, next) => {
@@ -38,7 +44,7 @@ export const authenticated = (service: Service): MiddlewareHandler<Env> => {
 
 const maxJsonBytes = 1024 * 1024;
 
-/** A JSON body holds at most 1 MiB: 413. */
+/** Rejects JSON bodies over 1 MiB with 413. */
 export const limitedJson = bodyLimit({
   maxSize: maxJsonBytes,
   onError: () => {
@@ -49,11 +55,11 @@ export const limitedJson = bodyLimit({
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 /**
- * POST /playback/info/ has no key: its calls are counted by playback token, each with a window of
- * its own, as large as a key's (§8).
+ * Rate limits POST /playback/info/, which has no key, per playback token; each has a window as
+ * large as a key's (§8).
  */
 export const playbackCounted = (service: Service): MiddlewareHandler<Env>[] => [
-  // Browsers call it from pages of any site, with the token alone.
+  // Browsers call it from pages of any site, with only the token.
   cors({
     origin: '*',
     allowMethods: ['POST'],
@@ -73,14 +79,17 @@ export const playbackCounted = (service: Service): MiddlewareHandler<Env>[] => [
   },
 ];
 
-/** The token of the body where it is valid; what else is wrong with the body is its route's to say. */
+/** Returns the playback token of the body if it is valid; the route reports other errors. */
 async function tokenOf(c: Context, { signer, now }: Service): Promise<string | undefined> {
-  const body: unknown = await c.req.json().catch(() => undefined); // no JSON, or half of it
+  const body: unknown = await c.req.json().catch(() => undefined); // not JSON, or incomplete
   const token = (body as { playback_token?: unknown } | null | undefined)?.playback_token;
   return typeof token === 'string' && signer.readToken(token, now()) ? token : undefined;
 }
 
-/** "Rate-limit headers on every response"; "Over the limit: 429 with Retry-After" (§8). */
+/**
+ * Applies the rate limit to one request: "Rate-limit headers on every response"; "Over the limit:
+ * 429 with Retry-After" (§8).
+ */
 function count(c: Context, { rateLimiter, faults, now }: Service, who: string): void {
   const { headers, retryAfterSeconds } = rateLimiter.count(who, now());
   for (const [name, value] of Object.entries(headers)) c.header(name, value);

@@ -17,13 +17,16 @@ import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 import { storageFailure } from './storage-failure.ts';
 
-/** What the validator calls otherwise than OpenAPI and our own details do. */
+/** Names of request parts in error details, where the validator's differ from OpenAPI's. */
 const places: Partial<Record<string, string>> = { json: 'body', param: 'path' };
 
-/** "returns plain text bodies for 400, 404, 412, 413, 503, 507" (§7), and JSON as common. */
+/**
+ * Statuses of failed upload creations that get a plain text body: "returns plain text bodies for
+ * 400, 404, 412, 413, 503, 507" (§7). Others get JSON.
+ */
 const textStatuses = new Set([400, 404, 412, 413, 503, 507]);
 
-/** The whole service as one fetch-shaped app. */
+/** Creates the HTTP app with all routes and middleware. */
 export function createApp(service: Service): App {
   const app: App = new OpenAPIHono<Env>({
     // "422 unprocessable request (invalid parameters or body)" (§7)
@@ -74,7 +77,7 @@ export function createApp(service: Service): App {
   return app;
 }
 
-/** Failures of the disk and of the store; anything else unforeseen is a bug of ours, and says so. */
+/** Maps errors to responses: disk and database failures to 507 or 503, unexpected ones to 500. */
 function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);

@@ -1,2 +1,5 @@
-/** What this program was told cannot be: its process ends with 2, and nothing was started. */
+/**
+ * Error for an invalid command-line argument: the process exits with code 2 before it starts
+ * anything.
+ */
 export class ArgumentError extends Error {}

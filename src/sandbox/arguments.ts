@@ -3,16 +3,16 @@ import { ArgumentError } from './argument-error.ts';
 import { parseFault } from './faults/parse.ts';
 import { defaults, type SandboxOptions, type Theme, themes } from './options.ts';
 
-/** What the program is told; sizes in bytes, lifetimes in seconds. */
+/** Parsed command line of the sandbox process. Sizes in bytes, lifetimes in seconds. */
 export type Arguments = Omit<
   SandboxOptions,
   'pid' | 'node' | 'mediaWorker' | 'playerScript' | 'browseScript' | 'killGroup' | 'log'
 > & { logPath?: string };
 
 /**
- * Reads the command line of the program. `--rate-limit` is `LIMIT/SECONDS`; `--fault` may come often.
+ * Parses the command line. `--rate-limit` is `LIMIT/SECONDS`; `--fault` is repeatable.
  *
- * @throws Error in one line, naming the argument it does not take
+ * @throws ArgumentError with a one-line message that names the invalid argument
  */
 export function readArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({

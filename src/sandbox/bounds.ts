@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { boundConnections } from './connections.ts';
 import { uploadPath } from './http.ts';
 
-/** What a connection may cost. Each ends with the connection closed. */
+/** Limits against slow clients; the server closes connections that exceed one. */
 export type Bounds = {
-  /** Until a request's headers are whole, from when the connection opened or the last one ended. */
+  /** Timeout for request headers, from the connection's start or the previous request's end. */
   headersMs: number;
-  /** Until a body is whole that is no chunk of an upload. */
+  /** Timeout for a request body, except for upload chunks. */
   bodyMs: number;
-  /** Nothing sent, nothing taken: a client that does not read its answer. */
+  /** Idle timeout in both directions, also for clients that do not read the response. */
   idleMs: number;
   connections: number;
   headerBytes: number;
@@ -19,13 +19,13 @@ const bounds: Bounds = {
   bodyMs: 30_000,
   idleMs: 300_000,
   connections: 512,
-  // Upload-Metadata holds a description, in base64.
+  // Upload-Metadata may hold a long description, in base64.
   headerBytes: 32 * 1024,
 };
 
 /**
- * A server that slow, silent and many clients cannot exhaust. A chunk of 50 MiB may take long:
- * there silence alone is bounded, where the bytes are received.
+ * Creates an HTTP server that slow, idle or too many clients cannot exhaust. Upload chunks may take
+ * long: the Receiver only limits their idle time.
  */
 export function boundedServer(listener: RequestListener, overrides: Partial<Bounds> = {}): Server {
   const { headersMs, bodyMs, idleMs, connections, headerBytes } = { ...bounds, ...overrides };
@@ -34,7 +34,7 @@ export function boundedServer(listener: RequestListener, overrides: Partial<Boun
       maxHeaderSize: headerBytes,
       highWaterMark: 1024 * 1024,
       headersTimeout: headersMs,
-      requestTimeout: 0, // it would count a chunk's bytes too
+      requestTimeout: 0, // would also limit upload chunks
       connectionsCheckingInterval: Math.min(headersMs, 5_000),
     },
     (incoming, outgoing) => {
@@ -47,13 +47,16 @@ export function boundedServer(listener: RequestListener, overrides: Partial<Boun
   return server;
 }
 
-/** A chunk of an upload, or a file that comes from the page. */
+/** Returns true for requests with large bodies: upload chunks, and files uploaded from the page. */
 const isLong = ({ method, url = '' }: IncomingMessage) =>
   method === 'PATCH' ? url.startsWith(uploadPath) : method === 'POST' && isPageUpload.test(url);
 
 const isPageUpload = /^\/b\/[\w-]+\/uploads\?/;
 
-/** Also where nobody reads it: a refused request must not dribble on. */
+/**
+ * Closes the connection if the body is incomplete at the timeout, even if the handler ignores the
+ * body.
+ */
 function boundBody(incoming: IncomingMessage, bodyMs: number): void {
   const { socket } = incoming;
   const timer = setTimeout(() => incoming.complete || socket.destroy(), bodyMs);

@@ -2,14 +2,13 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Bounds how many connections are open. At the limit a newcomer takes the place of the one that has
- * been idle longest: that asked nothing yet, or whose last answer is long sent. Where every one is
- * at work, the newcomer is closed.
+ * Limits the number of open connections. At the limit, a new connection replaces the one that has
+ * been idle longest (no request in progress); if all are busy, the new one is closed.
  */
 export function boundConnections(server: Server, most: number): void {
-  /** How many requests are under way on each. */
+  /** Number of requests in progress per connection. */
   const open = new Map<Socket, number>();
-  /** Connections without a request, the longest idle first. */
+  /** Connections without a request in progress, longest idle first. */
   const idle = new Set<Socket>();
   const forget = (socket: Socket) => {
     open.delete(socket);
@@ -17,7 +16,7 @@ export function boundConnections(server: Server, most: number): void {
   };
   const change = (socket: Socket, by: number) => {
     const before = open.get(socket);
-    if (before === undefined) return; // closed meanwhile
+    if (before === undefined) return; // already closed
     open.set(socket, before + by);
     if (before + by > 0) idle.delete(socket);
     else idle.add(socket);

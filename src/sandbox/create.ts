@@ -30,25 +30,24 @@ import { Receiver } from './uploads/receiver.ts';
 import { SessionClock } from './uploads/session-clock.ts';
 
 export type Sandbox = {
-  /** Origin that it answers at. */
+  /** Origin of the service, such as `http://127.0.0.1:4520`. */
   url: string;
-  /** Uid of the primary workspace. */
   workspace: string;
   workspaceName: string;
-  /** What a person should know of the folder that it was started on. */
+  /** Warnings about the data folder, for the user. */
   notes: readonly string[];
-  /** Makes an API key; it is told only here. */
+  /** Creates an API key. The key is returned only once; only its hash is stored. */
   createKey(name: string, scopes?: readonly Scope[]): string;
   hasKey(key: string): boolean;
-  /** Whether any key was ever made. */
+  /** Returns true if any key has been created. */
   hasKeys(): boolean;
-  /** An address of the page of its library, for one browser to open once. */
+  /** Returns a one-time URL of the library page, valid for one browser. */
   pageAddress(): string;
-  /** Stops answering, ends processing and leaves everything on disk. */
+  /** Shuts down: closes connections, aborts processing, keeps all data on disk. */
   close(): Promise<void>;
 };
 
-/** Starts the service: listens when the promise resolves. */
+/** Starts the service; it listens once the promise resolves. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, pid, now = Date.now, log = () => {} } = options;
   const timestamp = () => new Date(now()).toISOString();
@@ -125,7 +124,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     transaction: (work) => store.transaction(work),
     page: async (request) => page?.answer(request),
   };
-  let page: Browse | undefined; // it asks at the address that is known once it listens
+  let page: Browse | undefined; // created after listening, when the origin is known
   const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
   const end = async () => {
     await sessionClock.close();
@@ -179,7 +178,10 @@ function openStore(dataDir: string, unlock: () => void): Store {
   }
 }
 
-/** A store never forgets an asset: one that does not know a folder of media is not the one it was. */
+/**
+ * Returns a warning for asset folders that the database does not know. Deleted assets keep their
+ * row, so the database was replaced or lost data.
+ */
 const notesOn = (strays: readonly string[]) =>
   strays.length === 0
     ? []
@@ -187,7 +189,7 @@ const notesOn = (strays: readonly string[]) =>
         `sandbox.db does not know ${strays.length} of the assets in media/: it was replaced, or lost what it held`,
       ];
 
-/** On the loopback alone. */
+/** Listens on the loopback interface only. @returns the origin */
 function listen(server: Server, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);

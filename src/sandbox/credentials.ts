@@ -3,16 +3,19 @@ import { join } from 'node:path';
 import type { Sandbox } from './create.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** Keys for the person of this machine, one for each reach; they are told nowhere else. */
+/**
+ * API keys for the local user, one per set of scopes. Stored in plain text only in
+ * credentials.json.
+ */
 type Credentials = { all: string; read: string; write: string };
 
 const newKeys = 'new keys were made';
 
 /**
- * Sees to it that DIR/credentials.json holds keys that the sandbox takes. They are made once: kept
- * as hashes, a lost one cannot be told again.
+ * Ensures that DIR/credentials.json holds valid keys. Creates new ones if the file is missing,
+ * damaged or outdated, since the database stores only hashes.
  *
- * @returns why they were made again, in words; undefined where they were not
+ * @returns why keys were replaced, as text; undefined if nothing was replaced
  */
 export function keepCredentials(dataDir: string, sandbox: Sandbox): string | undefined {
   const path = join(dataDir, 'credentials.json');
@@ -32,7 +35,7 @@ export function keepCredentials(dataDir: string, sandbox: Sandbox): string | und
   return `sandbox.db did not know the keys of credentials.json; ${newKeys}`;
 }
 
-/** Undefined where there is no such file. */
+/** Returns undefined if the file does not exist. */
 function read(path: string): Credentials | 'damaged' | undefined {
   let text: string;
   try {
@@ -47,6 +50,6 @@ function read(path: string): Credentials | 'damaged' | undefined {
       ? keys
       : 'damaged';
   } catch {
-    return 'damaged'; // half of it, or another's
+    return 'damaged'; // incomplete, or written by another program
   }
 }

@@ -3,8 +3,9 @@ import { ServiceError } from './service-error.ts';
 const bytesPerCredit = 1024 * 1024;
 
 /**
- * §1: "Storage, delivery and subtitle generation … draw on the organization's credit balance." What
- * they cost is not shown; here storing costs a credit a started MiB, and handing out playback one.
+ * The credit balance. §1: "Storage, delivery and subtitle generation … draw on the organization's
+ * credit balance." The prices are not shown; here storage costs one credit per started MiB, and
+ * each playback response one credit.
  */
 export class Credits {
   #balance: number;
@@ -21,7 +22,7 @@ export class Credits {
     this.#draw(1);
   }
 
-  /** "When the balance is depleted, a call … may be rejected with 402." */
+  /** Deducts credits. "When the balance is depleted, a call … may be rejected with 402." */
   #draw(credits: number): void {
     if (this.#balance < credits)
       throw new ServiceError(402, 'the credit balance is depleted', {

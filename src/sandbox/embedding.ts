@@ -1,32 +1,38 @@
 import type { Context } from 'hono';
 import type { EmbedSettings } from './store/embed-settings.ts';
 
-/** What a browser says it is fetching for when a page takes another one in (Fetch Metadata). */
+/** Sec-Fetch-Dest values that mean that a page embeds another one (Fetch Metadata). */
 const embeddingDestinations = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe']);
 
-/** §4 Workspaces: whether the page that takes this one in may. Its Referer tells which one it is. */
+/** Returns true if the embedding page, identified by its Referer, is allowed (§4 Workspaces). */
 export function mayEmbed(c: Context, settings: EmbedSettings): boolean {
   if (!embeddingDestinations.has(c.req.header('sec-fetch-dest') ?? '')) return true;
-  // Without a Referer, `frame-ancestors` is left to decide.
+  // Without a Referer, the CSP directive `frame-ancestors` decides.
   return isAllowed(c, c.req.header('referer'), settings);
 }
 
-/** Whether a page may call with its token. Servers send neither header, and are never held off. */
+/**
+ * Returns true if a page may call the API with its playback token. Servers send neither Origin nor
+ * Referer and are always allowed.
+ */
 export const mayCall = (c: Context, settings: EmbedSettings): boolean =>
   isAllowed(c, c.req.header('origin') ?? c.req.header('referer'), settings);
 
 function isAllowed(c: Context, page: string | undefined, settings: EmbedSettings): boolean {
   if (!settings.enabled || page === undefined) return true;
-  if (!URL.canParse(page)) return false; // "null": a page that hides where it is from
+  if (!URL.canParse(page)) return false; // "null": a page with an opaque origin
   const { hostname, port } = new URL(page);
   const isOwn = ownNames.has(hostname) && port === new URL(c.req.url).port;
   return isOwn || settings.domains.includes(hostname);
 }
 
-/** Of the sandbox: those that its Host check lets in. */
+/** Host names of the sandbox itself, as its Host check accepts them. */
 const ownNames = new Set(['localhost', '127.0.0.1']);
 
-/** The directive that lets these pages alone take this one in; none where anybody may. */
+/**
+ * Returns the CSP directive that allows only these pages to embed; undefined if embedding is
+ * unrestricted.
+ */
 export function frameAncestors({ enabled, domains }: EmbedSettings): string | undefined {
   if (!enabled) return undefined;
   const listed = domains.flatMap((domain) => [`http://${domain}:*`, `https://${domain}:*`]);

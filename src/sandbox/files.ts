@@ -2,7 +2,10 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where bytes live below the data folder. Names come from uids of our own making only. */
+/**
+ * Paths of media files in the data folder. They contain only generated uids, so no path traversal
+ * is possible.
+ */
 export class Files {
   readonly #dataDir: string;
 
@@ -12,7 +15,7 @@ export class Files {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** The bytes of a session so far; its length is the session's offset. */
+  /** Returns the partial file of a session; its size is the session's offset. */
   partial(sessionUid: string): string {
     return join(this.#dataDir, 'uploads', sessionUid);
   }
@@ -21,7 +24,7 @@ export class Files {
     return join(this.#dataDir, 'media', assetUid);
   }
 
-  /** Of every asset that has a folder. */
+  /** Returns the uids of all assets that have a folder. */
   assetUids(): string[] {
     return readdirSync(join(this.#dataDir, 'media'));
   }
@@ -34,17 +37,17 @@ export class Files {
     return join(this.assetFolder(assetUid), 'hls');
   }
 
-  /** Thumbnails, sprites, waveforms and variants. */
+  /** Folder of derived files: thumbnails, sprites, waveforms, variants. */
   extras(assetUid: string): string {
     return join(this.assetFolder(assetUid), 'extras');
   }
 
-  /** Of a job that runs; never served. */
+  /** Returns the temporary folder of a running job; never served. */
   work(assetUid: string): string {
     return join(this.assetFolder(assetUid), 'work');
   }
 
-  /** What a user of this machine may still write there. */
+  /** Returns the free disk space for unprivileged users, in bytes. */
   async freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(this.#dataDir);
     return bavail * bsize;

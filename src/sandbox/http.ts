@@ -5,21 +5,21 @@ import type { Scope } from '../contract/scopes.ts';
 import { ServiceError } from './service-error.ts';
 import type { ApiKey } from './store/keys.ts';
 
-/** What a request carries: Node's own objects, and the key that made it. */
+/** Hono environment of a request: Node's request objects and the authenticated API key. */
 export type Env = { Bindings: HttpBindings; Variables: { key: ApiKey } };
 export type App = OpenAPIHono<Env>;
 
 export const apiPrefix = '/api/external/v1';
 
-/** §4 Upload: sessions are made here, and live below it. */
+/** Path for creating upload sessions; the sessions themselves are below it (§4 Upload). */
 export const uploadPath = `${apiPrefix}/upload/`;
 
-/** §4 Playback info: the one endpoint without an API key. */
+/** Path of the only endpoint without an API key (§4 Playback info). */
 export const playbackPath = `${apiPrefix}/playback/info/` as const;
 
 /**
- * "JSON … (required body)" (§4), "All JSON bodies use application/json" (§1). Without it a body
- * whose every field is optional would be taken for an empty one.
+ * Requires a JSON body: "JSON … (required body)" (§4), "All JSON bodies use application/json" (§1).
+ * Without this check, a missing body would pass validation when all fields are optional.
  */
 export const jsonRequired: MiddlewareHandler<Env> = async (c, next) => {
   const problem =
@@ -35,7 +35,7 @@ export const jsonRequired: MiddlewareHandler<Env> = async (c, next) => {
   await next();
 };
 
-/** "A call needing a scope that the key lacks returns 403." (§5.4) */
+/** Requires a scope: "A call needing a scope that the key lacks returns 403." (§5.4) */
 export const scoped =
   (scope: Scope): MiddlewareHandler<Env> =>
   async (c, next) => {

@@ -1,12 +1,11 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 
-/** At most so much twice: what is written now, and the file before it. */
+/** Maximum size of one log file in bytes; there are two, the current and the rotated one. */
 const maxBytes = 8 * 1024 * 1024;
 
 /**
- * The log as a file that does not grow for ever: one that is full becomes `PATH.1`, and takes the
- * place of the one that was. A disk that refuses lines ends nothing; how many it refused is said
- * once it takes them again.
+ * A log file with rotation: at the size limit it replaces `PATH.1`. Disk errors never stop the
+ * service; the number of lost lines is logged later.
  */
 export class LogFile {
   readonly #path: string;
@@ -16,7 +15,7 @@ export class LogFile {
   #lost = 0;
   #reason = '';
 
-  /** Nothing is opened before the first line. */
+  /** Opens the file on the first write. */
   constructor(path: string, limitBytes = maxBytes) {
     this.#path = path;
     this.#maxBytes = limitBytes;

@@ -11,14 +11,14 @@ import { FolderTaken } from './store/folder-lock.ts';
 import { writeWhole } from './whole-file.ts';
 
 /**
- * The sandbox as a program: `node sandbox.cjs --data DIR …`, as `arguments.ts` reads it. Tells where
- * it runs in DIR/server.json, with an address of its page that nobody has used, and its keys in DIR/credentials.json (both 0600). It logs to the file
- * that --log names, else to stdout; why it did not start it says on stderr, in one line. ffmpeg is the
- * one that MEDIACTL_FFMPEG names (`none` for none), else the one on PATH; pdftoppm is the one on PATH.
+ * Runs the sandbox process: `node sandbox.cjs --data DIR …`; see `arguments.ts`. Writes its address
+ * and a one-time page URL to DIR/server.json and API keys to DIR/credentials.json (both 0600). Logs
+ * to the file of --log, else to stdout; reports a startup failure on stderr in one line. Uses
+ * ffmpeg from MEDIACTL_FFMPEG (`none` disables it) or PATH, and pdftoppm from PATH.
  */
 async function main(): Promise<void> {
-  process.umask(0o077); // whatever is written is this user's alone
-  // Who listened may be gone, or the disk be full: the service goes on.
+  process.umask(0o077); // files are readable by this user only
+  // Keep running when the reader of stdout or stderr is gone, or when the disk is full.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const given = process.argv.slice(2);
   const { logPath, ...options } = readArguments(given);
@@ -86,14 +86,14 @@ async function serve(given: string[], options: Options, log: (line: string) => v
   process.once('SIGINT', stop);
 }
 
-/** What a later start is compared with: the options of the service itself. */
+/** Returns the options of the service itself; a later start compares its own with these. */
 const startOptions = (given: readonly string[]) =>
   given.filter(
     (each, at) =>
       !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(given[at - 1] ?? ''),
   );
 
-/** In one line, whatever it was that the disk or the store refused. */
+/** Returns a one-line error for a data folder that the disk or the database refuses. */
 const unusable = (dataDir: string, error: Error) =>
   new Error(
     storageFailure(error) === 'full'
@@ -105,11 +105,14 @@ function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // else it is gone
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // ESRCH: it has already exited
   }
 }
 
-/** 2 where what it was told is at fault, as for mediactl itself. */
+/**
+ * Exits with 2 for invalid arguments (like mediactl itself), 3 for a locked data folder, 1
+ * otherwise.
+ */
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   const misread = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');

@@ -9,10 +9,10 @@ type Described = ReturnType<App['getOpenAPI31Document']>;
 type Operation = NonNullable<NonNullable<Described['paths']>[string]['get']>;
 type Answer = NonNullable<Operation['responses']>[string];
 
-/** §5: "The security scheme is named ExternalAPIKeyAuth." */
+/** Name of the security scheme. §5: "The security scheme is named ExternalAPIKeyAuth." */
 const security = 'ExternalAPIKeyAuth';
 
-/** §7: what each error means. */
+/** Descriptions of error statuses (§7). */
 const meanings: Record<number, string> = {
   400: 'malformed request',
   401: 'missing or invalid credentials',
@@ -27,17 +27,17 @@ const meanings: Record<number, string> = {
   507: 'insufficient storage space',
 };
 
-/** Answers of single operations, past what §4 says of all. */
+/** Extra statuses of single operations, beyond those that §4 lists for all. */
 const further: Record<string, readonly number[]> = {
   '/playback/info/ post': [401, 403, 404], // "not shown": A19
   '/assets/{uid}/player/ get': [402],
   '/videos/{uid}/player/ get': [402],
 };
 const keyless = ['/playback/info/ post', '/openapi.json get'];
-/** The specification knows nothing of it. */
+/** Operations without rate limit: the specification does not contain them. */
 const uncounted = ['/openapi.json get'];
 
-/** Serves the description of everything that is registered, now or later; it takes no key. */
+/** Registers the endpoint of the OpenAPI document of all registered routes; it needs no API key. */
 export function describe(app: App, service: Service): void {
   const { openAPIRegistry: registry } = app;
   registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
@@ -60,7 +60,10 @@ export function describe(app: App, service: Service): void {
   });
 }
 
-/** OpenAPI 3.1, "version 1.0.0" (§9); paths are relative to the prefix, as in §4. */
+/**
+ * Builds the OpenAPI 3.1 document, "version 1.0.0" (§9); paths are relative to the prefix, as in
+ * §4.
+ */
 function describedBy(app: App): Described {
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -79,8 +82,9 @@ function describedBy(app: App): Described {
 }
 
 /**
- * "Every response of an authenticated endpoint may also be 401, 403, 429; endpoints with path
- * parameters may be 404; endpoints with parameters or bodies may be 422" (§4).
+ * Adds the common error responses to an operation: "Every response of an authenticated endpoint may
+ * also be 401, 403, 429; endpoints with path parameters may be 404; endpoints with parameters or
+ * bodies may be 422" (§4).
  */
 function complete(operation: Operation, name: string): void {
   const isKeyless = keyless.includes(name);
@@ -100,7 +104,7 @@ function complete(operation: Operation, name: string): void {
   for (const status of statuses)
     operation.responses[status] ??= {
       description: meanings[status] ?? '',
-      // An answer to HEAD has no body.
+      // Responses to HEAD have no body.
       ...(!name.endsWith(' head') && {
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       }),
@@ -112,7 +116,10 @@ function complete(operation: Operation, name: string): void {
 
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
 
-/** "Rate-limit headers on every response"; "429 with Retry-After" (§8). */
+/**
+ * Adds the rate-limit headers to a response: "Rate-limit headers on every response"; "429 with
+ * Retry-After" (§8).
+ */
 function counted(status: string, answer: Answer): void {
   answer.headers = {
     ...answer.headers,
@@ -123,7 +130,10 @@ function counted(status: string, answer: Answer): void {
   };
 }
 
-/** Objects of answers hold what they name and nothing else, so that a test sees what was not described. */
+/**
+ * Sets `additionalProperties: false` on all response objects, so that a test detects undocumented
+ * fields.
+ */
 function closed(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const inner of Object.values(schema)) closed(inner);

@@ -1,60 +1,60 @@
 import type { Bounds } from './bounds.ts';
 
-/** How players look and begin: `player_config` (§2 Player data). */
+/** Appearance and behavior of players: `player_config` (§2 Player data). */
 export type PlayerOptions = { autoPlay: boolean; theme: Theme };
 
 export const themes = ['light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-/** How a sandbox runs. Everything has a default but the folder. */
+/** Options of a sandbox. All but the data folder have defaults. */
 export type SandboxOptions = {
-  /** Where everything is kept; made if missing. */
+  /** Data folder; created if missing. */
   dataDir: string;
-  /** 0 takes any free port. */
+  /** TCP port; 0 picks any free port. */
   port?: number;
-  /** §8: requests per window and key. */
+  /** Maximum requests per window and key (§8). */
   rateLimit?: { limit: number; windowSeconds: number };
-  /** Larger uploads are 413; as large as the disk unless told otherwise. */
+  /** Maximum upload size; larger uploads get 413. By default limited only by the disk. */
   maxUploadBytes?: number;
-  /** Bytes that all assets may take together, those in the trash included; past it, 507. */
+  /** Storage quota of all assets in bytes, including the trash; beyond it, 507. */
   storageBytes?: number;
-  /** §1: the credit balance; unlimited unless told. What draws on it is in `credits.ts`. */
+  /** Credit balance (§1), unlimited by default; see `credits.ts`. */
   credits?: number;
-  /** Upload sessions live this long (§8: 24 hours). */
+  /** Lifetime of upload sessions in seconds (§8: 24 hours). */
   sessionSeconds?: number;
-  /** Playback tokens and signed URLs live this long (§8: 4 hours). */
+  /** Lifetime of playback tokens and signed URLs in seconds (§8: 4 hours). */
   playbackSeconds?: number;
-  /** Faults on demand, as `faults/parse.ts` reads them: `cut-after=20MiB,times=2`. */
+  /** Faults to inject, in the syntax of `faults/parse.ts`: `cut-after=20MiB,times=2`. */
   faults?: readonly string[];
-  /** Answers carry only what the specification shows. */
+  /** Limits responses to the fields that the specification names. */
   strict?: boolean;
-  /** Fills a folder without assets with so many that are made up. */
+  /** Number of generated sample assets for an empty data folder. */
   seed?: number;
-  /** What connections may cost; see `bounds.ts`. */
+  /** Timeouts and limits of connections; see `bounded-server.ts`. */
   bounds?: Partial<Bounds>;
-  /** Of this process; told by /health. */
+  /** Process id, for /health. */
   pid: number;
-  /** The built media worker. */
+  /** Path of the media worker's script. */
   mediaWorker: string;
-  /** Path of Node.js, which runs it. */
+  /** Path of Node.js. */
   node: string;
-  /** Path of ffmpeg; undefined for none, and without what only it can make. */
+  /** Path of ffmpeg; undefined disables the features that need it. */
   ffmpeg?: string | undefined;
-  /** Path of pdftoppm; undefined for none. */
+  /** Path of pdftoppm; undefined if missing. */
   pdftoppm?: string | undefined;
-  /** Seconds that a tool may take for any one thing; each has a limit of its own unless told. */
+  /** Timeout of each tool run in seconds; by default each kind of run has its own. */
   toolSeconds?: number | undefined;
-  /** Ends a process and every one it started, by the id of the first; it may be gone. */
+  /** Kills a process group by its leader's pid; ignores one that has already exited. */
   killGroup(leader: number): void;
-  /** The built scripts of the watch page, and of the page of the library: their text. */
+  /** Source of the scripts of the watch page and the library page. */
   playerScript: string;
   browseScript: string;
-  /** Called when somebody used a `pageAddress`. */
+  /** Called when a browser has used a one-time page URL. */
   onPageEntered?: () => void;
   player?: PlayerOptions;
-  /** The clock, in milliseconds since the epoch; the machine's by default. */
+  /** Clock in milliseconds since the epoch; defaults to the system clock. */
   now?: () => number;
-  /** One line an event. */
+  /** Called with one line per event. */
   log?: (line: string) => void;
 };
 

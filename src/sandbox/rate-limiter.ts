@@ -1,9 +1,12 @@
 type Window = { count: number; resetAt: number };
 
-/** Past so many, those that are over are forgotten. */
+/** Number of windows at which expired ones are removed. */
 const manyWindows = 1_000;
 
-/** §8: requests per window and caller; "X-RateLimit-*" on every response. */
+/**
+ * Fixed-window rate limiter: requests per window and caller, with "X-RateLimit-*" on every response
+ * (§8).
+ */
 export class RateLimiter {
   readonly #limit: number;
   readonly #windowMs: number;
@@ -14,7 +17,7 @@ export class RateLimiter {
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** Counts one request of a caller. `retryAfterSeconds` where it is one too many. */
+  /** Counts one request of a caller. `retryAfterSeconds` is set if the caller is over the limit. */
   count(caller: string, now: number) {
     const window = this.#windowOf(caller, now);
     const over = window.count >= this.#limit;

@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** §7: a row a status; the words inside `error` are the sandbox's own ("not shown"). */
+/** Error code by HTTP status (§7). The codes are the sandbox's own ("not shown"). */
 const codes = {
   400: 'bad_request',
   401: 'unauthenticated',
@@ -13,7 +13,7 @@ const codes = {
   422: 'invalid',
   429: 'rate_limited',
   500: 'defect',
-  // As a gateway in front of the service says it; only faults that are asked for do.
+  // As a gateway in front of the service would respond; only injected faults use 502 and 504.
   502: 'bad_gateway',
   503: 'unavailable',
   504: 'gateway_timeout',
@@ -24,7 +24,7 @@ export type ErrorStatus = keyof typeof codes;
 
 export const errorStatuses = Object.keys(codes).map(Number) as ErrorStatus[];
 
-/** An answer past 2xx, thrown wherever it is found out and written in one place. */
+/** Error that becomes an error response. Thrown anywhere, serialized only in `app.ts`. */
 export class ServiceError extends Error {
   readonly status: ErrorStatus & ContentfulStatusCode;
   readonly headers: Record<string, string>;
@@ -41,7 +41,10 @@ export class ServiceError extends Error {
     this.details = details;
   }
 
-  /** "Error responses of JSON endpoints carry a JSON body with an `error` object." (§7) */
+  /**
+   * JSON body of the response: "Error responses of JSON endpoints carry a JSON body with an `error`
+   * object." (§7)
+   */
   get body() {
     return {
       error: {

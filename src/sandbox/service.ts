@@ -14,7 +14,7 @@ import type { Workspaces } from './store/workspaces.ts';
 import type { Receiver } from './uploads/receiver.ts';
 import type { SessionClock } from './uploads/session-clock.ts';
 
-/** What the routes are handed. */
+/** Dependencies of all routes. */
 export type Service = {
   assets: Assets;
   keys: Keys;
@@ -27,35 +27,33 @@ export type Service = {
   receiver: Receiver;
   sessionClock: SessionClock;
   rateLimiter: RateLimiter;
-  /** All or nothing in the store. */
+  /** Runs `work` in a database transaction. */
   transaction(work: () => void): void;
-  /** §8: "Maximum allowed upload size: value not shown." */
+  /** Maximum upload size in bytes (§8: "Maximum allowed upload size: value not shown."). */
   maxUploadBytes: number;
-  /** Bytes that all assets may take together. */
+  /** Storage quota of all assets in bytes. */
   storageBytes: number;
   credits: Credits;
   player: PlayerOptions;
   playerScript: string;
-  /** What the page of the library answers; undefined for what is nothing of it. */
+  /** Handles a request for the library page; undefined if the path belongs to something else. */
   page(request: Request): Promise<Response | undefined>;
-  /** What is asked to go wrong. */
   faults: Faults;
-  /** Whether answers keep to what the specification shows. */
+  /** True if responses contain only the fields that the specification names. */
   isStrict: boolean;
-  /** How an answer is said: in full, or as the specification names it. */
+  /** Response schemas: complete, or limited to the specification's fields. */
   answers: Answers;
   now(): number;
-  /** The time of now() in ISO 8601, as records have it. */
+  /** Current time in ISO 8601, as stored in records. */
   timestamp(): string;
-  /** Milliseconds. */
   sessionLifetimeMs: number;
   playbackLifetimeMs: number;
-  /** Origin under which clients reach it. */
+  /** Origin at which clients reach the service. */
   publicUrl(): string;
   log(line: string): void;
-  /** Told by /health, so that nobody takes another process for this one. */
+  /** Process id, by which /health lets clients detect another process on the same port. */
   pid: number;
-  /** What processing is helped by, and what assets go without. */
+  /** Paths of optional tools, and the features that are missing without them. */
   tools: { ffmpeg: string | null; pdftoppm: string | null };
   leftOut: readonly string[];
 };

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Signs media URLs and playback tokens with a secret of this sandbox (mode 0600). */
+/** Signs media URLs and playback tokens (HMAC) with the sandbox's secret file (mode 0600). */
 export class Signer {
   readonly #secret: Buffer;
 
@@ -10,7 +10,7 @@ export class Signer {
     this.#secret = secretIn(dataDir);
   }
 
-  /** A path with its expiry and a signature over both: change either, and it is refused. */
+  /** Returns the path with its expiry and a signature over both, so that neither can be changed. */
   signPath(path: string, expiresAt: number): string {
     const expires = Math.floor(expiresAt / 1000);
     return `${path}?expires=${expires}&signature=${this.#mac(`url\n${path}\n${expires}`)}`;
@@ -20,16 +20,19 @@ export class Signer {
     return same(signature, this.#mac(`url\n${path}\n${expires}`)) && Number(expires) * 1000 > now;
   }
 
-  /** "signed, valid 4 hours, safe to expose to a browser" (§2 Player data). */
+  /**
+   * Creates a playback token: "signed, valid 4 hours, safe to expose to a browser" (§2 Player
+   * data).
+   */
   mintToken(assetUid: string, expiresAt: number): string {
-    const nonce = randomBytes(6).toString('base64url'); // each is counted for itself (§8)
+    const nonce = randomBytes(6).toString('base64url'); // each token has its own rate limit (§8)
     const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt, nonce })).toString(
       'base64url',
     );
     return `${payload}.${this.#mac(`token\n${payload}`)}`;
   }
 
-  /** The asset a token was minted for; undefined where it is forged or too old. */
+  /** Returns the asset uid of a playback token; undefined if the token is forged or expired. */
   readToken(token: string, now: number): string | undefined {
     const [payload = '', mac = '', ...rest] = token.split('.');
     if (rest.length > 0 || !same(mac, this.#mac(`token\n${payload}`))) return undefined;
@@ -52,7 +55,7 @@ const secretBytes = 32;
 function secretIn(dataDir: string): Buffer {
   const path = join(dataDir, 'secret');
   if (!existsSync(path)) {
-    // Whole or not at all: with half a secret anybody could sign.
+    // Atomic rename: a truncated secret would be guessable.
     writeFileSync(`${path}.tmp`, randomBytes(secretBytes), { mode: 0o600 });
     renameSync(`${path}.tmp`, path);
   }

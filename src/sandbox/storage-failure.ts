@@ -1,4 +1,7 @@
-/** What a disk or the store may refuse: `full` where room would help, `unavailable` where time may. */
+/**
+ * Cause of a storage failure: `full` if freeing space helps, `unavailable` if retrying later may
+ * help.
+ */
 type StorageFailure = 'full' | 'unavailable';
 
 const fullDisk = new Set(['ENOSPC', 'EDQUOT']);
@@ -20,7 +23,10 @@ const sqlite = {
 } as const;
 const known: number[] = Object.values(sqlite);
 
-/** Undefined where the error is of another kind: then it is a defect. */
+/**
+ * Classifies an error of the disk or the database; undefined for any other error, which is a
+ * defect.
+ */
 export function storageFailure(error: unknown): StorageFailure | undefined {
   const result = resultOf(error);
   if (result !== undefined)
@@ -30,19 +36,25 @@ export function storageFailure(error: unknown): StorageFailure | undefined {
   return refusingDisk.has(code) ? 'unavailable' : undefined;
 }
 
-/** Whether another program holds the store's lock: it may be gone in a moment. */
+/**
+ * Returns true if another process holds the database lock (SQLITE_BUSY, SQLITE_LOCKED), which
+ * usually passes soon.
+ */
 export function isLocked(error: unknown): boolean {
   const result = resultOf(error);
   return result === sqlite.BUSY || result === sqlite.LOCKED;
 }
 
-/** Whether a file is no database, or not a whole one. */
+/** Returns true if a file is not a database or is corrupt. */
 export function isDamaged(error: unknown): boolean {
   const result = resultOf(error);
   return result === sqlite.NOTADB || result === sqlite.CORRUPT;
 }
 
-/** Extended codes say more in their upper bits; undefined where it is no error of SQLite. */
+/**
+ * Returns the primary result code of an SQLite error, without its extended bits; undefined for
+ * other errors.
+ */
 function resultOf(error: unknown): number | undefined {
   const { rawCode } = error as { rawCode?: unknown };
   return typeof rawCode === 'number' ? rawCode & 0xff : undefined;

@@ -5,31 +5,30 @@ import { apiPrefix, type Env } from '../http.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Fault, type FaultName, parseFault } from './parse.ts';
 
-/** What a fault may be narrowed to. */
+/** Method and path of a request, which faults filter by. */
 type Asked = { method: string; path: string };
 
 type Named<Name extends FaultName> = Extract<Fault, { name: Name }>;
 
-/** What /health tells of a fault; `times_left` is null where it fires for ever. */
+/** A fault as /health reports it; `times_left` is null if it fires without limit. */
 export type ActiveFault = { fault: string; times_left: number | null };
 
-/** How the sandbox itself is asked; no fault stands in the way of that. */
+/** Paths that are exempt from faults, so that the sandbox itself stays observable. */
 const spared = ['/health', `${apiPrefix}/openapi.json`];
 
-/** Faults on demand: which there are, how often each may still fire, and a log line when it does. */
+/** Fault injection: finds, counts and logs the faults that may still fire. */
 export class Faults {
   readonly #faults: readonly Fault[];
   readonly #left: Map<Fault, number>;
   readonly #log: (line: string) => void;
 
-  /** @throws Error where one is not understood */
+  /** @throws ArgumentError for an invalid fault */
   constructor(specs: readonly string[], log: (line: string) => void) {
     this.#faults = specs.map(parseFault);
     this.#left = new Map(this.#faults.map((fault) => [fault, fault.times]));
     this.#log = log;
   }
 
-  /** Faults that may still fire. */
   active(): ActiveFault[] {
     return [...this.#left]
       .filter(([, left]) => left > 0)
@@ -39,7 +38,7 @@ export class Faults {
       }));
   }
 
-  /** The first of that name that fits the request and may still fire. */
+  /** Returns the first fault of a name that matches the request. */
   find<Name extends FaultName>(
     name: Name,
     { method, path }: Asked = { method: '', path: '' },
@@ -55,7 +54,10 @@ export class Faults {
     );
   }
 
-  /** Counts a fault down. False where others used up its times meanwhile. */
+  /**
+   * Decrements the remaining count of a fault and logs it. Returns false if concurrent requests
+   * have used it up.
+   */
   fire(fault: Fault, { method, path }: Asked): boolean {
     const left = this.#left.get(fault) ?? 0;
     if (left === 0) return false;
@@ -64,13 +66,16 @@ export class Faults {
     return true;
   }
 
-  /** Found and fired at once. */
+  /** Finds a fault and fires it. */
   take<Name extends FaultName>(name: Name, asked: Asked): Named<Name> | undefined {
     const fault = this.find(name, asked);
     return fault && this.fire(fault, asked) ? fault : undefined;
   }
 
-  /** Faults that strike a request as a whole: late, refused, or carried out and never answered. */
+  /**
+   * Applies the faults that affect a whole request: latency, an error status, or a response that is
+   * never sent.
+   */
   readonly middleware: MiddlewareHandler<Env> = async (c, next) => {
     const asked = { method: c.req.method, path: c.req.path };
     if (spared.includes(asked.path)) return next();
@@ -87,15 +92,15 @@ export class Faults {
   };
 
   /**
-   * The bytes of an upload PATCH, up to where a fault breaks the line or falls silent. Who stops
-   * reading them may still answer.
+   * Returns the bytes of an upload PATCH until a fault drops or stalls the connection. A reader
+   * that stops early can still respond.
    */
   body(incoming: IncomingMessage, asked: Asked): AsyncIterable<Buffer> {
     const fault = this.find('cut-after', asked) ?? this.find('silent-after', asked);
     return fault ? this.#upTo(fault, incoming, asked) : bytesOf(incoming);
   }
 
-  /** Ends where the fault fired: what was taken until then is kept, as by any broken line. */
+  /** Ends when the fault fires; the bytes before it are kept, as after any dropped connection. */
   async *#upTo(
     fault: Named<'cut-after' | 'silent-after'>,
     incoming: IncomingMessage,
@@ -109,7 +114,7 @@ export class Faults {
         continue;
       }
       yield bytes.subarray(0, room);
-      incoming.setTimeout(0); // silence is what was asked for
+      incoming.setTimeout(0); // the fault is a stall: no idle timeout
       if (fault.name === 'cut-after') incoming.socket.destroy();
       else if (!incoming.destroyed) await new Promise((resolve) => incoming.once('close', resolve));
       return;

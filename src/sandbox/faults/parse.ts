@@ -2,10 +2,10 @@ import { ArgumentError } from '../argument-error.ts';
 import { type ErrorStatus, errorStatuses } from '../service-error.ts';
 import { bytesOf, millisecondsOf } from './quantities.ts';
 
-/** Faults that take no value. */
+/** Names of faults without a value. */
 type BareName = 'expire-sessions' | 'bad-checksum' | 'no-checksum' | 'lost-answer';
 
-/** What a fault does, with what it was told. */
+/** A fault's behavior, with its parsed value. */
 type Action =
   | { name: 'cut-after' | 'silent-after'; bytes: number }
   | { name: 'rate-limit'; limit: number; windowSeconds: number }
@@ -16,14 +16,14 @@ type Action =
 
 export type FaultName = Action['name'];
 
-/** A fault on demand: `cut-after=20MiB,times=2`. */
+/** A fault to inject, such as `cut-after=20MiB,times=2`. */
 export type Fault = Action & {
-  /** As it was written. */
+  /** The fault as written on the command line. */
   spec: string;
-  /** Requests whose path begins so, with or without the API's prefix. */
+  /** Path prefix of the affected requests, with or without the API prefix. */
   path?: string;
   method?: string;
-  /** How often it fires at most. */
+  /** Maximum number of times that it fires. */
   times: number;
 };
 
@@ -37,7 +37,7 @@ type Narrowing = keyof typeof narrowing;
 type Kind = {
   usage: string;
   narrowedBy: readonly Narrowing[];
-  /** Undefined where it does not take that value; `''` is none. */
+  /** Parses the value, `''` for none; returns undefined if it is invalid. */
   read(value: string): Action | undefined;
 };
 
@@ -106,16 +106,16 @@ const kinds: Record<FaultName, Kind> = {
   'lost-answer': { usage: 'lost-answer', narrowedBy: anyRequest, read: bare('lost-answer') },
 };
 
-/** Every fault there is, as it is written. */
+/** Usage of every fault, for error messages. */
 const faultUsages = Object.values(kinds).map(({ usage }) => usage);
 
 const usageOf = ({ usage, narrowedBy }: Kind) =>
   usage + narrowedBy.map((key) => `[,${narrowing[key].usage}]`).join('');
 
 /**
- * Reads `NAME[=VALUE][,KEY=VALUE]…`.
+ * Parses `NAME[=VALUE][,KEY=VALUE]…`.
  *
- * @throws ArgumentError that names the part it does not take, and what there is instead; one line
+ * @throws ArgumentError with a one-line message that names the invalid part and the valid usage
  */
 export function parseFault(spec: string): Fault {
   const refused = (why: string) => new ArgumentError(`--fault '${spec}': ${why}`);
@@ -143,7 +143,7 @@ export function parseFault(spec: string): Fault {
   };
 }
 
-/** At the first `=`: what a value holds is its own affair. */
+/** Splits at the first `=`; the value may contain others. */
 function halves(part: string): [string, string] {
   const at = part.indexOf('=');
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];

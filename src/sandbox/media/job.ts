@@ -6,35 +6,35 @@ import type { Tool } from './ffmpeg/tool.ts';
 import type { Found, Task } from './recognize/inspection.ts';
 import { type Inspector, inspect, type Report } from './recognize/inspector.ts';
 
-/** Programs that help, where they are there. */
+/** Optional programs; undefined if missing. */
 export type Tools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
 
 export type JobOptions = {
   sourcePath: string;
   filename: string;
-  /** What its uploader says that it is; see `Task`. */
+  /** Type declared by the uploader; see `InspectionTask`. */
   declaredType: string;
-  /** A folder of the job's own. */
+  /** Temporary folder of this job. */
   work: string;
   inspector: Inspector;
   tools: Tools;
-  /** Seconds that a tool may take for any one thing, in place of the limit of each. */
+  /** Timeout of each tool run in seconds; overrides the default of each kind of run. */
   limitSeconds: number | undefined;
-  /** Ends it: the sandbox is closing. */
+  /** Aborts the job when the sandbox closes. */
   signal: AbortSignal;
   log(line: string): void;
 };
 
-/** What the steps of a job are handed. */
+/** Context of all processing steps of one asset. */
 export type Job = JobOptions & {
-  /** What is served once all is done. */
+  /** Output folders, which are published when the job succeeds. */
   hls: string;
   extras: string;
-  /** Makes what is served, in the folder of extras. */
+  /** Runs an ffmpeg step that writes derived files. */
   attempt: Attempt;
-  /** Makes what is needed on the way. */
+  /** Runs an ffmpeg step that writes temporary files. */
   attemptAside: Attempt;
-  /** @throws the signal's reason, or an Error where the worker ends without an answer */
+  /** Inspects a file in a worker process. @throws the abort reason, or Error without a result */
   inspect(task: Pick<Task, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>): Promise<Report>;
 };
 
@@ -56,7 +56,7 @@ export function jobOf(options: JobOptions): Job {
 
 export const failed = (reason: string): Outcome => ({ outcome: 'failed', reason });
 
-/** With what was made of it; `found` says what it is. */
+/** Builds the outcome of a successful job from the inspected source and its derived files. */
 export function ready(
   { type, contentType, duration, width, height, chapters }: Found,
   made: Partial<Extras> = {},

@@ -10,7 +10,7 @@ import { subtitlesOf } from './make/subtitles.ts';
 import { makeWaveform } from './make/waveform.ts';
 import type { Found } from './recognize/inspection.ts';
 
-/** Sound that browsers do not play as it is gets some in its place. */
+/** Transcodes audio that browsers cannot play, and creates waveform, subtitles and thumbnail. */
 export async function processAudio(
   job: Job,
   found: Found,
@@ -34,7 +34,10 @@ export async function processAudio(
   });
 }
 
-/** What a container did not tell, of the sound that was made. */
+/**
+ * Measures the duration and sample rate of the transcoded audio if the source's container does not
+ * state them.
+ */
 async function measure(job: Job, { duration, sampleRate }: Found, audio: string) {
   if (duration !== null && sampleRate !== null) return {};
   const task = { sourcePath: join(job.extras, audio), hlsDir: job.hls, firstId: 1 };
@@ -53,7 +56,7 @@ async function waveformOf(job: Job, { duration, sampleRate, demuxer }: Found, au
   return job.attempt('waveform', 300, source, (shop) => makeWaveform(shop, sound));
 }
 
-/** Sound has no frame: its waveform is its picture. */
+/** Draws the waveform as thumbnail, since audio has no frames. */
 async function pictureOf({ extras }: Job, waveform: string): Promise<string> {
   const { peaks } = JSON.parse(await readFile(join(extras, waveform), 'utf8'));
   await writeFile(join(extras, wavePictureFile), wavePicture(peaks), { mode: 0o600 });

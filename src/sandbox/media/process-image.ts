@@ -26,7 +26,7 @@ export async function processImage(job: Job, found: Found): Promise<Outcome> {
   return ready(measured, { variants: variants ?? [] });
 }
 
-/** Where the header's reader does not know it, ffmpeg may. */
+/** Returns the image size; asks ffmpeg if the header parser did not find it. */
 async function sizeOf(job: Job, { width, height }: Found, demuxer: string) {
   if (width !== null && height !== null) return { width, height };
   const source = { path: job.sourcePath, demuxer };

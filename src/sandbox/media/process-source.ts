@@ -9,7 +9,7 @@ import { processImage } from './process-image.ts';
 import { processVideo } from './process-video.ts';
 import type { Found, Reading } from './recognize/inspection.ts';
 
-/** Makes of a source what is served of it: into `hls` and `extras` of its work folder. */
+/** Processes a source into the files that are served: HLS and derived files, in its work folder. */
 export async function processSource(options: JobOptions): Promise<Outcome> {
   const job = jobOf(options);
   const { found, reading, complaints } = await job.inspect({
@@ -32,7 +32,7 @@ export async function processSource(options: JobOptions): Promise<Outcome> {
   }
 }
 
-/** Of a PDF; other documents have none to show. */
+/** Renders the pages of a PDF; other documents have no page images. */
 async function pagesOf(job: Job, { contentType }: Found): Promise<string[]> {
   const { sourcePath: path, extras: folder, tools } = job;
   const { pdftoppm } = tools;
@@ -43,10 +43,13 @@ async function pagesOf(job: Job, { contentType }: Found): Promise<string[]> {
   return pages ?? [];
 }
 
-/** Seconds of media that a file may lack of what its header promises. */
+/** Tolerated difference between the duration in the header and the actual one. */
 const toleratedLossSeconds = 1.5;
 
-/** What mediabunny does not read, ffmpeg may; without it, what is whole plays as it is. */
+/**
+ * Processes audio or video. Tries ffmpeg if mediabunny fails; without ffmpeg, intact files are
+ * served as they are.
+ */
 async function processMedia(
   job: Job,
   found: Found,
@@ -81,7 +84,7 @@ const isTruncated = (duration: number | null, reading: Reading | undefined) =>
   typeof reading?.seconds === 'number' &&
   reading.seconds < duration - toleratedLossSeconds;
 
-/** ffmpeg's own view; its word where it will have nothing to do with the file. */
+/** Lists the streams with ffmpeg; returns ToolRejectedError if ffmpeg rejects the file. */
 async function streamsOf(job: Job, { demuxer }: Found): Promise<Streams | ToolRefused | undefined> {
   if (demuxer === null) return undefined;
   const source = { path: job.sourcePath, demuxer };
@@ -94,7 +97,7 @@ async function streamsOf(job: Job, { demuxer }: Found): Promise<Streams | ToolRe
   );
 }
 
-/** A picture that one of them sees is there. */
+/** Returns `video` if either ffmpeg or mediabunny found a video track. */
 function typeOf({ type, codecs }: Found, streams: Streams | undefined): 'video' | 'audio' {
   if (streams) return streams.pictures.length > 0 || codecs?.picture ? 'video' : 'audio';
   return type === 'video' ? 'video' : 'audio';

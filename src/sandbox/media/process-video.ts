@@ -11,7 +11,10 @@ import { makeThumbnail } from './make/thumbnail.ts';
 import type { Size } from './recognize/dimensions.ts';
 import type { Found } from './recognize/inspection.ts';
 
-/** `top` is the source as HLS, where it could be packaged as it is. */
+/**
+ * Creates thumbnail, preview sprites, subtitles and HLS. `top` is the source packaged as HLS
+ * without re-encoding, if possible.
+ */
 export async function processVideo(
   job: Job,
   found: Found,
@@ -19,7 +22,7 @@ export async function processVideo(
   top: Package | undefined,
 ): Promise<Outcome> {
   const { demuxer } = found;
-  if (!top) await rm(job.hls, { recursive: true, force: true }); // what was begun of it
+  if (!top) await rm(job.hls, { recursive: true, force: true }); // partial output
   if (demuxer === null) return ready(found);
   const source = { path: job.sourcePath, demuxer };
   const video = await videoOf(job, found, streams);
@@ -44,10 +47,10 @@ const withSize = (made: Package, { width, height }: Size): Package => ({
   main: { ...made.main, size: { width, height } },
 });
 
-/** Less is how broadcasts begin: time begins with the picture there. */
+/** Delay of the video above which it counts as late; smaller ones are normal in broadcasts. */
 const lateSeconds = 0.5;
 
-/** What encoding it needs to know; undefined where nobody knows it. */
+/** Returns the properties that encoding needs; undefined if size or duration is unknown. */
 async function videoOf(
   job: Job,
   { codecs, demuxer, width, height, duration, pictureLateSeconds }: Found,
@@ -55,7 +58,7 @@ async function videoOf(
 ): Promise<Video | undefined> {
   const size = sizeOf(width && height ? { width, height } : undefined, streams?.pictures[0]);
   if (!size) return undefined;
-  // Of a picture that mediabunny does not see, it does not know when it ends.
+  // mediabunny cannot measure a video track that it does not recognize.
   const source = { path: job.sourcePath, demuxer: demuxer as string };
   const measured = codecs?.picture
     ? undefined
@@ -68,12 +71,12 @@ async function videoOf(
     : undefined;
 }
 
-/** Rounding apart. */
+/** Compares lengths with a tolerance for rounding. */
 const isAbout = (a: number, b: number) => Math.abs(a - b) <= 2;
 
 /**
- * mediabunny knows which way up a picture is, and takes interlaced H.264 for half as high as it is;
- * ffmpeg tells the size before it is turned.
+ * Combines the sizes that mediabunny (stated) and ffmpeg (seen) report. Only mediabunny applies
+ * rotation, but it halves the height of interlaced H.264.
  */
 function sizeOf(stated: Size | undefined, seen: Size | undefined): Size | undefined {
   if (!stated || !seen) return stated ?? (seen && { width: seen.width, height: seen.height });

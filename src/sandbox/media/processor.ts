@@ -14,15 +14,15 @@ export type ProcessorOptions = {
   assets: Assets;
   inspector: Inspector;
   tools: Tools;
-  /** Seconds that a tool may take for any one thing, in place of the limit of each. */
+  /** Timeout of each tool run in seconds; overrides the default of each kind of run. */
   limitSeconds: number | undefined;
   now(): number;
   log(line: string): void;
 };
 
 /**
- * Turns sources into assets: one job a core. A source is inspected in a process of its own, which may
- * be ended, then ffmpeg makes what it can in processes, which may be ended too.
+ * Job queue that processes uploaded sources, one job per CPU core, in child processes that can be
+ * killed.
  */
 export class Processor {
   readonly #options: ProcessorOptions;
@@ -34,18 +34,18 @@ export class Processor {
     this.#options = options;
   }
 
-  /** Every byte of the asset is here: it is the processor's turn. */
+  /** Queues an asset whose upload is complete. */
   enqueue(assetUid: string): void {
     this.#queue.push(assetUid);
     this.#next();
   }
 
-  /** After a start: what a stop cut short begins again. */
+  /** Requeues the assets whose processing was interrupted; call it at startup. */
   resume(): void {
     for (const uid of this.#options.assets.unprocessed()) this.enqueue(uid);
   }
 
-  /** What is under way is left as it is: the next start does it again. */
+  /** Aborts running jobs; the next start repeats them. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the sandbox is closing'));
     await Promise.all(this.#running);
@@ -65,7 +65,7 @@ export class Processor {
     }
   }
 
-  /** As it is: the next start takes it up again. */
+  /** Logs a failed job. The asset keeps its status, so the next start retries it. */
   #leave(uid: string, error: Error): void {
     if (!this.#closing.signal.aborted)
       this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
@@ -91,10 +91,11 @@ export class Processor {
   }
 
   /**
-   * Work that needs the disk or the store: while these refuse it, it is tried again after a pause.
+   * Runs work that needs the disk or the database; retries with exponential backoff while these
+   * fail.
    *
-   * @throws Error for any other reason, also where it is said that the disk is full, and it is not;
-   * or once the sandbox is closing
+   * @throws Error for any other failure, for a reported full disk although space is free, or once
+   * the sandbox is closing
    */
   async #stored<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
     const { signal } = this.#closing;
@@ -116,7 +117,10 @@ export class Processor {
     }
   }
 
-  /** Works in a folder of its own, which an orphan of a killed sandbox finds gone. */
+  /**
+   * Processes an asset in its work folder. The folder is recreated, so that an orphan process of a
+   * killed sandbox cannot interfere.
+   */
   async #outcomeOf({ uid, filename, type }: AssetRow): Promise<Outcome> {
     const { files, inspector, tools, limitSeconds, log } = this.#options;
     const { signal } = this.#closing;
@@ -150,14 +154,19 @@ export class Processor {
 }
 
 const longestPauseMs = 10_000;
-/** A source may have said it: with so much room, only so often is it believed. */
+/**
+ * Free space above which "disk full" is retried only a few times, since a malicious source can
+ * cause the message.
+ */
 const muchRoom = 1024 * 1024 * 1024;
 const mostDoubts = 3;
 
-/** What a rival still writes into it may need a second try. */
+/** Options for removing a folder; retries in case an orphan process still writes to it. */
 const removal = { recursive: true, force: true, maxRetries: 5 } as const;
 
-/** Takes the place of what an earlier run left; nothing where nothing was made. */
+/**
+ * Replaces the output of an earlier run with an atomic rename; does nothing if there is no output.
+ */
 async function publish(made: string, place: string): Promise<void> {
   await rm(place, removal);
   await rename(made, place).catch((error: NodeJS.ErrnoException) => {

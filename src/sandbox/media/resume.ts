@@ -1,8 +1,11 @@
-/** Who is this near the end has seen it: the last twentieth, or the last half minute. */
+/** Playback counts as finished in the last 5 % or 30 s, whichever is shorter. */
 const endShare = 0.05;
 const endSeconds = 30;
 
-/** Where playback goes on (seconds) for who left at `position`; null begins anew. */
+/**
+ * Returns the resume position in seconds for playback stopped at `position`; null restarts from the
+ * beginning.
+ */
 export function resumeFrom(position: number, duration: number | null): number | null {
   if (position === 0) return null;
   const left = (duration ?? Number.POSITIVE_INFINITY) - position;

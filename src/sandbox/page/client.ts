@@ -8,10 +8,10 @@ type Call = {
   headers?: Record<string, string>;
 };
 
-/** What the service itself answered to its own page. */
+/** Error for a response of the sandbox's API that is not 2xx. */
 export class Refused extends Error {
   readonly status: number;
-  /** As `Retry-After` says. */
+  /** Value of the Retry-After header. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, message: string, retryAfterSeconds?: number) {
@@ -21,7 +21,7 @@ export class Refused extends Error {
   }
 }
 
-/** The service's own API, asked by its own address like any client's. */
+/** HTTP client of the library page for the sandbox's own API. */
 export class Client {
   readonly #origin: () => string;
   readonly #key: string;
@@ -32,7 +32,10 @@ export class Client {
     this.#key = key;
   }
 
-  /** @param path below the API's prefix. @throws Refused by what is not 2xx */
+  /**
+   * Sends a request. @param path relative to the API prefix. @throws RequestRefusedError for a
+   * status that is not 2xx
+   */
   async ask(path: string, { method = 'GET', json, body, headers }: Call = {}): Promise<Response> {
     const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin()), {
       method,
@@ -57,7 +60,7 @@ export class Client {
   }
 }
 
-/** The words of an error as the service says it: JSON, or plain text at a creation (§7). */
+/** Returns the message of an error response: JSON, or plain text for upload creations (§7). */
 function wordsIn(text: string): string {
   try {
     return JSON.parse(text).error.message;

@@ -9,8 +9,8 @@ import { Client, Refused } from './client.ts';
 import { type Folder, sender } from './send.ts';
 
 /**
- * The page of this library. It asks the service by its own address, with a key that lives as long as this
- * process: it can do what every client can, and no more.
+ * Creates the library page. It calls the API over HTTP with a temporary key, so it can do only what
+ * any client can.
  */
 export function sandboxPage(
   service: Service,
@@ -64,7 +64,7 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
       return { info, player };
     },
     media: async (url, mostBytes) => {
-      // Everything that this service names is its own.
+      // All media URLs of the sandbox are on its own origin.
       if (url.origin !== publicUrl()) throw new Refused(502, 'no media of this service');
       const response = await fetch(url, { redirect: 'error' });
       const bytes = new Uint8Array(await response.arrayBuffer());

@@ -4,13 +4,16 @@ import type { Library } from '../../web/browse/server/library.ts';
 import { apiPrefix } from '../http.ts';
 import { type Client, Refused } from './client.ts';
 
-/** §4: "at most 50 MiB per request". */
+/** Chunk size; the limit is "at most 50 MiB per request" (§4). */
 const chunkBytes = 16 * 1024 * 1024;
 
 const tries = 5;
 const pauseMs = 500;
 
-/** A limit is waited out as long as it asks; what broke, or is away, is tried again. */
+/**
+ * Retries `work` with a linear backoff: 429 without limit, after Retry-After; 5xx and dropped
+ * connections up to `maxAttempts` times.
+ */
 async function patiently<T>(waiting: () => void, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++)
     try {
@@ -28,7 +31,7 @@ async function patiently<T>(waiting: () => void, work: () => Promise<T>): Promis
 type Session = { asset_uid: string; location: string };
 export type Folder = { uid: string; name: string; children: Folder[] };
 
-/** How the page of this service sends a file: as §4 has it, chunk by chunk. */
+/** Creates the function that uploads a file from the page in chunks (§4, TUS). */
 export function sender(client: Client, workspace: string): Library['send'] {
   const folderFor = folders(client, workspace);
   return async (file, bytes, onProgress) => {
@@ -71,7 +74,7 @@ export function sender(client: Client, workspace: string): Library['send'] {
         };
         await patiently(waiting, () =>
           send().catch(async (error) => {
-            // What a line that broke has brought is known to the session alone.
+            // After a dropped connection, only the server knows how many bytes it received.
             sentBytes = await offset();
             throw error;
           }),
@@ -80,7 +83,7 @@ export function sender(client: Client, workspace: string): Library['send'] {
         onProgress({ state: 'sending', sentBytes });
       }
     } catch (error) {
-      // Nobody will go on with it: what would stay is an asset without its bytes.
+      // Delete the asset: this upload cannot be resumed.
       await client.ask(`/assets/${asset_uid}/`, { method: 'DELETE' }).catch(() => {});
       throw error;
     }
@@ -88,7 +91,10 @@ export function sender(client: Client, workspace: string): Library['send'] {
   };
 }
 
-/** The folder of a file, made where it is missing: one after another, so that two of one folder find the same. */
+/**
+ * Creates the function that finds or creates the folder of a file, one call at a time (mutex), so
+ * that none is created twice.
+ */
 function folders(client: Client, workspace: string) {
   const path = `/workspaces/${workspace}/folders/`;
   let turn: Promise<unknown> = Promise.resolve();
@@ -104,7 +110,7 @@ function folders(client: Client, workspace: string) {
       }
       return at;
     });
-    turn = made.catch(() => {}); // whoever asked is told
+    turn = made.catch(() => {}); // the caller gets the error
     return made;
   };
 }
@@ -112,7 +118,7 @@ function folders(client: Client, workspace: string) {
 const find = (tree: readonly Folder[], uid: string): Folder | undefined =>
   tree.flatMap((folder) => (folder.uid === uid ? folder : (find(folder.children, uid) ?? [])))[0];
 
-/** Pieces of any size as pieces of one size, but for the last. */
+/** Regroups pieces of any size into chunks of `chunkBytes`; the last may be shorter. */
 async function* chunked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
 import { type Colour, indexedPng } from './png.ts';
 
-/** What stands for an asset that has no picture, by its type: drawn in squares. */
+/** Pixel art for assets without a picture, by asset type. */
 const drawings: Record<string, string> = {
   video: `
     ##################
@@ -85,7 +85,9 @@ const palette: Colour[] = [
 
 const made = new Map<string, Buffer>();
 
-/** A picture for assets of a type, as PNG; one that is not known looks like any file. */
+/**
+ * Returns the placeholder PNG of an asset type, from a cache; unknown types look like `generic`.
+ */
 export function placeholder(type: string): Buffer {
   const drawn = Object.hasOwn(drawings, type) ? type : 'generic';
   const known = made.get(drawn) ?? draw(drawings[drawn] as string);

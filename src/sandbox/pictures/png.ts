@@ -1,26 +1,24 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** Red, green, blue; each 0 to 255. */
+/** An RGB color; each component is 0 to 255. */
 export type Colour = readonly [number, number, number];
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 
-/**
- * A PNG of few colours (ISO/IEC 15948): `colourAt` says which of the palette a pixel has.
- */
+/** Encodes a PNG with a palette (ISO/IEC 15948). `colorAt` returns the palette index of a pixel. */
 export function indexedPng(
   width: number,
   height: number,
   palette: readonly Colour[],
   colourAt: (x: number, y: number) => number,
 ): Buffer {
-  const rows = Buffer.alloc((width + 1) * height); // each begins with its filter: none
+  const rows = Buffer.alloc((width + 1) * height); // each row starts with its filter type: 0, none
   for (let y = 0; y < height; y++)
     for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = colourAt(x, y);
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, 3], 8); // eight bits a pixel, which name a colour of the palette
+  header.set([8, 3], 8); // 8 bits per pixel, indexed color
   return Buffer.concat([
     signature,
     chunk('IHDR', header),

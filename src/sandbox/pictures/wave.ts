@@ -7,7 +7,7 @@ const [ground, wave]: Colour[] = [
   [125, 184, 255],
 ];
 
-/** A picture of a sound: its peaks (0 to 1), one beside the other, above and below the middle. */
+/** Draws a waveform as PNG: `peaks` (0 to 1) from left to right, mirrored at the middle. */
 export function wavePicture(peaks: readonly number[]): Buffer {
   const across = width - 2 * margin;
   const half = height / 2;

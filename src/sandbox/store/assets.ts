@@ -18,12 +18,12 @@ export type AssetRow = {
   height: number | null;
   has_hls: number;
   chapters: string;
-  /** JSON of `Extras`; what it lacks was not made. */
+  /** JSON of `DerivedFiles`; missing keys mean that nothing was derived. */
   extras: string;
   tags: string;
   parent_uid: string | null;
   resume_position_seconds: number | null;
-  /** Of a seed: a record without media. */
+  /** 1 for seeded sample records, which have no media. */
   is_made_up: number;
   created_at: string;
   updated_at: string;
@@ -34,7 +34,7 @@ export type NewAsset = Pick<
   'uid' | 'workspace_uid' | 'name' | 'description' | 'type' | 'filename' | 'content_type' | 'size'
 > & { parent_uid: string | null };
 
-/** §4 Filters and ordering. */
+/** Filters, ordering and pagination of an asset list (§4). */
 export type AssetQuery = {
   search?: string | undefined;
   status?: string | undefined;
@@ -43,22 +43,22 @@ export type AssetQuery = {
   created_after?: string | undefined;
   created_before?: string | undefined;
   ordering: string;
-  /** §4 `parent`: the top level (null) or a folder of one workspace. */
+  /** Folder filter (§4 `parent`): a folder of a workspace, or its top level (null). */
   within?: { workspace: string; parent: string | null } | undefined;
   limit: number;
   offset: number;
 };
 
-/** What PATCH may change (A08: not shown). */
+/** Fields that PATCH may change (A08: not shown). */
 export type Editorial = {
   name: string;
   description: string;
   tags: string[];
-  /** A folder of its workspace; null for the top level. */
+  /** Folder in the asset's workspace; null for the top level. */
   parent_uid: string | null;
 };
 
-/** What processing found out. */
+/** Results of processing that are stored in the asset. */
 export type Processed = {
   type: string;
   content_type: string;
@@ -102,7 +102,7 @@ export class Assets {
     return this.#store.get('SELECT * FROM assets WHERE uid = ? AND deleted_at IS NULL', uid);
   }
 
-  /** The given uids that no asset has, not even one in the trash. */
+  /** Returns those of the given uids that are unknown to the database, trash included. */
   unknownOf(uids: readonly string[]): string[] {
     return this.#store
       .all<{ uid: string }>(
@@ -117,7 +117,7 @@ export class Assets {
     const field = query.ordering.replace(/^-/, '');
     const direction = query.ordering.startsWith('-') ? 'DESC' : 'ASC';
     const ids = this.#positions.of(
-      // `field` is one of the enum that the route checked
+      // safe in SQL: the route validated `field` against an enum
       `SELECT id FROM assets WHERE ${where} ORDER BY ${field} ${direction}, id ${direction}`,
       values,
     );
@@ -130,7 +130,7 @@ export class Assets {
     return { items, count: ids.length };
   }
 
-  /** Editorial fields; those left out stay as they are. */
+  /** Updates the given fields of an asset; others keep their values. */
   edit(uid: string, fields: Partial<Editorial>, now: string): void {
     const { tags, ...texts } = fields;
     const changes: [string, Value][] = [
@@ -150,7 +150,10 @@ export class Assets {
     this.#store.run('UPDATE assets SET deleted_at = ? WHERE uid = ?', now, uid);
   }
 
-  /** What every asset takes, or will once its upload is whole; the trash is still stored. */
+  /**
+   * Returns the storage of all assets in bytes, including the trash and the full size of unfinished
+   * uploads.
+   */
   storedBytes(): number {
     const stored = this.#store.get<{ n: number | null }>(
       'SELECT sum(size) AS n FROM assets WHERE is_made_up = 0',
@@ -158,7 +161,7 @@ export class Assets {
     return stored?.n ?? 0;
   }
 
-  /** The asset's upload was never finished, and cannot be any more: nothing of it is stored. */
+  /** Marks an asset as failed because its upload session expired; frees its storage quota. */
   expire(uid: string, now: string): void {
     this.#store.run(
       `UPDATE assets SET status = 'failed', failure_reason = 'its upload session expired', size = 0,
@@ -168,7 +171,7 @@ export class Assets {
     );
   }
 
-  /** Uids of assets whose processing a stop of the sandbox cut short. */
+  /** Returns the uids of assets whose processing was interrupted. */
   unprocessed(): string[] {
     return this.#store
       .all<{ uid: string }>(
@@ -187,7 +190,10 @@ export class Assets {
     );
   }
 
-  /** Where playback goes on; null begins anew. Watching is no change of the asset. */
+  /**
+   * Sets the resume position in seconds; null restarts from the beginning. Leaves `updated_at`
+   * unchanged.
+   */
   setResumePosition(uid: string, seconds: number | null): void {
     this.#store.run('UPDATE assets SET resume_position_seconds = ? WHERE uid = ?', seconds, uid);
   }
@@ -223,7 +229,7 @@ function conditions(query: AssetQuery): { where: string; values: Value[] } {
   if (query.type) parts.push(['type = ?', query.type]);
   if (query.tag)
     parts.push(['EXISTS (SELECT 1 FROM json_each(assets.tags) WHERE value = ?)', query.tag]);
-  // "created on or after the date", "on or before the date": whole days
+  // "created on or after the date", "on or before the date": full days
   if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
   if (query.created_before)
     parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
@@ -238,7 +244,7 @@ function conditions(query: AssetQuery): { where: string; values: Value[] } {
   };
 }
 
-/** Every word must begin a word of the text; nothing a caller types is FTS syntax. */
+/** Builds an FTS query of quoted prefixes, so that user input is never FTS syntax. */
 const fullText = (search: string) =>
   search
     .split(/[^\p{L}\p{N}]+/u)

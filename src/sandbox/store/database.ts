@@ -6,17 +6,19 @@ import { steps } from './schema.ts';
 export type Value = string | number | null;
 
 /**
- * How long a call waits for another program's lock. Nothing else happens meanwhile, so it is short:
- * past it, the caller hears SQLITE_BUSY.
+ * SQLite busy timeout. Calls block the event loop, so it is short; after it they throw SQLITE_BUSY.
  */
 const busyMs = 250;
 
-/** The store: SQLite through libsql. Rows come without the driver's own `_metadata`. */
+/** The SQLite database of a sandbox (libsql). Removes the driver's `_metadata` from rows. */
 export class Store {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
-  /** @throws Error in one line where `sandbox.db` is no store of ours; the file stays as it is */
+  /**
+   * @throws Error with a one-line message if `sandbox.db` is not a sandbox database; the file stays
+   * unchanged
+   */
   constructor(dataDir: string) {
     const path = join(dataDir, 'sandbox.db');
     this.#database = new Database(path);
@@ -44,38 +46,47 @@ export class Store {
     return this.#prepared(sql).run(...values).changes;
   }
 
-  /** Another one after any change to the database, by this connection or another. */
+  /**
+   * Returns a token that changes with every write to the database, by any connection; for cache
+   * invalidation.
+   */
   version(): string {
     const mine = this.get<{ n: number }>('SELECT total_changes() AS n');
     const others = this.get<{ data_version: number }>('PRAGMA data_version');
     return `${mine?.n} ${others?.data_version}`;
   }
 
-  /** All or nothing. */
+  /** Runs `work` in a transaction; rolls back if it throws. */
   transaction(work: () => void): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       work();
       this.#database.exec('COMMIT');
     } catch (error) {
-      // A full disk has rolled it back already; a second time would hide why.
+      // A full disk already rolled back; a second ROLLBACK would hide the cause.
       if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
   }
 
-  /** With everything in the one file, where the disk has room for it: a copy of that is a copy. */
+  /**
+   * Closes the database. Checkpoints the WAL first if the disk has space, so that copying the file
+   * copies all data.
+   */
   close(): void {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE);');
     } catch (error) {
-      if (!storageFailure(error)) throw error; // what is in the WAL stays there
+      if (!storageFailure(error)) throw error; // the data stays in the WAL
     } finally {
       this.#database.close();
     }
   }
 
-  /** How many steps of the schema it has. Nothing is written before that is known. */
+  /**
+   * Returns the number of applied migrations. First checks, without writing, that the database is a
+   * sandbox's.
+   */
   #stepsDone(path: string): number {
     const names = this.#tableNames(path);
     const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;

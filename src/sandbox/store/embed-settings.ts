@@ -2,7 +2,10 @@ import type { Store } from './database.ts';
 
 export type EmbedSettings = { enabled: boolean; domains: string[] };
 
-/** §2 Embed settings: "a domain restriction … enabled or disabled, and an allow-list of domains". */
+/**
+ * Embed settings of workspaces (§2): "a domain restriction … enabled or disabled, and an allow-list
+ * of domains".
+ */
 export class Embeds {
   readonly #store: Store;
 
@@ -32,7 +35,7 @@ export class Embeds {
     );
   }
 
-  /** "idempotent" (§4): the second time changes nothing. */
+  /** Adds a domain to the allow-list; "idempotent" (§4). */
   allow(workspace: string, domain: string): void {
     this.#store.run(
       'INSERT OR IGNORE INTO embed_domains (workspace_uid, domain) VALUES (?, ?)',
@@ -41,7 +44,7 @@ export class Embeds {
     );
   }
 
-  /** False where it was not on the list. */
+  /** Removes a domain from the allow-list; returns false if it was not on it. */
   remove(workspace: string, domain: string): boolean {
     const gone = this.#store.run(
       'DELETE FROM embed_domains WHERE workspace_uid = ? AND domain = ?',

@@ -1,24 +1,27 @@
 /**
- * What was made of an asset beside its HLS: names of files in the asset's folder of extras. What
- * shows or plays instead of the source does so where browsers do not know the source's own kind.
+ * Files derived from an asset, other than HLS: names in its folder of derived files. Variants and
+ * audio replace the source where browsers cannot show or play its format.
  */
 export type Extras = {
-  /** A frame of a video, the cover of a song or its waveform, a still of an image that moves. */
+  /** A video frame, the cover of a song or its waveform, or a still of an animated image. */
   thumbnail: string | null;
-  /** WebVTT; it names the sheets. */
+  /** WebVTT file that refers to the sprite sheets. */
   sprites: string | null;
   waveform: string | null;
-  /** Of an image, the largest first; smaller than the source, or in its place. */
+  /**
+   * Resized copies of an image, largest first; also a full-size copy if browsers cannot show the
+   * source.
+   */
   variants: { file: string; width: number; height: number }[];
-  /** Sound that plays in the source's place. */
+  /** Audio that plays instead of the source. */
   audio: string | null;
-  /** WebVTT; the language as BCP 47 has it, `und` where it is not told. */
+  /** WebVTT files; `language` is a BCP 47 tag, `und` if unknown. */
   subtitles: { file: string; label: string; language: string }[];
-  /** Pictures of a document's pages, from the first on. */
+  /** Images of a document's pages, in order. */
   pages: string[];
 };
 
-/** The thumbnail of a sound without a cover: its waveform. */
+/** File name of the waveform image, the thumbnail of audio without a cover. */
 export const wavePictureFile = 'wave.png';
 
 export const noExtras: Extras = {
@@ -31,5 +34,5 @@ export const noExtras: Extras = {
   pages: [],
 };
 
-/** From the column: empty for assets that nothing was made of. */
+/** Parses the column `extras`; fills missing keys with defaults. */
 export const parseExtras = (column: string): Extras => ({ ...noExtras, ...JSON.parse(column) });

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import Database from 'libsql';
 
-/** Another server has it. */
+/** Error for a data folder that another sandbox process has locked. */
 export class FolderTaken extends Error {}
 
 /**
- * Holds a data folder against a second server, which would write over the first. It is SQLite's own
- * lock on a file, so a killed server holds nothing.
+ * Locks a data folder against a second process. Uses SQLite's exclusive file lock, which the system
+ * releases when the process dies.
  *
- * @returns the function that releases it
+ * @returns a function that releases the lock
  */
 export function lockFolder(dataDir: string): () => void {
   const lock = new Database(join(dataDir, 'lock'));

@@ -5,7 +5,7 @@ export type FolderRow = {
   uid: string;
   workspace_uid: string;
   name: string;
-  /** Null at the top level. */
+  /** Parent folder; null at the top level. */
   parent_uid: string | null;
   created_at: string;
   updated_at: string;
@@ -13,7 +13,7 @@ export type FolderRow = {
 
 export type FolderTree = FolderRow & { children: FolderTree[] };
 
-/** §2 Folder: "Folders belong to a workspace and may have a parent folder." */
+/** Folders of workspaces (§2): "Folders belong to a workspace and may have a parent folder." */
 export class Folders {
   readonly #store: Store;
 
@@ -39,7 +39,7 @@ export class Folders {
     );
   }
 
-  /** A new name, a new parent, or both. */
+  /** Renames a folder, moves it, or both. */
   change(
     folder: FolderRow,
     fields: { name?: string | undefined; parent_uid?: string | null | undefined },
@@ -56,7 +56,7 @@ export class Folders {
     this.#store.run('DELETE FROM folders WHERE uid = ?', uid);
   }
 
-  /** Whether folders, or assets that are not in the trash, are in it. */
+  /** Returns true if a folder contains neither folders nor assets outside the trash. */
   isEmpty(uid: string): boolean {
     const inside = this.#store.get<{ n: number }>(
       `SELECT (SELECT count(*) FROM folders WHERE parent_uid = ?1) +
@@ -66,7 +66,10 @@ export class Folders {
     return inside?.n === 0;
   }
 
-  /** "root folders with nested children" (§4), siblings by name. */
+  /**
+   * Returns all folders of a workspace: "root folders with nested children" (§4), siblings sorted
+   * by name.
+   */
   tree(workspace: string): FolderTree[] {
     const rows = this.#store.all<FolderRow>(
       'SELECT * FROM folders WHERE workspace_uid = ? ORDER BY name, id',
@@ -79,7 +82,7 @@ export class Folders {
     return roots;
   }
 
-  /** A folder with everything below it. */
+  /** Returns a folder with all its descendants. */
   subtree({ workspace_uid, uid }: FolderRow): FolderTree {
     const find = (level: FolderTree[]): FolderTree | undefined =>
       level.find((node) => node.uid === uid) ??
@@ -87,7 +90,7 @@ export class Folders {
     return find(this.tree(workspace_uid)) as FolderTree;
   }
 
-  /** How many folders it is in, itself included. */
+  /** Returns the depth of a folder; 1 at the top level. */
   depthOf(uid: string): number {
     const found = this.#store.get<{ n: number }>(
       `WITH RECURSIVE above (uid) AS (
@@ -99,7 +102,9 @@ export class Folders {
     return found?.n ?? 0;
   }
 
-  /** Whether `uid` is `parent` itself or lies above it: then it cannot move there. */
+  /**
+   * Returns true if `uid` is `parent` or an ancestor of it: moving it there would create a cycle.
+   */
   isAbove(uid: string, parent: string): boolean {
     const found = this.#store.get<{ n: number }>(
       `WITH RECURSIVE above (uid) AS (

@@ -6,10 +6,10 @@ export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
-/** API keys, kept as hashes: the key itself is told once. */
+/** API keys, stored as SHA-256 hashes; a key is returned only when it is created. */
 export class Keys {
   readonly #store: Store;
-  /** Those that end with this process. */
+  /** Temporary keys by hash, in memory only. */
   readonly #ephemeral = new Map<string, ApiKey>();
 
   constructor(store: Store) {
@@ -27,7 +27,7 @@ export class Keys {
     return key;
   }
 
-  /** A key with all scopes that no store keeps. */
+  /** Creates a key with all scopes that is never written to the database. */
   ephemeral(name: string): string {
     const key = randomBytes(32).toString('base64url');
     const hash = hashOf(key);

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArgumentError } from '../argument-error.ts';
 
-/** What a sandbox that a kill stopped before its database was there may have left. */
+/** Files that a sandbox may leave if it is killed before it creates its database. */
 const ours = [
   ...[
     'sandbox.log',
@@ -18,9 +18,9 @@ const ours = [
 ];
 
 /**
- * A folder that holds something else is not made a sandbox's: `sandbox reset` would delete it.
+ * Refuses a folder with other files as data folder: `sandbox reset` would delete them.
  *
- * @throws ArgumentError where it has files, and no sandbox
+ * @throws ArgumentError if the folder has files, but no sandbox
  */
 export function assertOwnFolder(dataDir: string): void {
   const names = entries(dataDir);

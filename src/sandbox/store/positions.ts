@@ -1,12 +1,12 @@
 import type { Store, Value } from './database.ts';
 
-/** Lists remembered at once; one of 100,000 assets takes 800 kB. */
+/** Maximum number of cached lists; a list of 100,000 assets takes 800 kB. */
 const most = 16;
 
 /**
- * Which row stands where in a list. An OFFSET would walk all rows before it for every page; the ids
- * of a whole list are read once, and again only after the store changed, so that the last page costs
- * what the first one does. They also are the count.
+ * LRU cache of ordered query results (ids) for pagination, so that the last page is as fast as the
+ * first: OFFSET would walk all earlier rows. Their number is the total count. Any write to the
+ * database clears the cache.
  */
 export class Positions {
   readonly #store: Store;
@@ -17,21 +17,21 @@ export class Positions {
     this.#store = store;
   }
 
-  /** The ids that a query selects, in its order. */
+  /** Returns the ids that a query selects, in order. */
   of(sql: string, values: Value[]): Float64Array {
     const version = this.#store.version();
     if (version !== this.#version) this.#lists.clear();
     this.#version = version;
     const key = JSON.stringify([sql, values]);
     const ids = this.#lists.get(key) ?? this.#read(sql, values);
-    this.#lists.delete(key); // the one asked for last is forgotten last
+    this.#lists.delete(key); // re-insert as the most recently used
     this.#lists.set(key, ids);
     const [oldest] = this.#lists.keys();
     if (this.#lists.size > most && oldest !== undefined) this.#lists.delete(oldest);
     return ids;
   }
 
-  /** As one text: a row each would cost an object each. */
+  /** Reads the ids as one JSON text; a row per id would allocate an object per id. */
   #read(sql: string, values: Value[]): Float64Array {
     const list = this.#store.get<{ ids: string }>(
       `SELECT json_group_array(id) AS ids FROM (${sql})`,

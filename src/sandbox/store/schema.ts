@@ -1,6 +1,6 @@
 /**
- * Each step runs once on a database, in order, and is never changed once it has shipped:
- * `user_version` counts those that are done. The first one also meets databases made before steps
+ * Schema migrations, run in order, each once per database; `user_version` counts those applied.
+ * Never change one that has shipped. The first one also accepts databases created before migrations
  * were counted.
  */
 export const steps = [
@@ -47,7 +47,7 @@ CREATE TABLE folders (
 CREATE INDEX folders_parent ON folders (parent_uid);
 CREATE INDEX assets_parent ON assets (parent_uid);`,
   'ALTER TABLE assets ADD COLUMN resume_position_seconds REAL;',
-  // Every ordering is read from an index alone, the commonest filters too; the trash is not in them.
+  // Covering indexes for every ordering and the most common filters; they exclude the trash.
   `ALTER TABLE assets ADD COLUMN is_made_up INTEGER NOT NULL DEFAULT 0;
 DROP INDEX assets_created;
 DROP INDEX assets_name;
@@ -56,6 +56,6 @@ CREATE INDEX assets_by_created ON assets (created_at, id, type, status) WHERE de
 CREATE INDEX assets_by_name ON assets (name, id, type, status) WHERE deleted_at IS NULL;
 CREATE INDEX assets_by_duration ON assets (duration, id, type, status) WHERE deleted_at IS NULL;`,
   `ALTER TABLE assets ADD COLUMN extras TEXT NOT NULL DEFAULT '{}';`,
-  // Asked for at every expiry; sessions that are complete stay in the table.
+  // For the query for the next expiry; complete sessions stay in the table.
   `CREATE INDEX upload_sessions_open ON upload_sessions (expires_at) WHERE completed_at IS NULL;`,
 ] as const;

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../argument-error.ts';
 import type { Store, Value } from './database.ts';
 
-/** More would keep a start waiting. */
+/** Maximum number of seeded assets; more would delay the start. */
 const mostSeeded = 100_000;
 
 const subjects =
@@ -28,7 +28,7 @@ const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|
 );
 const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
 
-/** Extension, content type, and whether it has a length and a frame, by type. */
+/** Asset types with their share of the records, file extension and content type. */
 const kinds = [
   { type: 'video', share: 0.58, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
   { type: 'audio', share: 0.14, ext: 'mp3', mime: 'audio/mpeg', timed: true, framed: false },
@@ -41,12 +41,11 @@ const kinds = [
 const dayMs = 86_400_000;
 
 /**
- * Fills a store that has no assets with `count` that are made up, and folders for some of them, in
- * one transaction. The same count and time make the same records. They have no bytes: `is_made_up`
- * keeps them out of playback, but for those of third parties, and of what is stored. None is queued or
- * processing, since nothing would ever end that.
+ * Fills an empty database with `count` sample assets and some folders, the same for the same count
+ * and time. They have no bytes: `is_made_up` excludes them from playback (except third-party ones)
+ * and from the storage quota. None is queued or processing, since that would never end.
  *
- * @throws Error where there are assets already, those in the trash included
+ * @throws ArgumentError if the database has assets, trash included
  */
 export function seed(store: Store, workspace: string, count: number, now: number): void {
   if (!Number.isSafeInteger(count) || count < 1 || count > mostSeeded)
@@ -82,12 +81,12 @@ function madeUp(chance: Chance, workspace: string, folders: string[], now: numbe
     { status: 'failed', share: 0.04 },
     { status: 'uploading', share: 0.03 },
   ]);
-  // Nobody uploads what a third party has.
+  // Third-party media are never uploaded, so always ready.
   const isElsewhere = kind.type === 'third_party';
   const status = isElsewhere ? 'ready' : own;
   const isReady = status === 'ready';
   const created = new Date(now - Math.floor(chance.next() * 730 * dayMs)).toISOString();
-  // Most are short, some are long.
+  // Skewed: most are short, some are long.
   const seconds = Math.round(4 + 5400 * chance.next() ** 4);
   const frame = 'framed' in kind && kind.framed && isReady;
   return {
@@ -128,7 +127,10 @@ function insert(store: Store, asset: Made): void {
   );
 }
 
-/** Indexes and full text are made once at the end, which takes a third of the time. */
+/**
+ * Drops the indexes and triggers of the assets table while `work` runs and rebuilds them
+ * afterwards: a third of the time.
+ */
 function withoutIndexes(store: Store, work: () => void): void {
   const made = store.all<{ type: string; name: string; sql: string }>(
     `SELECT type, name, sql FROM sqlite_master
@@ -140,7 +142,7 @@ function withoutIndexes(store: Store, work: () => void): void {
   store.run("INSERT INTO assets_text (assets_text) VALUES ('rebuild')");
 }
 
-/** A small generator of chance, the same for the same start (mulberry32). */
+/** Seeded pseudorandom generator (mulberry32): the same seed gives the same sequence. */
 class Chance {
   #state: number;
 
@@ -148,7 +150,7 @@ class Chance {
     this.#state = start;
   }
 
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -160,7 +162,7 @@ class Chance {
     return values[Math.floor(this.next() * values.length)] as T;
   }
 
-  /** By their shares, which come to 1. */
+  /** Picks a value at random, weighted by `share`; the shares add up to 1. */
   weighted<T extends { share: number }>(values: readonly T[]): T {
     let left = this.next();
     for (const value of values) {
@@ -170,7 +172,7 @@ class Chance {
     return values.at(-1) as T;
   }
 
-  /** In the form of a version 4 UUID. */
+  /** Returns a UUID, formatted as version 4. */
   uuid(): string {
     const hex = [0, 1, 2, 3].map(() =>
       Math.floor(this.next() * 2 ** 32)

@@ -26,7 +26,7 @@ export class Sessions {
     );
   }
 
-  /** Undefined also where its asset is in the trash: nothing is uploaded to that. */
+  /** Returns a session; undefined if it does not exist or its asset is in the trash. */
   find(uid: string): SessionRow | undefined {
     return this.#store.get(`${unlessTrashed} WHERE upload_sessions.uid = ?`, uid);
   }
@@ -35,7 +35,7 @@ export class Sessions {
     this.#store.run('UPDATE upload_sessions SET completed_at = ? WHERE uid = ?', now, uid);
   }
 
-  /** Before its time: from `now`, in milliseconds, it is gone. */
+  /** Expires a session early, at `now` (milliseconds since the epoch). */
   expire(uid: string, now: number): void {
     this.#store.run('UPDATE upload_sessions SET expires_at = ? WHERE uid = ?', now, uid);
   }
@@ -44,12 +44,12 @@ export class Sessions {
     this.#store.run('DELETE FROM upload_sessions WHERE uid = ?', uid);
   }
 
-  /** Sessions that may hold bytes of an unfinished upload. */
+  /** Returns incomplete sessions whose asset is not in the trash. */
   open(): SessionRow[] {
     return this.#store.all(`${unlessTrashed} WHERE completed_at IS NULL`);
   }
 
-  /** Unfinished ones whose time is over, also where the asset is in the trash. */
+  /** Returns expired incomplete sessions, including those whose asset is in the trash. */
   expired(now: number): SessionRow[] {
     return this.#store.all(
       'SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?',
@@ -57,7 +57,7 @@ export class Sessions {
     );
   }
 
-  /** When the first of the unfinished ones expires, in milliseconds since the epoch. */
+  /** Returns the earliest expiry of incomplete sessions, in milliseconds since the epoch. */
   nextExpiry(): number | undefined {
     const next = this.#store.get<{ at: number | null }>(
       'SELECT min(expires_at) AS at FROM upload_sessions WHERE completed_at IS NULL',

@@ -16,7 +16,7 @@ export class Workspaces {
     this.#store = store;
   }
 
-  /** A new sandbox has two, so that choosing one can be tried. */
+  /** Creates the two workspaces of a new sandbox; two, so that users can try choosing one. */
   seed(now: string): void {
     if (this.count() > 0) return;
     for (const [name, primary] of [

@@ -1,4 +1,4 @@
-/** A BLAKE3 that is fed and asked once: native where it installed, else WebAssembly. */
+/** An incremental BLAKE3 hash. `finish` may be called only once. */
 export type Blake3 = { update(bytes: Buffer): void; finish(): string };
 
 export async function createBlake3(): Promise<Blake3> {

@@ -1,14 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { type Blake3, createBlake3 } from './blake3.ts';
 
-/** The digest of a session's first `offset` bytes. */
+/** Running checksum of the first `offset` bytes of an upload session. */
 export type Digest = { offset: number; blake3: Blake3; checksum?: string };
 
-/** Digests of sessions under way; after a restart they are made again from disk. */
+/**
+ * Cache of the checksums of sessions in progress; after a restart they are recomputed from disk.
+ */
 export class Digests {
   readonly #known = new Map<string, Digest>();
 
-  /** The digest of the first `offset` bytes of a session, which are those of the file. */
+  /** Returns the digest of the first `offset` bytes of a session, whose file is `path`. */
   async at(sessionUid: string, offset: number, path: string): Promise<Digest> {
     const known = this.#known.get(sessionUid);
     if (known?.offset === offset) return known;
@@ -30,7 +32,7 @@ export class Digests {
   }
 }
 
-/** In hex. A hash can be finished once; asked again, it is the same. */
+/** Returns the checksum in hex. Memoized, because a hash can be finished only once. */
 export function checksumOf(digest: Digest): string {
   digest.checksum ??= digest.blake3.finish();
   return digest.checksum;

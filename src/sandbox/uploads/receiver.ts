@@ -7,16 +7,21 @@ import { isLocked } from '../storage-failure.ts';
 import type { SessionRow, Sessions } from '../store/sessions.ts';
 import { checksumOf, type Digest, Digests } from './digests.ts';
 
-/** §8: "at most 50 MiB per PATCH body". */
+/** Maximum size of a chunk (§8: "at most 50 MiB per PATCH body"). */
 const maxChunkBytes = 50 * 1024 * 1024;
-/** A connection that brings nothing for so long is closed … */
+/** Idle timeout: a connection that sends no bytes for this long is closed. */
 const silenceMs = 60_000;
-/** … and for so long, gives way to one that knows the offset. */
+/**
+ * Stall threshold: a connection without bytes for this long gives way to a new one at the same
+ * offset.
+ */
 const quietMs = 1_000;
-/** How long a whole upload waits for the store, where another program holds it. */
+/** Maximum time to retry while another process locks the database. */
 const lockPatienceMs = 5_000;
 
-/** A connection that holds a session; `heardAt` when it last brought bytes. */
+/**
+ * The connection that currently writes to a session. `lastDataAt` is the time of its last bytes.
+ */
 type Writer = {
   incoming: IncomingMessage;
   body: AsyncIterable<Buffer>;
@@ -24,49 +29,52 @@ type Writer = {
   heardAt: number;
 };
 
-/** What a PATCH came to. `checksum` with the last byte only. */
+/** Result of a PATCH. `checksum` is set once the upload is complete. */
 export type Received = { offset: number; checksum?: string };
 
 export type ReceiverOptions = {
   files: Files;
   sessions: Sessions;
-  /** Every byte of the asset is here and on disk: the session is complete. */
+  /** Called when all bytes of an upload are on disk, to mark the session as complete. */
   onWhole(session: SessionRow): void;
-  /** The disk or the store refused that: it is owed, until `completeAgain` brings it about. */
+  /** Called when the disk or the database failed to complete an upload; `retryPending` retries. */
   onOwed(): void;
-  /** The session's time is over, and its bytes are gone. */
+  /** Called after a session expired and its bytes were deleted. */
   onExpired(session: SessionRow): void;
 };
 
 /**
- * The bytes of upload sessions. The length of a session's file is its offset, so a restart, a kill
- * or a broken line loses nothing that was written.
+ * Receives the bytes of upload sessions. The size of a session's file is its offset, so a kill or a
+ * dropped connection loses nothing that was written.
  */
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #digests = new Digests();
-  /** The connection that writes to a session, if any. */
+  /** Current writer by session uid: a lock, so that one connection at a time appends. */
   readonly #writing = new Map<string, Writer>();
-  /** Uids of sessions whose every byte is here, and which could not be completed yet. */
+  /** Uids of fully received sessions that could not be completed yet. */
   readonly #owed = new Set<string>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
   }
 
-  /** How far a session is, in bytes; as the store has it now, since others may complete it. */
+  /**
+   * Returns the current offset of a session in bytes; rereads its row, which a concurrent request
+   * may have completed.
+   */
   async offset({ uid, asset_uid, total_size }: SessionRow): Promise<number> {
     const { sessions, files } = this.#options;
     if (sessions.find(uid)?.completed_at) return total_size;
     const onDisk = await sizeOf(files.partial(uid));
     if (onDisk !== undefined) return onDisk;
-    // Whole, but the store could not be told yet.
+    // Moved to its final place, but not yet completed in the database.
     return (await sizeOf(files.source(asset_uid))) === total_size ? total_size : 0;
   }
 
   /**
-   * Appends a PATCH body at `offset`; keeps what came even when the connection breaks. One without
-   * bytes at the end of a whole session completes it, where it could not be before.
+   * Appends a PATCH body at `offset`; bytes received before a dropped connection are kept. An empty
+   * PATCH at the end of a full session retries a pending completion.
    */
   async receive(
     session: SessionRow,
@@ -100,8 +108,8 @@ export class Receiver {
   }
 
   /**
-   * Until nobody else writes to the session. A rival that brings bytes moves the offset, which
-   * makes ours a conflict; one that has gone silent, as a broken line does, loses its turn.
+   * Waits until no other connection writes to the session. If that one makes progress, this request
+   * gets a 409; if it stalls (a dropped connection), it is closed.
    */
   async #awaitTurn(session: SessionRow, offset: number): Promise<void> {
     for (
@@ -126,7 +134,7 @@ export class Receiver {
       writer.incoming.setTimeout(silenceMs, () => writer.incoming.destroy());
       try {
         await write(writer, handle, digest, start, total_size);
-        await handle.sync(); // before a 204: what is acknowledged stays
+        await handle.sync(); // before the 204: acknowledged bytes must survive a crash
       } finally {
         await handle.close();
       }
@@ -137,10 +145,10 @@ export class Receiver {
     return { offset: total_size, checksum };
   }
 
-  /** Makes a whole session's bytes the asset's source; owed where that fails. */
+  /** Moves a complete upload to the asset's source file; pending if that fails. */
   async #complete(session: SessionRow): Promise<void> {
     const { uid } = session;
-    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset went to the trash
+    if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset is in the trash
     this.#owed.add(uid);
     try {
       await this.#moveWhole(session);
@@ -155,7 +163,7 @@ export class Receiver {
   async #moveWhole({ uid, asset_uid, total_size }: SessionRow): Promise<void> {
     const { files, sessions, onWhole } = this.#options;
     await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
-    // A kill between the rename and the row leaves the source there already.
+    // After a kill between rename and database update, the source already exists.
     const partial = await sizeOf(files.partial(uid));
     const whole = partial === undefined ? files.source(asset_uid) : files.partial(uid);
     if ((await sizeOf(whole)) !== total_size)
@@ -168,8 +176,8 @@ export class Receiver {
   }
 
   /**
-   * What expired sessions hold: "a new session must be created" (§3), so their bytes serve nobody.
-   * Their assets have failed, and take no storage.
+   * Deletes the bytes of expired sessions, since "a new session must be created" (§3). Their assets
+   * become failed and free their storage quota.
    */
   async clearExpired(now: number): Promise<void> {
     const { sessions, files, onExpired } = this.#options;
@@ -181,7 +189,7 @@ export class Receiver {
     }
   }
 
-  /** After a start: sessions that a kill left with every byte, but not completed. */
+  /** Crash recovery at startup: completes sessions that had received all bytes before a kill. */
   async completeWhole(): Promise<void> {
     const { sessions, files } = this.#options;
     for (const session of sessions.open()) {
@@ -191,18 +199,18 @@ export class Receiver {
     }
   }
 
-  /** Whether a session is whole and waits to be completed. */
+  /** True if any fully received session is not completed yet. */
   get isOwing(): boolean {
     return this.#owed.size > 0;
   }
 
-  /** Completes what is owed, as far as disk and store allow it now. */
+  /** Retries pending completions. */
   async completeAgain(): Promise<void> {
     for (const uid of this.#owed) {
       if (this.#writing.has(uid)) continue;
       const session = this.#options.sessions.find(uid);
       if (session && !session.completed_at) await this.#complete(session);
-      else this.#owed.delete(uid); // its asset is in the trash, or somebody was faster
+      else this.#owed.delete(uid); // its asset is in the trash, or a concurrent request completed it
     }
   }
 
@@ -214,7 +222,7 @@ export class Receiver {
   }
 }
 
-/** Undefined where there is no such file. */
+/** Returns the size of a file; undefined if it does not exist. */
 async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
@@ -225,7 +233,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Tries again while another program holds the store; others are served meanwhile. */
+/** Retries while another process locks the database, without blocking other requests. */
 async function pastLocks(work: () => void): Promise<void> {
   for (const until = Date.now() + lockPatienceMs; ; await sleep(250)) {
     try {
@@ -236,7 +244,10 @@ async function pastLocks(work: () => void): Promise<void> {
   }
 }
 
-/** Of a digest whose last bytes may not be on disk: no offset is this, so it is made anew. */
+/**
+ * Marks a cached digest as invalid, because its last bytes may not be on disk; the next PATCH
+ * recomputes it.
+ */
 const aheadOfDisk = -1;
 
 async function write(
@@ -252,8 +263,8 @@ async function write(
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
-    const written = handle.appendFile(bytes); // whole, or an error: a short write is not acknowledged
-    digest.blake3.update(bytes); // meanwhile
+    const written = handle.appendFile(bytes); // writes all or throws: a short write is never acknowledged
+    digest.blake3.update(bytes); // while the write is in progress
     digest.offset = aheadOfDisk;
     await written;
     writer.heardAt = Date.now();

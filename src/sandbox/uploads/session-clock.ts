@@ -8,14 +8,14 @@ export type SessionClockOptions = {
   log(line: string): void;
 };
 
-/** A machine that slept has a timer that is late; nobody waits longer than this. */
+/** Maximum timer delay, since timers stop while the machine sleeps. */
 const longestMs = 60_000;
-/** After a disk or a store that refused. */
+/** Retry delay after an error of the disk or the database. */
 const againMs = 1_000;
 
 /**
- * Does at its time what no request does: ends sessions that expire, so that their assets fail, and
- * completes those that a full disk or a locked store kept from it.
+ * Sweeps upload sessions in the background: expires overdue ones, and retries completions that a
+ * full disk or a locked database prevented.
  */
 export class SessionClock {
   readonly #options: SessionClockOptions;
@@ -27,9 +27,12 @@ export class SessionClock {
     this.#options = options;
   }
 
-  /** Looks when the next session is due: after a start, and where one is made or changed. */
+  /**
+   * Schedules the next sweep for the next expiry. Call it at startup and after a session is created
+   * or changed.
+   */
   look(): void {
-    if (this.#isClosed || this.#round) return; // a round looks again when it ends
+    if (this.#isClosed || this.#round) return; // a running sweep schedules the next one
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => {
@@ -51,7 +54,7 @@ export class SessionClock {
     if (receiver.isOwing) return againMs;
     try {
       const leftMs = (sessions.nextExpiry() ?? Number.POSITIVE_INFINITY) - now();
-      return leftMs > 0 ? leftMs : againMs; // one that is over already is being written to
+      return leftMs > 0 ? leftMs : againMs; // an overdue session is still being written to
     } catch (error) {
       log(`error sessions: ${(error as Error).message}`);
       return againMs;

@@ -6,19 +6,19 @@ import type { Tool } from './tool.ts';
 import type { Workshop } from './workshop.ts';
 
 export type AttemptOptions = {
-  /** Seconds that any attempt may take; by default each has a limit of its own. */
+  /** Timeout of each step in seconds; by default each step has its own. */
   limitSeconds: number | undefined;
-  /** Ends it all: the sandbox is closing. */
+  /** Aborts all steps when the sandbox closes. */
   signal: AbortSignal;
-  /** Told why a thing is left out. */
+  /** Receives the reason for each skipped step. */
   log(line: string): void;
 };
 
 /**
- * Makes one thing within its seconds; undefined where that did not succeed, which is logged: the
- * asset is of use without it.
+ * Runs an optional processing step with a timeout. Logs a failure and returns undefined: the asset
+ * is usable without the result.
  *
- * @throws the reason of the sandbox's closing
+ * @throws the abort reason if the sandbox closes, or DiskFullError
  */
 export async function within<T>(
   { limitSeconds, signal, log }: AttemptOptions,
@@ -39,7 +39,7 @@ export async function within<T>(
   }
 }
 
-/** An attempt with ffmpeg on a source; undefined too where there is no ffmpeg. */
+/** Runs an optional ffmpeg step on a source; returns undefined if it fails or ffmpeg is missing. */
 export type Attempt = <T>(
   name: string,
   ownSeconds: number,
@@ -47,7 +47,7 @@ export type Attempt = <T>(
   make: (shop: Workshop) => Promise<T>,
 ) => Promise<T | undefined>;
 
-/** Into a folder that is made if missing. */
+/** Creates an `FfmpegAttempt` that writes to a folder, which it creates if missing. */
 export const attemptsIn =
   (folder: string, ffmpeg: Tool | undefined, options: AttemptOptions): Attempt =>
   async (name, ownSeconds, source, make) =>
@@ -56,7 +56,7 @@ export const attemptsIn =
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const run: Workshop['run'] = (args) =>
         runFfmpeg(ffmpeg, { args, cwd: folder, signal }).catch((error: Error) => {
-          // Where it lies is nobody's business, and nobody's help.
+          // Strip the absolute path from the message.
           error.message = error.message.replaceAll(`file:${resolve(source.path)}`, 'the source');
           throw error;
         });

@@ -5,13 +5,14 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ArgumentError } from '../../argument-error.ts';
 
-/** The tools tell their version in a fraction of a second; what does not is something else. */
+/** Timeout for printing a version: real tools need a fraction of a second. */
 const answerMs = 10_000;
 
 /**
- * The ffmpeg to use: the one that is named (MEDIACTL_FFMPEG), else the first on the search path, if
- * there is one that runs. `none` names none.
- * @throws Error where the named one cannot be run
+ * Finds ffmpeg: the one named by MEDIACTL_FFMPEG (`none` disables it), else the first on PATH, if
+ * it runs.
+ *
+ * @throws ArgumentError if the named one cannot be run
  */
 export async function findFfmpeg(
   named: string | undefined,
@@ -28,11 +29,11 @@ export async function findFfmpeg(
   return findRunning('ffmpeg', isFfmpeg, searchPath);
 }
 
-/** pdftoppm of poppler-utils: the first on the search path, if that runs. */
+/** Finds pdftoppm of poppler-utils: the first on PATH, if it runs. */
 export const findPdftoppm = (searchPath: string | undefined): Promise<string | undefined> =>
   findRunning('pdftoppm', isPdftoppm, searchPath);
 
-/** How a program tells that it is the one that is meant. */
+/** Option and expected output that identify a program. */
 type Mark = { name: string; option: string; says: RegExp };
 
 const isFfmpeg: Mark = { name: 'ffmpeg', option: '-version', says: /^ffmpeg version/ };
@@ -54,7 +55,7 @@ async function onPath(name: string, searchPath = ''): Promise<string | undefined
 const yes = () => true;
 const no = () => false;
 
-/** Why it is not the program that is meant, or does not run; undefined where it does. */
+/** Returns why a program is not the expected one or does not run; undefined if it is fine. */
 async function problemOf(path: string, { name, option, says }: Mark): Promise<string | undefined> {
   const options = { timeout: answerMs, killSignal: 'SIGKILL' } as const;
   return promisify(execFile)(path, [option], options).then(

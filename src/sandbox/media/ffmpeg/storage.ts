@@ -1,23 +1,26 @@
 import { storageFailure } from '../../storage-failure.ts';
 
-/** What programs say of a full disk. */
+/** Messages of programs about a full disk. */
 const full = /\b(?:ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/;
-/** The machine has no process or no memory to spare; it may in a moment. */
+/** Codes for a temporary lack of processes or memory. */
 const scarce = ['EAGAIN', 'ENOMEM'];
-/** What another try meets again. */
+/** Codes that a retry does not fix. */
 const lasting = ['EACCES', 'EPERM'];
 
-/** ffmpeg, or the media worker, says that the disk is full. */
+/** Error for a full disk, as reported by ffmpeg or the media worker. */
 export class NoRoom extends Error {}
 
-/** Whether another try may go well: neither the source nor what reads it is to blame. */
+/**
+ * Returns true if a retry may succeed, because the failure is caused by storage or the machine, not
+ * by the source or the tool.
+ */
 export function isOfStorage(error: Error): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error instanceof NoRoom || scarce.includes(code)) return true;
   return storageFailure(error) !== undefined && !lasting.includes(code);
 }
 
-/** @throws NoRoom where these words tell of a full disk */
+/** @throws DiskFullError if a message reports a full disk */
 export function assertRoom(words: string): void {
   const [phrase] = full.exec(words) ?? [];
   if (phrase !== undefined) throw new NoRoom(`no room to work in: ${phrase}`);

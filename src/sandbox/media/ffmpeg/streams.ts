@@ -5,7 +5,7 @@ import type { Size } from '../recognize/dimensions.ts';
 import { input } from './ffmpeg.ts';
 import type { Workshop } from './workshop.ts';
 
-/** What ffmpeg finds in a file; covers of songs are no pictures. */
+/** Streams that ffmpeg finds in a file; covers of songs do not count as video. */
 export type Streams = {
   pictures: (Size & { codec: string })[];
   sounds: { codec: string; sampleRate: number }[];
@@ -13,10 +13,14 @@ export type Streams = {
   chapters: Chapter[];
 };
 
-/** @throws Error where there is neither picture nor sound */
+/**
+ * Lists the streams and chapters of a source with ffmpeg. @throws Error if there is neither video
+ * nor audio
+ */
 export async function readStreams(shop: Workshop): Promise<Streams> {
   const tags = 'streams.txt';
-  // ffmpeg's outputs for machines: a line a property of each stream, and their tags.
+  // ffmpeg's machine-readable outputs: one line per property of each stream, and the metadata of
+  // subtitles and chapters.
   const printed = await shop.run([
     ...input(shop.source),
     ...['-map', '0:V?', '-map', '0:a?', '-map', '0:s?', '-c', 'copy', '-t', '0'],
@@ -49,7 +53,7 @@ export async function readStreams(shop: Workshop): Promise<Streams> {
 
 type Properties = Record<string, string>;
 
-/** `#codec_id 0: h264`, of every stream in order. */
+/** Parses lines such as `#codec_id 0: h264` into properties per stream. */
 function propertiesOf(printed: string): Properties[] {
   const streams: Properties[] = [];
   for (const [, name = '', at = '', value = ''] of printed.matchAll(/^#(\w+) (\d+): +(.*)$/gm)) {
@@ -59,7 +63,7 @@ function propertiesOf(printed: string): Properties[] {
   return streams;
 }
 
-/** Pixels that are no squares are shown as wide as they are. */
+/** Returns the display size; non-square pixels change the width. */
 function displayed(dimensions: string, ratio: string): Size {
   const [width = 0, height = 0] = dimensions.split('x').map(Number);
   const [across = 0, down = 0] = ratio.split('/').map(Number);
@@ -67,7 +71,7 @@ function displayed(dimensions: string, ratio: string): Size {
   return { width: isOdd ? Math.round((width * across) / down) : width, height };
 }
 
-/** ffmetadata: `[SECTION]`, then `key=value` lines in which a backslash escapes. */
+/** Parses ffmetadata: `[SECTION]`, then `key=value` lines with backslash escapes. */
 function sectionsOf(text: string): (Properties & { section: string })[] {
   const sections = [{ section: '' } as Properties & { section: string }];
   for (const line of text.split(/(?<!\\)\n/)) {

@@ -1,29 +1,33 @@
 import { spawn } from 'node:child_process';
 import { limited } from '../recognize/limits.ts';
 
-/** A program that helps with processing, and how a process ends together with all that it started. */
+/** An external program, and the function that kills its process group. */
 export type Tool = { path: string; killGroup(leader: number): void };
 
 export type ToolRun = {
   args: readonly string[];
   memoryMiB: number;
-  /** Outputs are plain names in here: no path can be taken for a pattern or a protocol. */
+  /**
+   * Working directory; outputs are plain file names in it, which cannot be paths, patterns or
+   * protocols.
+   */
   cwd: string;
-  /** Ends it, with its group. */
+  /** Kills the process group when aborted. */
   signal: AbortSignal;
 };
 
 const maxOutputBytes = 16 * 1024 * 1024;
-/** Of stderr, the end is kept: it tells what stopped it. */
+/** Maximum length of stderr to keep; the end is kept, since it contains the error. */
 const keptErrorBytes = 2048;
 
-/** The tool ran to its end, and says no: what it read is to blame. */
+/** Error for a tool that ran but rejected its input: the file is at fault, not the system. */
 export class ToolRefused extends Error {}
 
 /**
- * Runs to its end.
- * @returns what it wrote to stdout
- * @throws the signal's reason, or an Error that says in a line what went wrong
+ * Runs a tool in its own process group, with a memory limit.
+ *
+ * @returns its stdout
+ * @throws the abort reason, or an Error with a one-line message
  */
 export function runTool(
   { path, killGroup }: Tool,
@@ -32,7 +36,7 @@ export function runTool(
   return new Promise((fulfil, reject) => {
     signal.throwIfAborted();
     const run = limited(memoryMiB, path, args);
-    // A group of its own: what a wrapper starts ends with it.
+    // Own process group: processes started by a wrapper script are killed with it.
     const child = spawn(run.command, run.args, {
       cwd,
       detached: true,
@@ -45,7 +49,7 @@ export function runTool(
 
     const finish = () => {
       signal.removeEventListener('abort', onAbort);
-      // A process that left the group may still hold its streams.
+      // A process that left the group may keep the pipes open.
       child.stdout.destroy();
       child.stderr.destroy();
       if (stopped) reject(stopped);
@@ -54,7 +58,7 @@ export function runTool(
     };
     const stop = (reason: Error) => {
       stopped ??= reason;
-      if (child.pid === undefined) return; // never started: 'error' follows
+      if (child.pid === undefined) return; // never started: 'error' will follow
       killGroup(child.pid);
       if (child.exitCode === null && child.signalCode === null) child.once('exit', finish);
       else finish();
@@ -78,7 +82,7 @@ export function runTool(
   });
 }
 
-/** The shell says so of what is not there, or cannot be run. */
+/** Exit codes of the shell for a program that is missing or not executable. */
 const notRun = [126, 127];
 
 function failureOf(code: number | null, signal: string | null, errors: string): Error {

@@ -1,4 +1,4 @@
-/** Paths of the programs that help with processing; undefined for what is not there. */
+/** Paths of optional programs; undefined if missing. */
 export type ToolPaths = { ffmpeg: string | undefined; pdftoppm: string | undefined };
 
 const ffmpegMakes = [
@@ -8,13 +8,13 @@ const ffmpegMakes = [
 ];
 const pdftoppmMakes = ['page thumbnails of PDFs'];
 
-/** What assets go without. */
+/** Returns the features that are missing without these programs. */
 export const leftOutWithout = ({ ffmpeg, pdftoppm }: ToolPaths): string[] => [
   ...(ffmpeg === undefined ? ffmpegMakes : []),
   ...(pdftoppm === undefined ? pdftoppmMakes : []),
 ];
 
-/** A line for the log. */
+/** Returns a line for the log. */
 export const toolsInWords = ({ ffmpeg, pdftoppm }: ToolPaths): string =>
   [
     ffmpeg === undefined

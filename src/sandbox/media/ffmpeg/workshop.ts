@@ -3,32 +3,35 @@ import { join } from 'node:path';
 import type { Size } from '../recognize/dimensions.ts';
 import type { Source } from './ffmpeg.ts';
 
-/** What an extra is made of, and with. */
+/** Context of an ffmpeg run that creates derived files from a source. */
 export type Workshop = {
   source: Source;
-  /** Where to write; ffmpeg's working folder. */
+  /** Output folder, and ffmpeg's working directory. */
   folder: string;
-  /** ffmpeg with these arguments, bounded by the time of the extra; answers its stdout. */
+  /** Runs ffmpeg with these arguments and the step's timeout; returns its stdout. */
   run(args: readonly string[]): Promise<Buffer>;
 };
 
-/** A video as it was found. */
+/** Properties of a video, as needed for encoding. */
 export type Video = Size & {
-  /** Seconds. */
+  /** Duration in seconds. */
   duration: number;
   hasAudio: boolean;
-  /** The sound begins long before it. */
+  /** True if the audio starts well before the video. */
   isLate: boolean;
 };
 
-/** Whether ffmpeg wrote it: without a frame it is content, and leaves an empty file or none. */
+/**
+ * Returns true if ffmpeg wrote the file. Without a frame, it succeeds but leaves an empty file or
+ * none.
+ */
 export const isMade = (folder: string, file: string): Promise<boolean> =>
   stat(join(folder, file)).then(
     ({ size }) => size > 0,
     () => false,
   );
 
-/** @throws Error where one of them is missing */
+/** Checks that ffmpeg wrote all files. @throws Error if one is missing */
 export async function assertMade(folder: string, files: readonly string[]): Promise<void> {
   for (const file of files)
     if (!(await isMade(folder, file))) throw new Error(`ffmpeg left ${file} out`);

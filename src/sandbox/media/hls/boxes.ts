@@ -1,7 +1,7 @@
-/** A box of ISO/IEC 14496-12 §4.2: where it begins, where its content does, and where it ends. */
+/** Byte offsets of an MP4 box (ISO/IEC 14496-12 §4.2): start, start of its content, and end. */
 export type Box = { type: string; start: number; content: number; end: number };
 
-/** The boxes between two offsets; stops at one that claims more than there is. */
+/** Yields the boxes between two offsets; stops at a box that exceeds the range. */
 export function* boxesIn(bytes: Buffer, from = 0, to = bytes.length): Generator<Box> {
   for (let start = from; start + 8 <= to; ) {
     const size = bytes.readUInt32BE(start);
@@ -15,7 +15,7 @@ export function* boxesIn(bytes: Buffer, from = 0, to = bytes.length): Generator<
   }
 }
 
-/** The first box at a path such as `moov/trak`; undefined where there is none. */
+/** Returns the first box at a path such as `moov/trak`; undefined if there is none. */
 export function boxAt(bytes: Buffer, path: string, within?: Box): Box | undefined {
   let found = within;
   for (const type of path.split('/')) {

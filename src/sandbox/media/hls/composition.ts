@@ -1,13 +1,13 @@
 import { type Box, boxAt, boxesIn } from './boxes.ts';
 
 /**
- * mediabunny derives decode times from the presentation times alone, so that pictures out of order
- * get negative composition offsets. Players take these in different ways: those of FFmpeg show the
- * pictures late by the largest of them. So the offsets are made positive here, as encoders write
- * them, and an edit list in the header takes as much away again (ISO/IEC 14496-12 §8.6.6).
+ * Composition offsets: mediabunny derives decode times from presentation times only, so reordered
+ * frames (B-frames) get negative offsets. Players disagree on these; FFmpeg-based ones delay the
+ * video by the largest of them. So this module makes the offsets positive, as encoders write them,
+ * and adds an edit list to the header that subtracts the same delay (ISO/IEC 14496-12 §8.6.6).
  */
 
-/** The offsets of a track in a media segment, as positions in its bytes. */
+/** Yields the byte positions of a track's composition offsets in a media segment. */
 function* offsetsIn(segment: Buffer, trackId: number): Generator<number> {
   for (const moof of boxesIn(segment)) {
     if (moof.type !== 'moof') continue;
@@ -22,7 +22,7 @@ function* offsetsIn(segment: Buffer, trackId: number): Generator<number> {
 const trackOf = (segment: Buffer, traf: Box) =>
   segment.readUInt32BE((boxAt(segment, 'tfhd', traf)?.content ?? 0) + 4);
 
-/** §8.8.8 Track Fragment Run Box. */
+/** Yields the byte positions of the offsets in a Track Fragment Run Box (§8.8.8). */
 function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number> {
   const flags = segment.readUInt32BE(content) & 0xffffff;
   if (!(flags & 0x800)) return;
@@ -32,23 +32,26 @@ function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number
   for (let n = 0; n < count && at + 4 <= end; n++, at += before + 4) yield at;
 }
 
-/** How far the earliest picture is before its decode time, in units of its track; 0 where none is. */
+/**
+ * Returns the largest negative composition offset of a track as a positive number, in timescale
+ * units; 0 if there is none.
+ */
 export function lagOf(segment: Buffer, trackId: number): number {
   let lag = 0;
   for (const at of offsetsIn(segment, trackId)) lag = Math.max(lag, -segment.readInt32BE(at));
   return lag;
 }
 
-/** Every picture of the track later by so much. */
+/** Adds a delay to every composition offset of a track, in timescale units. */
 export function delay(segment: Buffer, trackId: number, by: number): void {
   for (const at of offsetsIn(segment, trackId))
     segment.writeInt32BE(segment.readInt32BE(at) + by, at);
 }
 
-/** By id of a track, where in its media it begins to be presented, in units of that track. */
+/** Start of presentation within the media by track id, in timescale units. */
 export type Starts = ReadonlyMap<number, number>;
 
-/** The header with an edit list for each of these tracks. */
+/** Returns the header with an edit list added to each of these tracks. */
 export function withEditLists(header: Buffer, starts: Starts): Buffer {
   const moov = boxAt(header, 'moov');
   if (!moov) throw new Error('the header holds no moov');
@@ -66,7 +69,7 @@ export function withEditLists(header: Buffer, starts: Starts): Buffer {
   ]);
 }
 
-/** §8.3.2: after the times, which are longer in version 1. */
+/** Returns the track id, which follows the timestamps; these are longer in version 1 (§8.3.2). */
 function trackOfHeader(header: Buffer, trak: Box): number {
   const tkhd = boxAt(header, 'tkhd', trak);
   if (!tkhd) throw new Error('a track has no header');
@@ -77,9 +80,9 @@ function withEditList(trak: Buffer, start: number): Buffer {
   const inside = trak.subarray(8);
   const after = boxAt(inside, 'tkhd')?.end ?? 0;
   const entry = Buffer.alloc(20);
-  entry.writeUInt32BE(1, 4); // one entry; its duration of 0 is "to the end" of a fragmented movie
+  entry.writeUInt32BE(1, 4); // one entry; duration 0 means "to the end" in a fragmented movie
   entry.writeInt32BE(start, 12);
-  entry.writeUInt16BE(1, 16); // at its own rate
+  entry.writeUInt16BE(1, 16); // media rate 1
   const edts = box('edts', box('elst', entry));
   return box('trak', Buffer.concat([inside.subarray(0, after), edts, inside.subarray(after)]));
 }

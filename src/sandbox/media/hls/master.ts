@@ -1,8 +1,8 @@
 import type { Package, Rendition, Sound } from './rendition.ts';
 
 /**
- * RFC 8216 §4.3.4: the steps of a ladder, the best first. Sounds that have playlists of their own are
- * shared by all of them.
+ * Builds the HLS master playlist (RFC 8216 §4.3.4): variant streams, best first. All share the
+ * audio renditions that have their own playlists.
  */
 export function masterPlaylist(top: Package, lower: readonly Package[]): string {
   const group = top.sounds.length > 0 ? 'audio-1' : undefined;
@@ -40,5 +40,5 @@ function soundOf(sound: Sound, at: number, group: string): string {
   return `#EXT-X-MEDIA:${attributes.join(',')}`;
 }
 
-/** A quoted string has no way to say these (§4.2). */
+/** Replaces the characters that a quoted string cannot contain (§4.2). */
 const quotable = (text: string | null) => text?.replace(/["\r\n]+/g, ' ').trim();

@@ -9,25 +9,27 @@ export type PackageOrder = {
   picture: InputVideoTrack;
   sounds: readonly InputAudioTrack[];
   folder: string;
-  /** Of the first playlist; those of sounds of their own follow. */
+  /** Id of the first playlist; separate audio playlists get the following ids. */
   firstId: number;
-  /** Seconds at which segments shall begin; by default, about every four as key frames allow. */
+  /** Requested segment starts in seconds; by default about every four seconds, at key frames. */
   cuts?: readonly number[] | undefined;
 };
 
-/** How much later than the picture sound may begin: players wait until they have both. */
+/** Maximum delay of audio after the video: players wait until they have both. */
 const mostLateSeconds = 0.25;
-/** How much earlier: in broadcasts it is a part of a second, which nobody misses. */
+/**
+ * Maximum lead of audio before the video; broadcasts start with a fraction of a second, which can
+ * be dropped.
+ */
 const mostLeadSeconds = 0.5;
-/** How far picture or sound may go on where the other has ended. */
+/** Maximum time that video or audio may continue after the other has ended. */
 const mostOverhangSeconds = 4;
 
 /**
- * A file as HLS, its packets as they are: cut at key frames into CMAF segments that hold picture and
- * sound alike and end together. Of several sounds each has a playlist of its own. Time begins with
- * the first frame of the picture.
+ * Packages a file as HLS without re-encoding, in CMAF segments cut at key frames. Several audio
+ * tracks get a playlist each. Time 0 is the first video frame.
  *
- * @throws Unpackageable where players would stop at what comes out
+ * @throws NotPackageableError if players would fail on the result
  */
 export async function packageHls(order: PackageOrder): Promise<Package> {
   const { folder, firstId } = order;
@@ -85,7 +87,7 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
   };
 }
 
-/** What is between two cuts: packets of the picture, and of each sound. */
+/** A segment: video packets, and audio packets by track. */
 type Segment = {
   start: number;
   seconds: number;
@@ -111,7 +113,9 @@ async function* segmentsOf(
   }
 }
 
-/** Where the picture goes on for a moment, it does so in the last segment that has sound. */
+/**
+ * Returns true for a short last segment without audio, which is merged into the previous segment.
+ */
 const isTail = ({ isLast, seconds }: Segment) => isLast && seconds <= mostOverhangSeconds;
 
 const joined = (held: Segment, tail: Segment): Segment => ({
@@ -135,7 +139,10 @@ async function renditionOf(
   };
 }
 
-/** Sample entries are `hvc1`: what is needed to decode stands in the header (ISO/IEC 14496-15). */
+/**
+ * Returns the RFC 6381 codec name for HLS. The writer creates `hvc1` sample entries: decoder
+ * parameters are in the header (ISO/IEC 14496-15).
+ */
 const hlsName = (codec: string) =>
   codec
     .replace(/^hev1/, 'hvc1')

@@ -3,21 +3,26 @@ import type { Part } from './segment-writer.ts';
 import { TrackReader } from './track-reader.ts';
 import { Unpackageable } from './unpackageable.ts';
 
-/** Shorter ones are put together as far as key frames allow. */
+/** Target segment duration; shorter groups of pictures are merged. */
 const targetSeconds = 4;
-/** A player has to load all of a segment before it can begin in it. */
+/** Maximum segment duration: players load a full segment before they can start in it. */
 const longestSeconds = 30;
-/** Packets of a segment are held until it is written. */
+/** Maximum segment size: packets stay in memory until the segment is written. */
 const mostSegmentBytes = 256 * 1024 * 1024;
-/** How early a key frame may be for a cut that is asked for. */
+/** Tolerance for a key frame before a requested cut. */
 const toleranceSeconds = 0.02;
 
-/** The picture, segment by segment; times are in seconds after its first frame. */
+/**
+ * Reads a video track segment by segment; times are in seconds after its first displayable frame.
+ */
 export class PictureReader {
   readonly part: Part;
-  /** The first frame that can be shown, in the time of the file. */
+  /** Timestamp of the first displayable frame, in file time. */
   readonly beginsAt: number;
-  /** The first frame of all: a broadcast that was cut begins with some that lean on what is gone. */
+  /**
+   * Timestamp of the first frame of any kind, in file time. Trimmed broadcasts start with frames
+   * that depend on missing ones.
+   */
   readonly firstAt: number;
   readonly #reader: TrackReader;
   readonly #cuts: readonly number[] | undefined;
@@ -35,7 +40,7 @@ export class PictureReader {
     this.#cuts = cuts;
   }
 
-  /** @throws Unpackageable where there is nothing to begin with */
+  /** Opens the track at its first key frame. @throws NotPackageableError if there is none */
   static async open(track: InputVideoTrack, cuts?: readonly number[]): Promise<PictureReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
@@ -46,17 +51,17 @@ export class PictureReader {
     return new PictureReader(part, reader, { firstAt, cuts });
   }
 
-  /** Where the next segment begins; undefined at the end. */
+  /** Start of the next segment in seconds; undefined at the end. */
   get nextAt(): number | undefined {
     return this.#reader.next && this.#reader.next.timestamp - this.beginsAt;
   }
 
-  /** Where the last frame so far is over. */
+  /** End of the last frame read so far, in seconds. */
   get endsAt(): number {
     return this.#endsAt;
   }
 
-  /** The packets of the segment that begins at `start`, up to a key frame or the end. */
+  /** Reads the packets of the segment that starts at `start`, up to a key frame or the end. */
   async take(start: number): Promise<EncodedPacket[]> {
     const packets: EncodedPacket[] = [];
     let [bytes, latest] = [0, 0];
@@ -65,7 +70,7 @@ export class PictureReader {
       const at = next.timestamp - this.beginsAt;
       if (next.type === 'key' && packets.length > 0 && at >= cut) break;
       await this.#reader.skip();
-      if (at < 0) continue; // it leans on frames that the file does not have
+      if (at < 0) continue; // depends on frames that the file lacks
       bytes += next.byteLength;
       if (at - start > longestSeconds)
         throw new Unpackageable(`key frames are more than ${longestSeconds} s apart`);
@@ -75,7 +80,7 @@ export class PictureReader {
       latest = Math.max(latest, at);
       this.#endsAt = Math.max(this.#endsAt, at + next.duration);
     }
-    // In decode order, the last one lasts until the next segment.
+    // Extend the last frame in decode order to the start of the next segment.
     const [last] = packets.splice(-1);
     const left = this.nextAt === undefined ? last?.duration : this.nextAt - latest;
     if (last) packets.push(last.clone({ duration: Math.max(0, left ?? 0) }));

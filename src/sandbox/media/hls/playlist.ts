@@ -1,7 +1,7 @@
-/** A segment as a playlist names it. */
+/** Playlist entry of a segment. */
 export type Entry = { file: string; seconds: number; bytes: number };
 
-/** RFC 8216 §4.3.3: a media playlist of CMAF segments that is complete. */
+/** Builds a complete (VOD) media playlist of CMAF segments (RFC 8216 §4.3.3). */
 export function mediaPlaylist(header: string, entries: readonly Entry[]): string {
   const longest = Math.max(...entries.map(({ seconds }) => seconds));
   return [
@@ -17,7 +17,7 @@ export function mediaPlaylist(header: string, entries: readonly Entry[]): string
   ].join('\n');
 }
 
-/** Bits a second: of the largest segment, and of all of them (§4.3.4.2). */
+/** Returns peak and average bit rate in bits per second (§4.3.4.2). */
 export function bitRatesOf(entries: readonly Entry[]): { peak: number; average: number } {
   const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
   const sum = (value: (entry: Entry) => number) =>

@@ -1,33 +1,36 @@
 import type { Size } from '../recognize/dimensions.ts';
 
-/** One media playlist and what it holds. */
+/** A media playlist and the properties of its stream. */
 export type Rendition = {
-  /** Name of its file, beside its header and segments. */
+  /** File name of the playlist, in the folder of its header and segments. */
   playlist: string;
-  /** As RFC 6381 names them. */
+  /** Codec names as in RFC 6381. */
   codecs: string[];
-  /** Bits a second. */
+  /** Bit rates in bits per second. */
   peak: number;
   average: number;
-  /** As displayed; null without a picture. */
+  /** Display size; null without video. */
   size: Size | null;
 };
 
-/** Sound that has a playlist of its own, as there is one for each of several languages. */
+/** An audio rendition with its own playlist, such as one per language. */
 export type Sound = Rendition & {
-  /** ISO 639-2/T; `und` where it is not told. */
+  /** ISO 639-2/T language code; `und` if unknown. */
   language: string;
   name: string | null;
   channels: number;
 };
 
-/** A file as HLS: a playlist, and its sounds where they are not in the same segments. */
+/**
+ * A file packaged as HLS: the main playlist, and the audio playlists unless audio is in the same
+ * segments.
+ */
 export type Package = {
   main: Rendition;
   sounds: Sound[];
-  /** Where the segments begin, but for the first; seconds. */
+  /** Segment starts in seconds, without the first. */
   cuts: number[];
-  /** Where it begins in the time of the file, and how long it plays. */
+  /** Start in file time and duration, in seconds. */
   beginsAt: number;
   seconds: number;
 };

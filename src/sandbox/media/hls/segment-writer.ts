@@ -14,29 +14,29 @@ import {
 import { delay, lagOf, withEditLists } from './composition.ts';
 import { bitRatesOf, type Entry, mediaPlaylist } from './playlist.ts';
 
-/** A track as it goes into the segments. */
+/** A track to be written into segments. */
 export type Part = {
   track: InputVideoTrack | InputAudioTrack;
   config: VideoDecoderConfig | AudioDecoderConfig;
-  /** The track's first packet tells the muxer what the configuration lacks. */
+  /** First packet of the track; the muxer reads from it what the configuration lacks. */
   first: EncodedPacket;
-  /** Seconds at its beginning that decoders need, and nobody sees or hears. */
+  /** Priming: seconds at the start that decoders need, but players do not present. */
   priming: number;
 };
 
 /**
- * Writes the header, the segments and the playlist of one rendition. Each segment is a file that
- * mediabunny makes on its own, so that what is in it, and when, is said here alone.
+ * Writes the header, segments and playlist of one rendition. mediabunny writes each segment as a
+ * separate file, so that this class controls the content and times of each.
  */
 export class SegmentWriter {
   readonly #folder: string;
   readonly #id: number;
   readonly #parts: readonly Part[];
   readonly #entries: Entry[] = [];
-  /** The largest of each part so far, in units of its track. */
+  /** Largest negative composition offset per track so far, in timescale units. */
   readonly #lags: number[];
 
-  /** Files are named for the id; parts are tracks 1, 2 … */
+  /** File names contain the id; track ids are 1, 2, …. */
   constructor(folder: string, id: number, parts: readonly Part[]) {
     this.#folder = folder;
     this.#id = id;
@@ -48,7 +48,10 @@ export class SegmentWriter {
     return `init-${this.#id}.m4s`;
   }
 
-  /** The next segment: packets by part, in decode order, their times those of the whole rendition. */
+  /**
+   * Writes the next segment: packets per track, in decode order, with times relative to the start
+   * of the rendition.
+   */
   async write(packets: readonly (readonly EncodedPacket[])[], seconds: number): Promise<void> {
     const file = `segment-${this.#id}-${this.#entries.length + 1}.m4s`;
     const output = new Output({
@@ -77,7 +80,10 @@ export class SegmentWriter {
     });
   }
 
-  /** Writes what is known after the last segment. @returns the playlist's name, and its rates */
+  /**
+   * Applies the composition delay and writes the edit lists and the playlist. @returns the
+   * playlist's file name and bit rates
+   */
   async finish() {
     if (this.#lags.some((lag) => lag > 0))
       for (const { file } of this.#entries)
@@ -86,7 +92,7 @@ export class SegmentWriter {
           return true;
         });
     const starts = this.#parts.map(({ priming, config }, at) => {
-      const rate = 'sampleRate' in config ? config.sampleRate : 0; // the timescale of sound
+      const rate = 'sampleRate' in config ? config.sampleRate : 0; // the timescale of audio
       return [at + 1, Math.round(priming * rate) + (this.#lags[at] as number)] as const;
     });
     const header = join(this.#folder, this.#header);
@@ -100,7 +106,7 @@ export class SegmentWriter {
   }
 }
 
-/** @returns what takes its packets */
+/** Adds a track to the output. @returns a function that writes its packets */
 function addTrack(output: Output, { track, config, first }: Part) {
   if (track.isVideoTrack()) {
     const source = new EncodedVideoPacketSource(track.codec as NonNullable<typeof track.codec>);
@@ -121,7 +127,9 @@ function addTrack(output: Output, { track, config, first }: Part) {
   return (packet: EncodedPacket) => source.add(packet);
 }
 
-/** What stands before the media of a segment; written back where it was changed. */
+/**
+ * Reads the boxes before the media data of a segment and writes them back if `change` returns true.
+ */
 async function withHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
   const handle = await open(path, 'r+');
   try {

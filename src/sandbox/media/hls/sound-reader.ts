@@ -3,17 +3,19 @@ import type { Part } from './segment-writer.ts';
 import { TrackReader } from './track-reader.ts';
 import { Unpackageable } from './unpackageable.ts';
 
-/** Times of containers are rounded. */
+/** Tolerance for rounded timestamps in containers. */
 const roundingSeconds = 0.002;
 
-/** A sound, cut where the picture is; times are in seconds after the picture's first frame. */
+/**
+ * Reads an audio track, cut where the video is; times are in seconds after the first video frame.
+ */
 export class SoundReader {
   readonly part: Part;
   readonly #reader: TrackReader;
   readonly #zero: number;
-  /** Packets that have been read and are still to be taken. */
+  /** Buffered packets that have not been returned yet. */
   readonly #held: EncodedPacket[];
-  /** The first packet of all, in the time of the file; what is before the picture is left out. */
+  /** Timestamp of the first packet, in file time; audio before the video is dropped. */
   readonly firstAt: number;
   #endsAt = 0;
 
@@ -30,10 +32,10 @@ export class SoundReader {
   }
 
   /**
-   * Begins with the packet that sounds when the picture begins, and the one before it, on which
-   * decoders lean.
+   * Opens the track at the packet that plays when the video starts, plus the previous packet, which
+   * decoders need.
    *
-   * @throws Unpackageable where there is no sound
+   * @throws NotPackageableError if the track is empty
    */
   static async open(track: InputAudioTrack, zero: number): Promise<SoundReader> {
     const config = await track.getDecoderConfig();
@@ -50,17 +52,17 @@ export class SoundReader {
     return new SoundReader({ track, config, first, priming }, reader, { zero, held, firstAt });
   }
 
-  /** Where its first packet begins; negative for what is not heard. */
+  /** Start of the first packet in seconds; negative for priming. */
   get beginsAt(): number {
     return this.part.first.timestamp - this.#zero;
   }
 
-  /** Where the last packet so far is over. */
+  /** End of the last packet read so far, in seconds. */
   get endsAt(): number {
     return this.#endsAt;
   }
 
-  /** The packets up to a time; by default, all that are left. */
+  /** Reads the packets up to a time; by default all remaining ones. */
   async take(until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> {
     const packets = this.#held.splice(0).map((packet) => this.#timed(packet));
     for (let next = this.#reader.next; next; next = this.#reader.next) {
@@ -71,7 +73,10 @@ export class SoundReader {
     return packets;
   }
 
-  /** No packet is before 0 in the media: the edit list takes the priming away again. */
+  /**
+   * Shifts a packet by the priming, so that no timestamp is negative; the edit list removes the
+   * priming again.
+   */
   #timed(packet: EncodedPacket): EncodedPacket {
     const at = packet.timestamp - this.#zero;
     this.#endsAt = Math.max(this.#endsAt, at + packet.duration);

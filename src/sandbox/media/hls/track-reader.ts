@@ -1,6 +1,6 @@
 import { type EncodedPacket, EncodedPacketSink, type InputTrack } from 'mediabunny';
 
-/** The packets of a track in decode order, one at a time, and a look at the one that comes next. */
+/** Reads the packets of a track in decode order, with a lookahead of one. */
 export class TrackReader {
   readonly #packets: AsyncGenerator<EncodedPacket, void, unknown>;
   #next: EncodedPacket | undefined;
@@ -15,12 +15,12 @@ export class TrackReader {
     return reader;
   }
 
-  /** Undefined at the end of the track. */
+  /** The next packet; undefined at the end of the track. */
   get next(): EncodedPacket | undefined {
     return this.#next;
   }
 
-  /** On to the packet after it. */
+  /** Advances to the following packet. */
   async skip(): Promise<void> {
     this.#next = (await this.#packets.next()).value ?? undefined;
   }

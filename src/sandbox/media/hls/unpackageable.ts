@@ -1,2 +1,2 @@
-/** Media that are whole, and cannot be played as HLS without encoding them anew. */
+/** Error for intact media that cannot be played as HLS without re-encoding. */
 export class Unpackageable extends Error {}

@@ -4,7 +4,7 @@ import type { Found } from '../recognize/inspection.ts';
 
 const pcm = /^(?:pcm-(?:u8|s16|s24|s32|f32)|ulaw|alaw)$/;
 
-/** Codecs that browsers play, by ffmpeg's demuxer of the container that they are in. */
+/** Audio codecs that browsers play, by ffmpeg demuxer of the container. */
 const playable: Record<string, RegExp> = {
   mp3: /^mp3$/,
   aac: /^aac$/,
@@ -14,16 +14,16 @@ const playable: Record<string, RegExp> = {
   mov: /^(?:aac|mp3|flac|opus)$/,
   matroska: /^(?:opus|vorbis)$/,
 };
-/** Of those containers, the ones that browsers know under their own name. */
+/** Content types that browsers recognize among those containers. */
 const named = /^audio\/(?!x-matroska)|^video\/(?:mp4|webm)$|^application\/ogg$/;
 
-/** Whether browsers play the sound as it is. */
+/** Returns true if browsers play the audio without transcoding. */
 export function playsAsItIs({ demuxer, contentType, codecs }: Found): boolean {
   const [codec] = codecs?.sounds ?? [];
   return named.test(contentType) && (playable[demuxer ?? '']?.test(codec ?? '') ?? false);
 }
 
-/** Sound that every browser plays: AAC in MP4. */
+/** Transcodes the audio to AAC in MP4, which every browser plays. */
 export async function makeAudio(shop: Workshop): Promise<string> {
   const file = 'audio.m4a';
   await shop.run([
@@ -36,7 +36,9 @@ export async function makeAudio(shop: Workshop): Promise<string> {
   return file;
 }
 
-/** Seconds, by reading all of a file whose container does not tell. */
+/**
+ * Measures the duration in seconds by reading the full file, for containers that do not state it.
+ */
 export async function lengthOf(shop: Workshop): Promise<number> {
   const printed = await shop.run([
     ...input(shop.source),

@@ -3,20 +3,26 @@ import type { Package } from '../hls/rendition.ts';
 import { scaledEven } from '../recognize/dimensions.ts';
 import type { Rung } from './rung.ts';
 
-/** Sides of the steps that are encoded: the upper in 1080p, the lower half of it and 480p at most. */
+/**
+ * Maximum longer side of the encoded rungs: 1080p for the upper; for the lower, half of it and at
+ * most 480p.
+ */
 const upperSide = 1920;
 const lowerSide = 854;
-/** What keeps a picture watchable, in bits a second and pixel. */
+/** Maximum video bit rate, in bits per second per pixel. */
 const bitsAPixel = 4;
 const leastRate = 120_000;
 
-/** As good as the source, as far as browsers need it; silent where sounds have their own playlists. */
+/** Returns the upper rung, up to 1080p; without audio if audio has its own playlists. */
 export function upperRung(video: Video, ownSounds: number): Rung {
   const audioRate = ownSounds > 0 ? undefined : 128_000;
   return rung('upper', video, Math.min(1, upperSide / longerSide(video)), audioRate);
 }
 
-/** Less than half of the step above it; sound only where that has its own in the same segments. */
+/**
+ * Returns the lower rung: at most half the size and peak bit rate of the rung above; with audio
+ * unless that has its own playlists.
+ */
 export function lowerRung(video: Video, { main, sounds, cuts, seconds }: Package): Rung {
   const audioRate = sounds.length > 0 ? undefined : 64_000;
   const lower = rung('lower', video, Math.min(0.5, lowerSide / longerSide(video)), audioRate);
@@ -34,8 +40,8 @@ function rung(name: string, video: Video, factor: number, audioRate: number | un
 }
 
 /**
- * Whether every browser that plays HLS plays these, as RFC 6381 names them: not HEVC, more than 8
- * bits or 4:2:0 in H.264, AC-3, MP3 in MP4.
+ * Returns true if every browser with HLS support plays these RFC 6381 codecs. That excludes HEVC,
+ * H.264 beyond 8-bit 4:2:0, AC-3, and MP3 in MP4.
  */
 export const areCommon = (codecs: readonly string[]) =>
   codecs.every((codec) =>

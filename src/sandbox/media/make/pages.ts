@@ -6,7 +6,7 @@ const mostPages = 100;
 const longerSide = 640;
 const memoryMiB = 1024;
 
-/** Pictures of a PDF's pages, from the first on, by pdftoppm of poppler-utils. */
+/** Renders the first pages of a PDF as JPEG files, with pdftoppm of poppler-utils. */
 export async function makePages(
   pdftoppm: Tool,
   { path, folder, signal }: { path: string; folder: string; signal: AbortSignal },

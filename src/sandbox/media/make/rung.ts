@@ -4,36 +4,36 @@ import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
 import { type Size, scaleTo } from '../recognize/dimensions.ts';
 
 export type Rung = {
-  /** Of its file. */
+  /** Base name of its file. */
   name: string;
-  /** Even sides. */
+  /** Size in pixels; both sides are even. */
   size: Size;
-  /** Bits a second that the picture may take at most. */
+  /** Maximum video bit rate, in bits per second. */
   maxRate: number;
-  /** Of the sound; undefined for none. */
+  /** Audio bit rate, in bits per second; undefined for no audio. */
   audioRate: number | undefined;
-  /** Picture and sound end here alike, in seconds. */
+  /** Duration of both video and audio, in seconds. */
   duration: number;
-  /** The picture begins late: its first frame is to be there from the beginning. */
+  /** True if the video starts late: its first frame is then shown from the beginning. */
   isLate: boolean;
-  /** Where key frames must be, in seconds; by default, every four. */
+  /** Positions of key frames in seconds; by default every four seconds. */
   cuts?: readonly number[] | undefined;
 };
 
 const mostFps = 60;
-/** More than a command line takes, at which any cut will do. */
+/** Maximum number of requested key frames on a command line; beyond it, regular ones are used. */
 const mostCuts = 5000;
-/** A last segment that is shorter is none. */
+/** Minimum duration of the last segment. */
 const leastTailSeconds = 1;
-/** A key frame is the first one at or past the time that it is asked for. */
+/** Rounding margin: ffmpeg puts a key frame at or after the requested time. */
 const marginSeconds = 0.005;
 
 /**
- * One step of a ladder: H.264 and AAC, to be packaged. What ends first goes on, still and silent;
- * sound that begins late begins with silence. In Matroska, since for it every ffmpeg leaves the
- * frames where they are; for MP4, some move them to a grid.
+ * Encodes one rung of the ladder as H.264 and AAC. The shorter track is padded with a frozen frame
+ * or silence, late audio with leading silence. Uses Matroska, where every ffmpeg preserves frame
+ * times; for MP4, some move frames to a grid.
  *
- * @returns its path
+ * @returns the path of the file
  */
 export async function encodeRung({ source, folder, run }: Workshop, rung: Rung): Promise<string> {
   const { name, size, maxRate, audioRate, duration, isLate, cuts = [] } = rung;

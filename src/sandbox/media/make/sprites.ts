@@ -8,10 +8,10 @@ const longerSide = 160;
 const columns = 5;
 const maxTiles = 200;
 const tilesASheet = 25;
-/** Past this, key frames must do: decoding all of a film takes minutes. */
+/** Duration in seconds above which only key frames are decoded: a full film would take minutes. */
 const everyFrameSeconds = 300;
 
-/** Preview sprites: sheets of small frames, and a WebVTT file that says when each is shown. */
+/** Creates preview sprites: sheets of small frames, and a WebVTT file with the time of each. */
 export async function makeSprites(shop: Workshop, video: Video): Promise<string> {
   const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
   const tiles = Math.ceil(video.duration / seconds);
@@ -19,9 +19,9 @@ export async function makeSprites(shop: Workshop, video: Video): Promise<string>
   const tile = scaledEven(within(longerSide, video), 1);
   const sheets = Math.ceil(tiles / (columns * rows));
   const filters = [
-    `fps=1/${seconds}:start_time=0:eof_action=pass`, // pass: one frame is enough
+    `fps=1/${seconds}:start_time=0:eof_action=pass`, // pass: emit a frame even if there is only one
     scaleTo(tile),
-    // What the last sheet lacks; -frames:v ends it.
+    // Fills the last sheet with copies of the last frame; -frames:v ends it.
     'tpad=stop_mode=clone:stop=-1',
     `tile=${columns}x${rows}`,
   ].join(',');
@@ -51,7 +51,7 @@ export async function makeSprites(shop: Workshop, video: Video): Promise<string>
   return file;
 }
 
-/** WebVTT §4.3: hours:minutes:seconds.thousandths. */
+/** Formats a WebVTT timestamp (§4.3): hours:minutes:seconds.milliseconds. */
 function timestamp(seconds: number): string {
   const thousandths = Math.round(seconds * 1000);
   const part = (unit: number, modulo: number, digits: number) =>

@@ -9,15 +9,15 @@ import type { Job } from '../job.ts';
 import { areCommon, lowerRung, upperRung } from './ladder.ts';
 import { encodeRung, type Rung } from './rung.ts';
 
-/** Room for the playlists of a package: several sounds have theirs. */
+/** Number of playlist ids reserved per rung: each audio track may have its own playlist. */
 const idsAPackage = 100;
 
 /**
- * The steps of HLS: the source as it was packaged, if it was; what is encoded, where there is ffmpeg.
- * The upper step stands in where not every browser plays the source. Sounds that have playlists of
- * their own are shared by all steps.
+ * Creates the HLS ladder in `job.hlsDir`: the packaged source, if any, and rungs encoded by ffmpeg;
+ * the upper one only if some browsers cannot play the source. All rungs share separate audio
+ * renditions.
  *
- * @returns whether there is any; `job.hls` is what is served
+ * @returns true if there is any HLS
  */
 export async function makeHls(
   job: Job,
@@ -41,7 +41,7 @@ export async function makeHls(
 
 const soundsOf = (made: Package | undefined) => made?.sounds.length ?? 0;
 
-/** A step of the ladder, packaged beside the others; none where that did not succeed. */
+/** Encodes and packages one rung of the ladder; returns an empty array if that fails. */
 async function encode(job: Job, source: Source, rung: Rung, place: number): Promise<Package[]> {
   const seconds = Math.min(3600, Math.ceil(60 + 6 * rung.duration));
   const path = await job.attemptAside(`${rung.name} step`, seconds, source, (shop) =>

@@ -4,7 +4,7 @@ import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 
 const longerSide = 640;
 
-/** The first picture of an image that moves; PNG, since it may let something through. */
+/** Extracts the first frame of an animated image, as PNG to preserve transparency. */
 export async function makeStill(shop: Workshop, size: Size): Promise<string> {
   const file = 'still.png';
   await shop.run([

@@ -4,16 +4,16 @@ import type { Streams } from '../ffmpeg/streams.ts';
 import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
 import type { Job } from '../job.ts';
 
-/** Codecs of subtitles that are text; other ones are pictures of it. */
+/** Text subtitle codecs; other codecs store images of text. */
 const textual = new Set([
   ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
 ]);
 const mostTracks = 50;
 
-/** A track that can be made, and its place among the subtitles of the source. */
+/** A subtitle track to extract; `at` is its index among the subtitles of the source. */
 type Track = Extras['subtitles'][number] & { at: number };
 
-/** The subtitles in a source that are text, each as WebVTT. */
+/** Extracts the text subtitles of a source as WebVTT. */
 export async function subtitlesOf(
   { attempt }: Job,
   source: Source,
@@ -27,7 +27,7 @@ export async function subtitlesOf(
   if (tracks.length === 0) return [];
   const extracted = (wanted: Track[], name: string) =>
     attempt(name, 600, source, (shop) => extract(shop, wanted));
-  // All of them in one reading; where one of them breaks that off, each by itself.
+  // Extract all in one run; if one of them breaks it, run each separately.
   const all = await extracted(tracks, 'subtitles in one reading');
   if (all || tracks.length === 1) return all ?? [];
   const made = [];
@@ -47,7 +47,7 @@ async function extract({ source, folder, run }: Workshop, tracks: readonly Track
 
 const names = new Intl.DisplayNames('en', { type: 'language' });
 
-/** The language as BCP 47 has it, `und` where it is not told; the label is never empty. */
+/** Returns the language as BCP 47 tag (`und` if unknown) and a label that is never empty. */
 function named(code: string | undefined, title: string | undefined, at: number) {
   const language = languageOf(code);
   const name = language === 'und' ? undefined : names.of(language);
@@ -58,6 +58,6 @@ function languageOf(code = 'und'): string {
   try {
     return Intl.getCanonicalLocales(code)[0] ?? 'und';
   } catch {
-    return 'und'; // what a container calls a language need not be one
+    return 'und'; // the language tag of a container may be invalid
   }
 }

@@ -5,14 +5,17 @@ import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 const longerSide = 640;
 const windowSeconds = 30;
 
-/** Of two frames a second: those that are nearly all black go, then the most typical is taken. */
+/**
+ * ffmpeg filters that pick the most typical of two frames per second, without those that are nearly
+ * black.
+ */
 const typical = (scale: string) => [
   ...['fps=2', scale, 'blackframe=amount=0:threshold=32'],
   'metadata=mode=select:key=lavfi.blackframe.pblack:value=90:function=less',
   `thumbnail=n=${2 * windowSeconds}`,
 ];
 
-/** A frame of the first seconds; the very first one where all of them are black. */
+/** Creates a thumbnail from the first 30 seconds; uses the first frame if all are black. */
 export async function makeThumbnail(shop: Workshop, size: Size): Promise<string> {
   const file = 'thumbnail.jpg';
   const scale = scaleTo(within(longerSide, size));

@@ -4,15 +4,15 @@ import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
 import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
 
 const longerSides = [1920, 1280, 640, 320];
-/** Wide enough that a rounded corner shows. */
+/** Size at which transparency is detected; large enough for rounded corners. */
 const alphaSide = 320;
 
-/** Of what shows in the source's place. */
+/** Maximum side of the full-size variant that replaces the source. */
 const mostSide = 4096;
 
 /**
- * Smaller pictures: JPEG, or PNG where something is transparent; none for a small one, unless one is
- * to show in the source's place.
+ * Creates smaller variants of an image: JPEG, or PNG if it has transparency. If browsers cannot
+ * display the source, also a full-size one.
  */
 export async function makeVariants(
   shop: Workshop,
@@ -45,7 +45,7 @@ export async function makeVariants(
   return variants;
 }
 
-/** Whether a pixel lets something through; a picture without alpha is opaque to ffmpeg. */
+/** Returns true if any pixel is transparent; ffmpeg treats images without alpha as opaque. */
 async function hasTransparency({ source, run }: Workshop, size: Size): Promise<boolean> {
   const filters = [scaleTo(within(alphaSide, size)), 'format=rgba', 'alphaextract'].join(',');
   const alpha = await run([

@@ -4,16 +4,19 @@ import { input } from '../ffmpeg/ffmpeg.ts';
 import type { Workshop } from '../ffmpeg/workshop.ts';
 
 const maxPeaks = 400;
-/** Measured finer than told, so that all peaks stand for nearly the same time. */
+/** Oversampling: several measurements per peak, so that all peaks cover nearly equal time. */
 const windowsAPeak = 4;
 
-/** `{duration, peaks}`: seconds, and the loudest sample of each part, 0 to 1, over all channels. */
+/**
+ * Writes the waveform as JSON `{duration, peaks}`: duration in seconds, and the loudest sample of
+ * each part (0 to 1) over all channels.
+ */
 export async function makeWaveform(
   shop: Workshop,
   { duration, sampleRate }: { duration: number; sampleRate: number },
 ): Promise<string> {
   const wanted = Math.ceil((duration * sampleRate) / (maxPeaks * windowsAPeak));
-  const samples = Math.max(1, Math.min(sampleRate, wanted)); // a second at most: they are held whole
+  const samples = Math.max(1, Math.min(sampleRate, wanted)); // at most one second, since ffmpeg buffers it
   const filters = [
     `asetnsamples=n=${samples}:p=0`,
     'astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=Peak_level',
@@ -37,7 +40,10 @@ export async function makeWaveform(
   return file;
 }
 
-/** From decibels below full scale; silence is `-inf`. Floating-point sound may pass full scale. */
+/**
+ * Converts decibels (dBFS) to an amplitude from 0 to 1. Silence is `-inf`; floating-point audio may
+ * exceed full scale.
+ */
 function amplitude(decibels: string): number {
   const level = 10 ** (Number(decibels) / 20);
   return Number.isNaN(level) ? 0 : Math.round(Math.min(1, level) * 1000) / 1000;

@@ -1,17 +1,17 @@
 import { open } from 'node:fs/promises';
 import { CustomSource } from 'mediabunny';
 
-/** A header, a picture or a packet is held whole; none that is larger is read. */
+/** Maximum size of one read: a header, image or packet is loaded into memory as a whole. */
 const largestPieceMiB = 64;
-/** What is read for the header and its tags is held too, all of it. */
+/** Maximum total of the reads for the header and tags, which also stay in memory. */
 const largestHeaderMiB = 128;
 
-/** Media that are refused for what it would take to read them, be they whole or not. */
+/** Error for media that would need too much memory to read, whether intact or not. */
 export class TooLarge extends Error {}
 
 const inMiB = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
 
-/** A file for mediabunny to read, in pieces that have an end. */
+/** A file source for mediabunny that limits the size of reads, since files are untrusted. */
 export class BoundedSource {
   readonly source: CustomSource;
   #headerBytes = 0;
@@ -34,12 +34,15 @@ export class BoundedSource {
       },
       dispose: () => opening.then((handle) => handle.close()),
       prefetchProfile: 'fileSystem',
-      // What nobody waited for is no failure; what is waited for fails where it is.
+      // Ignore unhandled errors of prefetched reads; awaited reads still fail.
       handleUnhandledError: () => {},
     });
   }
 
-  /** From here on packets are read, which are let go again. */
+  /**
+   * Ends the header phase: packets read from here on are released again, so the total is no longer
+   * limited.
+   */
   endHeader(): void {
     this.#isInHeader = false;
   }

@@ -1,9 +1,9 @@
-/** §2 Playback info: `start_time` in seconds. */
+/** A chapter as in playback info (§2); `start_time` in seconds. */
 export type Chapter = { title: string; start_time: number };
 
 /**
- * Chapters of an MP4's `chpl` box (Nero): version, flags, four bytes in version 1, a count, then for
- * each its start in units of 100 ns, the length of its title, and the title.
+ * Parses the chapters of an MP4's `chpl` box (Nero): version, flags, four bytes in version 1, a
+ * count, then per chapter its start in units of 100 ns, the length of its title, and the title.
  */
 export function nero(box: Uint8Array): Chapter[] {
   const view = new DataView(box.buffer, box.byteOffset, box.byteLength);

@@ -12,7 +12,10 @@ import {
   WEBM,
 } from 'mediabunny';
 
-/** What mediabunny reads, and ffmpeg's demuxer of each. HLS is not among them: it names other files. */
+/**
+ * Containers that mediabunny reads, with ffmpeg's demuxer. HLS is excluded, since it references
+ * other files.
+ */
 const known = new Map<InputFormat, string>([
   [MP4, 'mov'],
   [QTFF, 'mov'],
@@ -30,10 +33,13 @@ export const containers = [...known.keys()];
 
 export const demuxerOf = (container: InputFormat) => known.get(container) ?? null;
 
-/** A container that ffmpeg alone reads: what it is, as far as its first bytes tell. */
+/** A container that only ffmpeg reads, as detected from its first bytes. */
 export type Foreign = { type: 'video' | 'audio'; contentType: string; demuxer: string };
 
-/** By the content type that file-type gives it. None of these demuxers opens another file. */
+/**
+ * Containers that only ffmpeg reads, by the content type that file-type detects. None of these
+ * demuxers opens another file.
+ */
 export const foreignContainers = new Map<string, Foreign>(
   (
     [
@@ -61,7 +67,7 @@ export const foreignContainers = new Map<string, Foreign>(
   ).map(([contentType, type, demuxer]) => [contentType, { type, contentType, demuxer }]),
 );
 
-/** By their first bytes, where file-type does not know them, or not which of two they are. */
+/** Detects containers by their first bytes that file-type does not recognize or confuses. */
 export function foreignOf(head: Buffer): Foreign | undefined {
   const begins = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
   const says = (text: string) => head.toString('latin1', 0, text.length) === text;

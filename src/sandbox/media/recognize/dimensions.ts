@@ -1,13 +1,13 @@
-/** Pixels, as displayed: turned and with square pixels. */
+/** Display size in pixels: rotated, with square pixels. */
 export type Size = { width: number; height: number };
 
-/** The same aspect within a square of that side; never larger than it is. */
+/** Scales a size down to fit into a square, keeping the aspect ratio; never enlarges. */
 export function within(side: number, { width, height }: Size): Size {
   const factor = Math.min(1, side / Math.max(width, height));
   return scaled({ width, height }, factor, 1);
 }
 
-/** H.264 in 4:2:0 has even sides only. */
+/** Scales a size and rounds to even sides, as H.264 in 4:2:0 requires. */
 export const scaledEven = (size: Size, factor: number): Size => scaled(size, factor, 2);
 
 function scaled({ width, height }: Size, factor: number, step: number): Size {
@@ -15,5 +15,5 @@ function scaled({ width, height }: Size, factor: number, step: number): Size {
   return { width: side(width), height: side(height) };
 }
 
-/** ffmpeg's filter for it. */
+/** Returns the ffmpeg filter that scales to a size. */
 export const scaleTo = ({ width, height }: Size) => `scale=${width}:${height},setsar=1`;

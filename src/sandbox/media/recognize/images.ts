@@ -1,4 +1,4 @@
-/** Pictures that ffmpeg reads, by content type. */
+/** ffmpeg demuxers of images, by content type. */
 export const imageDemuxers = new Map([
   ['image/jpeg', 'jpeg_pipe'],
   ['image/png', 'png_pipe'],
@@ -11,10 +11,12 @@ export const imageDemuxers = new Map([
   ['image/apng', 'apng'],
 ]);
 
-/** Kinds of images that move: a still shows less than they are. */
+/** Content types of animated images; a still shows only a part of them. */
 export const movingImages = new Set(['image/gif', 'image/apng']);
 
-/** What browsers show as it is. Of other images only what is made of them is shown. */
+/**
+ * Content types of images that browsers display. Of other images, only derived files are displayed.
+ */
 export const shownByBrowsers = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/avif'],
   ...['image/bmp', 'image/x-icon', 'image/svg+xml'],

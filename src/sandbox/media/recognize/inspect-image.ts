@@ -4,15 +4,15 @@ import { imageSizeFromFile } from 'image-size/fromFile';
 import type { Size } from './dimensions.ts';
 import type { Broken, Found } from './inspection.ts';
 
-/** What no camera makes, and no viewer shows. */
+/** Maximum number of pixels; anything larger is a forged header. */
 const mostPixels = 2 ** 32;
 
-/** Common ones, which image-size reads if they are whole. */
+/** Content types that image-size always reads if the file is intact. */
 const measured = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
 ]);
 
-/** An image's size; `unread` where a common kind of image cannot be read. */
+/** Returns the size of an image; `unread` is set if an image of a common type cannot be read. */
 export async function inspectImage(
   sourcePath: string,
   contentType: string,
@@ -24,7 +24,7 @@ export async function inspectImage(
     return { type: 'broken', reason: `an image of ${width} by ${height} pixels is none` };
   } catch (error) {
     const reason = `the image cannot be read: ${(error as Error).message}`;
-    const unknown = { width: null, height: null }; // rarer ones, which others may read
+    const unknown = { width: null, height: null }; // rare types, which ffmpeg may still read
     return measured.has(contentType) ? { ...unknown, unread: { reason, why: 'broken' } } : unknown;
   }
 }
@@ -32,11 +32,12 @@ export async function inspectImage(
 const isAbsurd = ({ width, height }: Size) =>
   width < 1 || height < 1 || width * height > mostPixels;
 
-/** Larger images are not read whole for their size. */
+/** Maximum size of an image file to load into memory for its dimensions. */
 const mostBytes = 64 * 1024 * 1024;
 
 async function sizeOf(path: string): Promise<Size> {
-  // Of a file, it reads half a megabyte, where metadata may stand in front of the size.
+  // image-size reads only the first half megabyte of a file; metadata may push the dimensions
+  // beyond it.
   const {
     width,
     height,
@@ -45,7 +46,7 @@ async function sizeOf(path: string): Promise<Size> {
     if ((await stat(path)).size > mostBytes) throw error;
     return imageSize(await readFile(path));
   });
-  const size = { width: Math.round(width), height: Math.round(height) }; // SVG has fractions
-  // EXIF: from 5 on it lies on its side, and whoever shows it turns it.
+  const size = { width: Math.round(width), height: Math.round(height) }; // SVG sizes may be fractional
+  // EXIF orientations 5 to 8 are rotated by 90°.
   return orientation < 5 ? size : { width: size.height, height: size.width };
 }

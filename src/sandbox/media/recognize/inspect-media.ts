@@ -14,14 +14,14 @@ import { nero } from './chapters.ts';
 import { demuxerOf } from './containers.ts';
 import type { Found, Reading, Task } from './inspection.ts';
 
-/** A file that is open, and who is told when its header has been read. */
+/** An open media file; `endHeader` must be called once its header has been read. */
 export type Media = { input: Input; endHeader(): void };
 
 /**
- * Of the header alone. What calls itself a video may hold a picture that mediabunny does not know:
- * MPEG-2 in a broadcast, Theora in Ogg.
+ * Inspects only the header. A file declared as video may have a video codec that mediabunny does
+ * not know: MPEG-2 in a broadcast, Theora in Ogg.
  *
- * @throws Error where there is nothing that it reads
+ * @throws Error if it has no track that mediabunny reads
  */
 export async function inspectMedia(
   { input, endHeader }: Media,
@@ -35,10 +35,10 @@ export async function inspectMedia(
   if (!picture && sounds.length === 0)
     throw new Error('the file has neither a video nor an audio track');
   const [mimeType = ''] = (await input.getMimeType()).split(';');
-  // Ogg without a picture that it knows is sound to it.
+  // mediabunny reports Ogg with an unknown video codec as audio.
   const contentType = callsItselfVideo ? mimeType.replace(/^audio/, 'video') : mimeType;
   const type = picture || callsItselfVideo ? 'video' : 'audio';
-  // Of a broadcast, the first timestamp is any time of day.
+  // The first timestamp of a broadcast is an arbitrary time of day.
   const first = await input.getFirstTimestamp();
   const duration = (await input.computeDuration()) - Math.max(0, first);
   const pictureLateSeconds = picture ? (await picture.getFirstTimestamp()) - first : 0;
@@ -64,7 +64,7 @@ export async function inspectMedia(
 const mostCoverBytes = 8 * 1024 * 1024;
 const mostCoverSide = 8192;
 
-/** The cover of a song, if it is one that browsers show. */
+/** Extracts the cover of a song if browsers can display it; returns its file name. */
 async function coverOf({ images = [] }: MetadataTags, folder: string): Promise<string | null> {
   const front = images.find(({ kind }) => kind === 'coverFront') ?? images[0];
   if (!front || front.data.length > mostCoverBytes) return null;
@@ -80,17 +80,20 @@ function sizeOrNothing(bytes: Uint8Array): { type?: string; width: number; heigh
   try {
     return imageSize(bytes) as { type?: string; width: number; height: number };
   } catch {
-    return { width: 0, height: 0 }; // no picture: the song goes without
+    return { width: 0, height: 0 }; // not an image: no cover
   }
 }
 
-/** Codecs that HLS carries; CMAF holds others too, which its players do not know. */
+/** Codecs allowed in HLS; CMAF also carries others, which players do not support. */
 const carried = new Set<string | null>([
   ...['avc', 'hevc', 'vp9', 'av1'],
   ...['aac', 'mp3', 'ac3', 'eac3', 'opus', 'flac'],
 ]);
 
-/** Reads all of it, and packages a video whose every track HLS carries. */
+/**
+ * Reads a media file to its end; packages a video as HLS if HLS supports the codecs of all its
+ * tracks.
+ */
 export async function readMedia(input: Input, task: Task): Promise<Reading> {
   const tracks = await input.getTracks();
   const picture = tracks.find((track) => track.isVideoTrack());
@@ -98,7 +101,7 @@ export async function readMedia(input: Input, task: Task): Promise<Reading> {
   const all = [...(picture ? [picture] : []), ...sounds];
   const other = all.find(({ codec }) => !carried.has(codec));
   const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
-  // What the library cannot do is not what the file is not: others may serve it yet.
+  // Not a broken file: ffmpeg may still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
   const made = picture && !other ? await packaged(picture, sounds, task).catch(failed) : undefined;
   const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
@@ -116,7 +119,7 @@ async function packaged(
   return packageHls({ picture, sounds, folder, firstId, cuts });
 }
 
-/** Where the last packet is over, by reading every one. */
+/** Returns the end of the last packet in seconds, by reading every packet. */
 async function endOf(tracks: readonly InputTrack[]): Promise<number> {
   let end = 0;
   for (const track of tracks)

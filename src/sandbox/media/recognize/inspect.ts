@@ -10,7 +10,7 @@ import { kindOf } from './recognize.ts';
 
 type Tell = (message: Message) => Promise<void>;
 
-/** Says what a source is, and of media what came of reading it. */
+/** Inspects a source and sends what it is; for media, also the result of reading it to its end. */
 export async function inspect(task: Task, tell: Tell): Promise<void> {
   const kind = await kindOf(task);
   const found = (what: Found | Broken) => tell({ about: 'source', found: what });
@@ -65,7 +65,7 @@ const canRead = (input: Input) =>
     () => false,
   );
 
-/** A container that mediabunny knows; whether it can read this one is another matter. */
+/** Inspects a container that mediabunny recognizes, though it may fail to read this file. */
 async function inspectKnown(
   media: Media,
   contentType: string | undefined,
@@ -79,13 +79,13 @@ async function inspectKnown(
   const demuxer = demuxerOf(await input.getFormat()) as string;
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
   const source = (found: Found) => tell({ about: 'source', found });
-  // Stands if reading the header ends this process.
+  // Send a preliminary result first: it is used if reading the header kills this process.
   await source(unread(container, 'reading its header came to no end', 'large'));
   let found: Found;
   try {
     found = await inspectMedia(media, { callsItselfVideo, extrasDir });
   } catch (error) {
-    // Too large to be read here, or for what memory is left, says nothing of whether it is whole.
+    // A file that exceeds the memory is not necessarily broken.
     const why = error instanceof TooLarge || error instanceof RangeError ? 'large' : 'broken';
     const reason = `the file cannot be processed: ${(error as Error).message}`;
     return source(unread(container, reason, why));
@@ -94,7 +94,9 @@ async function inspectKnown(
   await tell({ about: 'reading', reading: await readMedia(input, task) });
 }
 
-/** What is no media is what it is, unless it is called media. */
+/**
+ * Classifies a file of unknown type: broken if its name or declared type is media, else generic.
+ */
 function unknown(
   { filename, declaredType }: Task,
   contentType: string | undefined,

@@ -1,61 +1,64 @@
 import type { Package } from '../hls/rendition.ts';
 import type { Chapter } from './chapters.ts';
 
-/** What the media worker is given. */
+/** Task message for the media worker. */
 export type Task = {
   sourcePath: string;
-  /** As the uploader calls it. */
+  /** File name given by the uploader. */
   filename: string;
-  /** What the uploader says that it is: `video`, `audio`, `image`; `generic` for anything else. */
+  /** Type declared by the uploader: `video`, `audio`, `image`; `generic` for anything else. */
   declaredType: string;
-  /** Where pictures that it finds in the source go; made if missing. */
+  /** Folder for images extracted from the source; created if missing. */
   extrasDir: string;
-  /** Where HLS of a video goes, and the number of its first playlist. */
+  /** Folder for the HLS files of a video, and the id of its first playlist. */
   hlsDir: string;
   firstId: number;
-  /** Seconds at which its segments shall begin. */
+  /** Requested segment starts in seconds. */
   cuts?: readonly number[];
 };
 
-/** Messages of the worker: what the source is, then the result of reading media whole, then its end. */
+/**
+ * Messages from the worker, in order: what the source is, the result of reading media to the end,
+ * and the end.
+ */
 export type Message =
   | { about: 'source'; found: Found | Broken }
   | { about: 'reading'; reading: Reading }
   | { about: 'end' };
 
-/** The file is not what its name or type promises; the reason in words. */
+/** Result for a file that does not match its name or type; `reason` is text for the user. */
 export type Broken = { type: 'broken'; reason: string };
 
 export type Found = {
   type: 'video' | 'audio' | 'image' | 'document' | 'generic';
   contentType: string;
-  /** Seconds. */
+  /** Duration in seconds. */
   duration: number | null;
-  /** Pixels, as displayed. */
+  /** Display size in pixels. */
   width: number | null;
   height: number | null;
   chapters: Chapter[];
-  /** ffmpeg's name for the container; null where it has nothing to do. */
+  /** ffmpeg's demuxer of the container; null if ffmpeg is not used for it. */
   demuxer: string | null;
-  /** Names of the codecs, null for what mediabunny does not know; undefined where it reads nothing. */
+  /** Codec names, null for codecs unknown to mediabunny; undefined if it cannot read the file. */
   codecs: { picture?: string | null; sounds: (string | null)[] } | undefined;
-  /** How much later than anything else the picture begins, in seconds. */
+  /** Delay of the video after the first other track, in seconds. */
   pictureLateSeconds: number;
-  /** Of the first sound, in Hz. */
+  /** Sample rate of the first audio track, in Hz. */
   sampleRate: number | null;
-  /** A picture in the folder of extras that came with a sound. */
+  /** File name of the cover extracted from audio, in the folder of derived files. */
   cover: string | null;
   /**
-   * Why mediabunny reads nothing of it: what is in it makes no sense, ffmpeg alone reads such files,
-   * or it would take too much to read.
+   * Why mediabunny does not read the file: its content is broken, only ffmpeg reads this type
+   * (`foreign`), or reading it would take too much memory (`large`).
    */
   unread?: { reason: string; why: 'broken' | 'foreign' | 'large' };
 };
 
 export type Reading = {
-  /** From the first packet to the end of the last; null where that was not found out. */
+  /** Duration from the first packet to the end of the last, in seconds; null if unknown. */
   seconds: number | null;
   package: Package | null;
-  /** Why a video was not packaged. */
+  /** Why a video was not packaged as HLS. */
   problem: string | null;
 };

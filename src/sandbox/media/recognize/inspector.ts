@@ -2,27 +2,26 @@ import { spawn } from 'node:child_process';
 import type { Broken, Found, Message, Reading, Task } from './inspection.ts';
 import { limited, reservedForCodeMiB } from './limits.ts';
 
-/** A hostile file must not hold a core or the memory for ever. */
+/** Limits of the worker process, since a malicious file could block a core or exhaust memory. */
 const limits = { seconds: 600, memoryMiB: 1024, heapMiB: 768 };
-/** Of stderr, the end is kept. */
+/** Maximum length of stderr to keep; the end is kept. */
 const keptErrorBytes = 4096;
 
 export type Report = {
   found: Found | Broken;
-  /** Of media that mediabunny reads. */
+  /** Result of reading the media to its end, if mediabunny can read it. */
   reading: Reading | undefined;
-  /** What the worker said beside its answer: errors of libraries. */
+  /** The worker's stderr (library errors), and why it ended early. */
   complaints: string;
 };
 
-/** Runs media workers: `node` is the path of Node.js, `worker` that of the built worker. */
+/** Paths of Node.js (`node`) and of the built media worker (`worker`). */
 export type Inspector = { node: string; worker: string };
 
 /**
- * Has a source inspected in a process of its own, which is ended if it takes too long or the signal
- * says so.
+ * Inspects a source in a worker process, which is killed on timeout or abort.
  *
- * @throws Error where it ends without an answer, or the signal's reason
+ * @throws Error if the worker ends without a result, or the abort reason
  */
 export function inspect(
   { node, worker }: Inspector,
@@ -57,11 +56,11 @@ export function inspect(
       else if (message.about === 'reading') reading = message.reading;
       else {
         isComplete = true;
-        child.kill('SIGKILL'); // it may never exit by itself: see worker.ts
+        child.kill('SIGKILL'); // it may never exit on its own: see worker.ts
       }
     });
     child.on('error', (error) => {
-      stopped ??= error; // it cannot be told its task; 'close' follows, unless it never was
+      stopped ??= error; // the task cannot be sent; 'close' follows, unless it never started
       if (child.pid === undefined) reject(error);
     });
     child.once('close', (code, killed) => {
@@ -72,7 +71,7 @@ export function inspect(
       if (!isComplete || stopped) complaints = `${end}\n${complaints}`;
       if (found) return resolve({ found, reading, complaints: complaints.trim() });
       const error = new Error(end);
-      error.stack = complaints.trim() || end; // where it happened is told by the worker
+      error.stack = complaints.trim() || end; // the worker's own stack trace
       reject(error);
     });
     child.send(task);

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Wraps a command so that its memory has a limit: all private writable pages, not only a heap that the
- * program counts itself. It leaves no core dump. A system without `ulimit -d` (Linux has it since 4.7)
- * runs the command without a limit.
+ * Wraps a command with a memory limit on all private writable pages, not only a heap that the
+ * program counts itself. Disables core dumps. Without `ulimit -d` (Linux 4.7 or later has it), the
+ * command runs without a limit.
  */
 export function limited(
   memoryMiB: number,
@@ -18,9 +18,10 @@ export function limited(
 }
 
 /**
- * Returns the MiB that V8 reserves for compiled code in every process of this Node.js. `ulimit -d` counts
- * them although they are hardly ever touched: since Node 24 all 512 MiB are mapped writable from the start.
- * Add them to what a Node.js process may use. 0 without /proc, where `ulimit -d` has no effect either.
+ * Returns the MiB that V8 reserves for compiled code in every process of this Node.js; add them to
+ * the memory limit of a Node.js process. `ulimit -d` counts them although they are hardly ever
+ * used: since Node 24, all 512 MiB are mapped writable from the start. 0 without /proc, where
+ * `ulimit -d` has no effect either.
  */
 export function reservedForCodeMiB(): number {
   const maps = '/proc/self/maps';

@@ -3,11 +3,11 @@ import { fileTypeFromFile } from 'file-type';
 import { type Foreign, foreignContainers, foreignOf } from './containers.ts';
 import type { Task } from './inspection.ts';
 
-/** What a file is by its content; by its name only where text has no other mark. */
+/** Kind of a file, detected from its content; only plain text is detected by name. */
 export type Kind =
   | { is: 'image' | 'document' | 'generic'; contentType: string }
   | { is: 'foreign'; foreign: Foreign }
-  /** Media, if mediabunny reads it; else `foreign`, else what it is called. */
+  /** Media if mediabunny reads it, else `foreign`, else unknown. */
   | { is: 'other'; contentType: string | undefined; foreign: Foreign | undefined };
 
 const documents = new Set([

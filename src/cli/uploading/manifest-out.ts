@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { UploadRecord } from './record.ts';
 
-/** The file of --manifest-out: JSON lines of what became of each file, as it happens. */
+/** Writes the file of --manifest-out: the outcome of each file as a JSON line, as it happens. */
 export class ManifestOut {
   readonly #path: string | undefined;
   #handle: FileHandle | undefined;
@@ -12,7 +12,7 @@ export class ManifestOut {
     this.#path = path;
   }
 
-  /** Why it is not whole: uploads go on without it. */
+  /** Error that made the file incomplete; the uploads continue without it. */
   get failure(): MediactlError | undefined {
     return this.#failure;
   }

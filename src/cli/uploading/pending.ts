@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
-/** An upload begun on this machine, as `uploads ls` prints it: no key, no digest of one. */
+/** An unfinished upload of this machine in the output of `uploads ls`. Contains no key or hash of one. */
 export type PendingUpload = {
   id: string;
   path: string;
@@ -47,7 +47,7 @@ export function pendingUpload(entry: JournalEntry | CorruptEntry, now: number): 
   const session = 'session' in entry ? entry.session : undefined;
   return {
     id: entry.id,
-    // Where a path was typed matters to nobody later; stdin has none.
+    // Absolute, since the working directory may differ later; stdin has no real path.
     path: entry.identity === undefined ? entry.realPath : entry.path,
     asset_uid: assetOf(entry) ?? null,
     session_uid: session?.uid ?? null,
@@ -72,10 +72,10 @@ function stateOf(entry: JournalEntry, now: number): PendingUpload['state'] {
   return words[entry.state];
 }
 
-/** A spool that was made within this time, in milliseconds, may get its page yet. */
+/** Age under which a spool file (copy of stdin) may still get its journal entry. */
 const freshMs = 60_000;
 
-/** The uploads begun on this machine; what came on stdin without a page of the journal is one too. */
+/** Lists the unfinished uploads of this machine, including spool files (copies of stdin) without a journal entry. */
 export async function keptUploads(context: Context): Promise<(JournalEntry | CorruptEntry)[]> {
   const entries = await (await context.journal()).list();
   const spooled = await new Spool(context.stateDir).list();
@@ -86,11 +86,11 @@ export async function keptUploads(context: Context): Promise<(JournalEntry | Cor
   return [...entries, ...orphans];
 }
 
-/** Uploads that somebody may still want to finish, the one begun last at the end. */
+/** Sorts uploads by start time, newest last. */
 export const unfinished = (entries: readonly (JournalEntry | CorruptEntry)[]) =>
   [...entries].sort((a, b) => (a.begunAt ?? '').localeCompare(b.begunAt ?? ''));
 
-/** How far a file is: for people, and in a pipe. */
+/** Formats the progress of a file, for the terminal or machine-readable. */
 export function howFar(
   { size_bytes, offset_bytes }: Pick<PendingUpload, 'size_bytes' | 'offset_bytes'>,
   { isTerminal }: { isTerminal: boolean },
@@ -118,10 +118,9 @@ export const pendingColumns: Column<PendingUpload>[] = [
 ];
 
 /**
- * An upload of this machine by its id, its session's uid or its asset's uid, or the beginning of one of
- * them.
+ * Finds an upload of this machine by its id, session uid or asset uid, or by a prefix of at least 6 characters.
  *
- * @throws MediactlError exit 2 where several begin so, 3 where none does
+ * @throws MediactlError exit 2 if ambiguous, 3 if not found
  */
 export async function findUpload(
   context: Context,
@@ -150,7 +149,7 @@ export async function findUpload(
   });
 }
 
-/** The id of the upload that was given, or that the person chooses. @throws MediactlError exit 2 where nobody can be asked */
+/** Returns the given upload id, or lets the user choose an upload. @throws MediactlError exit 2 if not interactive */
 export async function uploadId(
   context: Context,
   id: string | undefined,

@@ -6,12 +6,12 @@ import type { Column } from '../output/result.ts';
 
 const leastOfHourMs = 5 * 60_000;
 
-/** What a plan costs, where that can be told. */
+/** Estimated requests and time of a plan. */
 type Cost = {
   requests: number;
-  /** At the limit learned, of one key; null where the service tells none. */
+  /** Hours at the rate limit of one key; null if the service reports no limit. */
   hours: number | null;
-  /** Requests of a window. */
+  /** Rate limit: requests per window. */
   limit: number | null;
 };
 
@@ -26,18 +26,18 @@ export type PlanRecord = {
   limit: number | null;
   /** Assets that --prune would move to the trash. */
   gone: number;
-  /** Files that cannot be sent within the day that their session lives. */
+  /** Number of files that cannot be sent within the lifetime of an upload session (24 hours). */
   outlive_sessions: number;
 };
 
-/** The specification's window: "1000 requests per hour per key by default" (§8). */
+/** Estimates the cost of a plan, by the specification's window: "1000 requests per hour per key by default" (§8). */
 export const costOf = (
   { requests }: Plan,
   rateLimit: RateLimit | undefined,
   now: number,
 ): Cost => ({
   requests,
-  // One that ends within minutes may be shorter than the hour of the specification.
+  // A window that ends within minutes may be shorter than the specification's hour.
   hours:
     rateLimit && rateLimit.resetAt - now > leastOfHourMs
       ? Math.round((requests / rateLimit.limit) * 10) / 10
@@ -45,15 +45,15 @@ export const costOf = (
   limit: rateLimit?.limit ?? null,
 });
 
-/** Whether a file takes longer than its session lives, by the pace that somebody asked for. */
+/** Returns whether a file takes longer than the lifetime of its upload session at the given rate. */
 export const outlivesSession = (sizeBytes: number, bytesPerSecond: number | undefined) =>
   bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
 
 /**
- * "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour".
+ * Formats a plan: "100,000 files: 61,204 there, 38,790 new, 6 changed; 77,580 requests, 78 h at 1,000 an hour".
  *
- * @param same files whose content is there, where that was looked at
- * @param isExact whether every file was compared: else the date alone says that one has changed
+ * @param same number of files whose content is already uploaded, if compared
+ * @param isExact files were compared by content, not only by size and mtime
  */
 export function planLine(
   plan: Plan,

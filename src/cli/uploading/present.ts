@@ -10,34 +10,34 @@ import { ManifestOut } from './manifest-out.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import { Summary } from './summary.ts';
 
-/** How a run is shown. */
+/** Files of a run, and how to display it. */
 export type RunView = {
   progress: Progress;
-  /** Nothing is said but what went wrong. */
+  /** Print only problems. */
   isQuiet: boolean;
   /** Show every file, not only what failed. */
   verbose: boolean;
-  /** Where each record goes too, as JSON lines. */
+  /** File that also gets each record, as JSON lines. */
   manifestOut?: string | undefined;
   files: AsyncIterable<Wanted> | Iterable<Wanted>;
-  /** Files that came to nothing before the run. */
+  /** Files that failed before the run. */
   failures: readonly FileOutcome[];
-  /** Whether assets are waited for until they are ready. */
+  /** The run waits until the assets are ready. */
   isWaited: boolean;
-  /** What is said where there were none. */
+  /** Summary to print if there were no files. */
   nothing?: string;
-  /** What comes after the files, said at the end: of one, or of many. */
+  /** Returns the suggested next step to print at the end, for one or several files. */
   next?: (isOne: boolean) => string | undefined;
-  /** Called once all outcomes have come, whoever is left to read them. */
+  /** Called after the last outcome, even if the output is closed early. */
   close(): Promise<void>;
-  /** @param isWhole every file was seen to @param isIncomplete some failed, or are being sent by others */
+  /** @param isWhole the run was not interrupted @param isIncomplete files failed, or another run is uploading them */
   ended?(isWhole: boolean, isIncomplete: boolean): Promise<void>;
 };
 
-/** So few files are all shown to a person. */
+/** Maximum number of files that are all listed on a terminal. */
 const fewFiles = 10;
 
-/** Shows what becomes of each file as it happens. */
+/** Shows the outcome of each file as it happens, then a summary. @returns the records, and the error to exit with */
 export function present(context: Context, run: Run, view: RunView) {
   const { terminal, clock, settings } = context;
   const summary = new Summary(clock.now());
@@ -47,7 +47,7 @@ export function present(context: Context, run: Run, view: RunView) {
   let afterwards: MediactlError | undefined;
   const isMany = () => !terminal.stdout.isTTY || view.verbose || filesOf(run.end.plan) > fewFiles;
   const few: UploadRecord[] = [];
-  /** A few files are all shown, of many those that failed; a single failure says it all by itself. */
+  /** Selects records for the terminal: up to `maxListedFiles` files are collected, of more only failures are shown. A single file's failure is printed as the error only. */
   const forPeople = (records: UploadRecord[]) => {
     if (!terminal.stdout.isTTY || view.verbose)
       return records.filter(({ error }) => !(isOne && error));
@@ -74,8 +74,8 @@ export function present(context: Context, run: Run, view: RunView) {
       if (!isMany()) yield few;
       yield view.failures.map((failure) => recordOf(context, failure));
     } finally {
-      // Whoever read this may have left: the work goes on, and is counted.
-      while (await next().catch(() => undefined)); // what ended it is on its way already
+      // The reader may have closed the output early: finish and count the uploads.
+      while (await next().catch(() => undefined)); // its error was thrown already
       view.progress.close();
       await manifest.close();
       await view.close();

@@ -8,12 +8,12 @@ import { cell, printable } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 
-/** One file of `upload --json`. */
+/** A file in the output of `upload --json`. */
 export type UploadRecord = {
   path: string;
-  /** `there`, `same` (content), `elsewhere` and `queued` sent nothing. */
+  /** Outcome of the file; `there`, `same` (content), `elsewhere` and `queued` sent nothing. */
   outcome: Outcome;
-  /** Of the queue that it is in, or came through. */
+  /** Job id, if the file was queued. */
   queue_id: string | null;
   asset_uid: string | null;
   session_uid: string | null;
@@ -34,7 +34,7 @@ type Facts = Omit<
   'outcome' | 'queue_id' | 'requests' | 'duration_ms' | 'status' | 'error'
 >;
 
-/** The service's words may hold what is secret; a path is the person's own. */
+/** Converts an outcome. Redacts the error, since the service's text may contain secrets; paths are not redacted. */
 export function recordOf({ terminal }: Context, outcome: FileOutcome): UploadRecord {
   const { job, uploaded, error, status, requests, durationMs } = outcome;
   const { path, ...facts } = uploaded
@@ -64,7 +64,7 @@ const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
   verified: uploaded.verified,
 });
 
-/** Nothing is known but what the error tells: some name the asset that they leave. */
+/** Converts a failure. Some errors name the asset that they leave behind. */
 function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
   return {
     path,
@@ -105,7 +105,7 @@ export const uploadColumns: Column<UploadRecord>[] = [
   { header: 'RESULT', value: result, least: 18 },
 ];
 
-/** A file in a line, for whoever watches. */
+/** Formats a file as one line for the terminal. */
 export const lineOf = (record: UploadRecord) =>
   [
     printable(record.path),

@@ -13,13 +13,13 @@ import { StreamSource } from '../../client/upload/sources/stream-source.ts';
 import type { Wanted } from '../../client/upload/sources/wanted.ts';
 import type { Context } from '../context.ts';
 
-/** So many addresses are looked at together. */
+/** Number of URLs to check at the same time. */
 const atOnce = 8;
 
-/** Files that are not of this machine: of web servers, of remotes of rclone, and stdin of a known length. */
+/** Input that is not a local file: URLs, rclone remotes, and stdin of a known length. */
 export class RemoteSources {
   readonly #context: Context;
-  /** By what receipts know each by: addresses may differ in their query alone, which is not shown. */
+  /** Functions that open a source, by source id: paths are not unique, since they omit the URL's query. */
   readonly #openers = new Map<string, () => Promise<Source>>();
   readonly #remotes: RcloneFiles[] = [];
   readonly #files: Wanted[] = [];
@@ -33,12 +33,12 @@ export class RemoteSources {
     return this.#files;
   }
 
-  /** What opens one of these; undefined for any other. @param knownAs of stdin, its path */
+  /** Returns the function that opens a source; undefined for local files. @param sourceId for stdin, its path */
   opener(knownAs: string): (() => Promise<Source>) | undefined {
     return this.#openers.get(knownAs);
   }
 
-  /** Looks at each before anything is sent. @throws MediactlError as `RangeSource.open`, `openRclone` */
+  /** Checks all URLs and lists the remotes, before the upload. @throws MediactlError as `RangeSource.open`, `openRclone` */
   async look(addresses: readonly string[], recursive: boolean): Promise<void> {
     for (let at = 0; at < addresses.length; at += atOnce)
       await Promise.all(
@@ -50,7 +50,7 @@ export class RemoteSources {
       );
   }
 
-  /** stdin, sent while it comes. @param name what makes it the same another day, with its size */
+  /** Adds stdin, streamed without a spool. @param name identifies it, with its size, when the command is repeated */
   takeStream(sizeBytes: number, chunkBytes: number, name: string): void {
     const { terminal, signal } = this.#context;
     const realPath = `stdin:${name}:${sizeBytes}`;
@@ -97,7 +97,7 @@ export class RemoteSources {
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
-        // As it was listed: what its own server makes of it lasts no longer than that.
+        // The identity from the listing: that of rclone's own HTTP server changes with each start.
         return { ...source, identity: { sizeBytes: source.sizeBytes, mtimeNs } };
       });
     }

@@ -26,44 +26,44 @@ import { isRemote } from './remote-sources.ts';
 import type { Sources } from './sources.ts';
 import { timeIsUp } from './summary.ts';
 
-/** What a run is of, and how it is shown. */
+/** Files and options of a run, and how to display it. */
 export type RunRequest = {
   sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'> &
     Partial<Pick<Sources, 'elsewhere' | 'named'>>;
   folders: Folders;
   options: RunOptions;
   receipts: Receipts | undefined;
-  /** What makes it the same run another time. */
+  /** Inputs that identify the run when it is repeated; see `runIdOf`. */
   name: readonly string[];
   progress: ProgressMode;
   /** Bytes per second. */
   rateLimit?: number | undefined;
-  /** Requests of a window that are left for people. */
+  /** Number of requests per rate-limit window to leave for other uses. */
   reserve?: number | undefined;
-  /** When to stop, in milliseconds since the epoch, and as it was typed. */
+  /** Time to stop, in milliseconds since the epoch, and as the user typed it. */
   until?: { time: number; typed: string } | undefined;
   /** Show every file, not only what failed. */
   verbose: boolean;
-  /** Where each record goes too, as JSON lines. */
+  /** File that also gets each record, as JSON lines. */
   manifestOut?: string | undefined;
-  /** All files go to one folder, whatever directories they are in. */
+  /** All files go to one folder, regardless of their directories. */
   isFlat?: boolean;
-  /** An option that makes sense for one file alone. */
+  /** An option in use that accepts only one file, for the error message. */
   isForOne?: string;
-  /** Called once every file is done, where none failed. @param before the run's mark among the receipts */
+  /** Called when all files are done without a failure. @param before id of the newest receipt when the run started */
   afterwards?: (before: number) => Promise<void>;
   findMoved?: ManyTools['findMoved'];
-  /** What carries the files, where this process does not. */
+  /** Creates the run, if not this process but workers upload the files. */
   carry?: (tools: ManyTools) => Run;
-  /** What to do next, where that is not to wait for the assets. */
+  /** Returns the suggested next step, instead of the default: to wait for the assets. */
   next?: (isOne: boolean) => string;
 };
 
-/** Runs of so many files say before what they will take. */
+/** Minimum number of files for which a run prints its plan first. */
 const manyFiles = 20;
 const lastUploadEveryMs = 1_000;
 
-/** Uploads, and shows what becomes of each file as it happens. */
+/** Uploads the files, and shows the outcome of each as it happens. */
 export async function runUploads(context: Context, request: RunRequest) {
   const { terminal, clock } = context;
   const api = await context.api();
@@ -84,7 +84,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
     isQuiet: ['json', 'none'].includes(request.progress),
     files: request.sources.files(),
-    // Those of a walk come while it goes on.
+    // A getter: the directory walk adds failures during the run.
     get failures() {
       return request.sources.failures.map(failed(workspace));
     },
@@ -99,7 +99,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       if (isWhole && !isIncomplete) await request.afterwards?.(before);
       else if (request.afterwards)
         terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
-      // A prune that was refused keeps its mark: what came tonight does not count as there tomorrow.
+      // If the prune was refused, the run keeps its start mark: files of tonight do not count as existing tomorrow.
       if (isWhole) await request.receipts?.runEnds(runId);
     },
   });
@@ -130,7 +130,7 @@ async function toolsFor(
   const signal = until
     ? AbortSignal.any([context.signal, timeUp(context, until, finished)])
     : context.signal;
-  setMaxListeners(0, signal); // every lane listens
+  setMaxListeners(0, signal); // each concurrent upload slot listens
   let last: { uid: string; isKept: boolean } | undefined;
   let keptAt = Number.NEGATIVE_INFINITY;
   const keepLast = async () => {
@@ -165,7 +165,7 @@ async function toolsFor(
     },
     keepLast: () =>
       keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
-    // Of a single file it is looked up at once; the run looks many up together.
+    // Not used here: the run finds the orphans of several files together.
     findLost: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: async (refusal, assetUids) => {
       if (settings.yes) return;
@@ -190,7 +190,7 @@ function timeUp(
   const over = new AbortController();
   clock.sleep(Math.max(0, time - clock.now()), finished).then(
     () => over.abort(timeIsUp(typed)),
-    () => {}, // it ended before
+    () => {}, // the run finished first
   );
   return over.signal;
 }
@@ -211,7 +211,7 @@ async function sayPlan(
     terminal.warn(
       `${counted(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
     );
-  // Of what others carry, the requests are theirs.
+  // Not with a queue: the workers send the requests.
   const isBig = filesOf(plan) >= manyFiles && files > 0 && !carry;
   if (isBig && !['json', 'none'].includes(mode))
     terminal.say(planLine(plan, transport.rateLimit, context.clock.now()));
@@ -221,7 +221,7 @@ async function sayPlan(
     progress.show({ event: 'planned', files, bytes, there: plan.there.files });
 }
 
-/** @throws MediactlError exit 2 */
+/** Checks that there are files, and only one for an option that accepts only one. @throws MediactlError exit 2 */
 export function assertSomething(
   plan: Plan,
   { failures, passedOver, elsewhere = 0 }: RunRequest['sources'],
@@ -235,12 +235,12 @@ export function assertSomething(
     throw usageError('no files found', 'check the paths', passedOver().join(', ') || undefined);
 }
 
-/** What one command names is one run, however often it is begun. */
+/** Returns the id of a run, the same whenever the same command is repeated. */
 export const idOf = (baseUrl: URL, { name, options }: RunRequest) =>
   createHash('sha256')
     .update(JSON.stringify([baseUrl.origin, options.workspace, name]))
     .digest('hex');
 
-/** Names of a run as they are anywhere: relative paths from where they were typed. */
+/** Makes relative paths absolute, so that a run's id does not depend on the working directory. */
 export const absolute = (cwd: string, names: readonly string[]) =>
   names.map((name) => (name === '-' || isRemote(name) ? name : resolve(cwd, name)));

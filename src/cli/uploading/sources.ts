@@ -14,31 +14,31 @@ type SourceFlags = WalkOptions & {
   fromList?: string | undefined;
   manifest?: string | undefined;
   manifestOut?: string | undefined;
-  /** Of stdin, so that it need not be kept. */
+  /** Length of stdin, so that it can be streamed without a spool. */
   size?: string | undefined;
   name?: string | undefined;
   chunkBytes: number;
-  /** Files of other shards are left to them. */
+  /** The part of the files to upload; other machines upload the others. */
   shard?: Shard | undefined;
 };
 
-/** Where the files of a run come from. */
+/** Input files of a run. */
 export type Sources = {
-  /** What was named, as it was named. */
+  /** Paths, globs and URLs, as the user gave them. */
   named: readonly string[];
-  /** Whether a manifest names folders. */
+  /** True if the manifest has a folder for some file. */
   namesFolders: boolean;
   files(): AsyncIterable<Wanted>;
-  /** Files that other shards have seen to, once all files have come. */
+  /** Number of files of other shards; complete when all files are listed. */
   readonly elsewhere: number;
-  /** What was left out on the way, in words. */
+  /** Descriptions of skipped files, for warnings. */
   passedOver(): readonly string[];
   failures: Walk['failures'];
   open(path: string, knownAs?: string): Promise<Source>;
   close(): Promise<void>;
 };
 
-/** @throws MediactlError exit 2 where nothing is named, or a list cannot be read */
+/** Resolves the inputs of an upload: paths, lists, manifest, URLs, stdin. @throws MediactlError exit 2 if there are none, or a list cannot be read */
 export async function openSources(
   context: Context,
   given: readonly string[],
@@ -75,7 +75,7 @@ export async function openSources(
   try {
     if (size !== undefined) remotes.takeStream(size, flags.chunkBytes, flags.name ?? 'stdin');
     const local = size === undefined ? named.filter((path) => !isRemote(path)) : [];
-    // A list was written by a program, or long ago: what is not there is missed.
+    // Only paths of the command line may be globs; those of a list are literal.
     const typed = new Set(given);
     await walk.look(local, (path) => typed.has(path));
     await remotes.look(named.filter(isRemote), flags.recursive);
@@ -110,7 +110,7 @@ export async function openSources(
   };
 }
 
-/** What --manifest says of each file, by its path. */
+/** Reads the metadata of --manifest, by path. */
 async function manifestOf(
   context: Context,
   manifest: string | undefined,
@@ -124,17 +124,17 @@ async function manifestOf(
   return about;
 }
 
-/** The place of --manifest-out, which is no file to be uploaded. @throws MediactlError exit 2 */
+/** Returns the location of --manifest-out, to exclude it from the upload. @throws MediactlError exit 2 if it is also an input */
 async function outputPlace(
   { manifest, manifestOut, fromList }: SourceFlags,
   named: readonly string[],
 ): Promise<string | undefined> {
   if (manifestOut === undefined) return undefined;
-  const placed = (path: string) => placeOf(path).catch(() => undefined); // said when it is opened
+  const placed = (path: string) => placeOf(path).catch(() => undefined); // reported when it is opened
   const out = await placed(manifestOut);
   const overwrites = () =>
     usageError('--manifest-out would write over what is read', 'give it another file');
-  // One of a file's hard links may be among the sources, or in a directory that is walked.
+  // Another hard link of the file may be among the inputs.
   const links = await stat(manifestOut).then(
     ({ nlink }) => nlink,
     () => 0,
@@ -148,10 +148,10 @@ async function outputPlace(
 const defined = (about: About): About =>
   Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
-/** Longer than any path (PATH_MAX is 4,096 bytes), and than signed addresses. */
+/** Maximum length of a line: longer than any path (PATH_MAX is 4,096 bytes) or signed URL. */
 const maxPathLength = 16_384;
 
-/** The lines of --from-list. */
+/** Reads the paths of --from-list. */
 async function lines(context: Context, path: string | undefined): Promise<string[]> {
   if (path === undefined) return [];
   const text = await readInputText(context.terminal, path);

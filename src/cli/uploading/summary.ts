@@ -5,13 +5,13 @@ import { labelOf } from '../../client/upload/session/job.ts';
 import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/outcome.ts';
 import { bytes, duration, grouped } from '../../contract/figures.ts';
 
-/** What came of a run, counted while it goes on. */
+/** Counts the outcomes of a run, and formats its summary and final error. */
 export class Summary {
   readonly #counts: Record<Outcome, number> = {
     ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, queued: 0, left: 0, failed: 0 },
   };
   readonly #failed: { error: MediactlError; label: string }[] = [];
-  /** Of files that somebody stopped, or the time. */
+  /** Errors of files that were stopped by the user or by --until. */
   readonly #stopped: MediactlError[] = [];
   readonly #startedAt: number;
   #last: FileOutcome | undefined;
@@ -61,7 +61,7 @@ export class Summary {
     return this.#counts.elsewhere > 0;
   }
 
-  /** Of a single file that was not sent: why, and what would send it. */
+  /** Explains why a single file was not sent, and how to send it; undefined if it was sent. */
   get skipped(): string | undefined {
     const { uploaded, job } = this.#last ?? {};
     if (!uploaded || !job || uploaded.how === 'uploaded') return undefined;
@@ -71,7 +71,7 @@ export class Summary {
       : `${name}: skipped: the same content is there as ${uploaded.name} (asset ${uploaded.assetUid}); --same upload sends it anyway`;
   }
 
-  /** One line: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing where there was nothing */
+  /** Formats the summary: "437 uploaded, 12 there already; 1.2 GiB in 3:20". @param nothing text if there were no files */
   line(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
     const { uploaded, there, same, elsewhere, queued, left: stopped, failed } = this.#counts;
     const counts = [
@@ -96,10 +96,10 @@ export class Summary {
     return `${said.join(', ')}${doubt}${sent}`;
   }
 
-  /** The error to end with. @param isOne there was one file in all, whose own error says it all */
+  /** Returns the error to exit with. @param isOne there was only one file; its own error is enough */
   failure(isOne: boolean, { stop, left }: RunEnd): MediactlError | undefined {
     const first = this.#failed[0]?.error;
-    // Told by its name, whichever was told first.
+    // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, label }) => error.of(label));
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
@@ -140,7 +140,7 @@ export class Summary {
   }
 }
 
-/** The time that --until gave is over: nothing failed. */
+/** Creates the error of a run that --until stopped; it does not count as a failure. */
 export const timeIsUp = (until: string) =>
   new MediactlError(`stopped at ${until}`, {
     code: 'until',

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { parseCount, parseDuration, parseMoment, parseSize } from '../settings/units.ts';
 
 const idleTimeoutMs = 120_000;
-/** What a line and a service of usual kind take at once. */
+/** Default number of concurrent uploads, for a typical connection and service. */
 export const usualParallel = 8;
 
 type Flags = {
@@ -17,7 +17,7 @@ type Flags = {
   requireChecksum?: boolean | undefined;
 };
 
-/** The uploader's options from what was typed. */
+/** Parses the uploader's options. @throws MediactlError exit 2 */
 export function uploadOptions({ settings }: Context, flags: Flags): UploadOptions {
   const { chunkSize = '50MiB', onExpired = 'restart', same = 'skip' } = flags;
   const chunkBytes = parseSize('--chunk-size', chunkSize);
@@ -35,7 +35,7 @@ export function uploadOptions({ settings }: Context, flags: Flags): UploadOption
   };
 }
 
-/** `--limit-rate`, in bytes a second. */
+/** Parses `--limit-rate` to bytes per second. @throws MediactlError exit 2 */
 export function rateLimitOf(typed: string | undefined): number | undefined {
   if (typed === undefined) return undefined;
   const bytesPerSecond = parseSize('--limit-rate', typed.replace(/\/s$/, ''));
@@ -43,11 +43,11 @@ export function rateLimitOf(typed: string | undefined): number | undefined {
   throw usageError(`--limit-rate does not accept '${typed}'`, 'at least one byte a second');
 }
 
-/** A whole number where one is typed. @throws MediactlError exit 2 */
+/** Parses an optional whole number. @throws MediactlError exit 2 */
 export const countOf = (flag: string, typed: string | undefined, least: number) =>
   typed === undefined ? undefined : parseCount(flag, typed, least);
 
-/** `--shard`, such as 3/10. @throws MediactlError exit 2 */
+/** Parses `--shard`, such as 3/10. @throws MediactlError exit 2 */
 export function shardOf(typed: string | undefined): Shard | undefined {
   if (typed === undefined) return undefined;
   const [, number = 0, of = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
@@ -58,13 +58,13 @@ export function shardOf(typed: string | undefined): Shard | undefined {
   );
 }
 
-/** `--until`: a time of day, a moment or a while from now. */
+/** Parses `--until`: a time of day, a timestamp or a duration from now. @throws MediactlError exit 2 */
 export function untilOf({ clock }: Context, typed: string | undefined) {
   if (typed === undefined) return undefined;
   return { time: parseMoment('--until', typed, clock.now()), typed };
 }
 
-/** `--timeout` where it is waited at all. */
+/** Parses `--timeout` to milliseconds; undefined without `--wait`. @throws MediactlError exit 2 */
 export const waitOf = (wait: boolean | undefined, timeout: string) => {
   const timeoutMs = parseDuration('--timeout', timeout);
   return wait ? timeoutMs : undefined;

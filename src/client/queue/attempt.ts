@@ -16,11 +16,11 @@ import { SharedJournal } from './shared-journal.ts';
 import type { Claim, Store } from './store.ts';
 import type { UploadTask } from './task.ts';
 
-/** What a worker has for all its files. */
+/** Dependencies that all attempts of a worker share. */
 export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenAddress;
-  /** The receipts of this machine; undefined where they cannot be kept. */
+  /** Receipts of this machine; undefined if they cannot be written. */
   receipts: OwnReceipts | undefined;
   signal: AbortSignal;
 };
@@ -28,9 +28,9 @@ export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEv
 export type AttemptOptions = {
   /** Milliseconds. */
   idleTimeoutMs: number;
-  /** Whether assets carry the mark of their upload, and lost ones are deleted by it. */
+  /** Add a marker to the assets' descriptions, and delete orphans by it. */
   marks: boolean;
-  /** Another attempt was made before, whatever the store remembers of it. */
+  /** An earlier attempt was started, even if the store has lost its state. */
   isRepeated: boolean;
   /** Milliseconds since the epoch. */
   queuedAt: number;
@@ -39,8 +39,8 @@ export type AttemptOptions = {
 export type Attempted = { uploaded: Uploaded; requests: number; removed: string[] };
 
 /**
- * One worker's attempt at one file of the queue, with the uploader of this machine: its journal is in the
- * store, and nothing leaves once the lease is lost.
+ * Uploads one file of the queue. Its journal entry is in the store, so that another worker can resume. Sends
+ * nothing after the lease is lost.
  */
 export async function attempt(
   id: string,
@@ -62,7 +62,7 @@ export async function attempt(
     },
   });
   const journal = new SharedJournal(store, claim, lease, label);
-  // What is said of a file by who has lost it would only confuse.
+  // No events after the lease is lost: another worker reports the file.
   const onEvent: OnUploadEvent = (event) => {
     if (!lease.signal.aborted) tools.onEvent(event);
   };
@@ -99,7 +99,7 @@ export async function attempt(
           marked ?? ((await findLost(api, journal, () => false, [lost])).get(lost) as FoundAssets)
         );
       },
-      // What a guess by name finds may be another worker's: it is left alone, and a new one made.
+      // A match by name may be another worker's asset: create a new one.
       confirmNewAsset: async (refusal) => {
         if (options.marks || !allowsNewAsset(refusal)) throw refusal;
       },
@@ -110,7 +110,7 @@ export async function attempt(
     const isUnknown = claim.page === undefined;
     const before = file && receipts && isUnknown && (await uploadedHere(task, file, receipts, api));
     if (before) return { uploaded: before, requests, removed };
-    // A store that lost its last second may have lost what an attempt was about to do.
+    // The store may have lost its newest writes, and with them the journal entry of an earlier attempt.
     if (options.isRepeated && isUnknown) refuseLeft(task, await lostBefore());
     const { uploaded, settled } = await upload.run();
     await settled;
@@ -147,7 +147,7 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
   });
 }
 
-/** Why a file is not the one that was queued; undefined where it is. */
+/** Describes how a file has changed since it was queued; undefined if it has not. */
 function changeSince(
   { sizeBytes, fileVersion }: UploadTask,
   { identity }: Source,
@@ -158,7 +158,7 @@ function changeSince(
   return isSame ? undefined : 'it was written to';
 }
 
-/** File servers keep times to the millisecond, and some to the second: their times have no fraction. */
+/** Compares versions (mtimes), at the lower precision of the two: file servers store milliseconds, or whole seconds. */
 function sameVersion(queued: string, now: string): boolean {
   const versions = [queued, now];
   const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
@@ -166,7 +166,7 @@ function sameVersion(queued: string, now: string): boolean {
   return queued === now || (areTimes && queued.slice(0, end) === now.slice(0, end));
 }
 
-/** The same bytes, as long as the file is this worker's. */
+/** Wraps a source so that it stops reading when the lease is lost. */
 const held = (source: Source, lease: Lease): Source => ({
   path: source.path,
   realPath: source.realPath,
@@ -186,7 +186,7 @@ const held = (source: Source, lease: Lease): Source => ({
   close: () => source.close(),
 });
 
-/** @throws MediactlError `creation_unknown` (2) */
+/** Fails if an earlier attempt has created an asset. @throws MediactlError `creation_unknown` (2) */
 function refuseLeft({ path }: UploadTask, found: { assets: { uid: string }[] } | undefined): void {
   const [first] = found?.assets ?? [];
   if (first)

@@ -16,7 +16,7 @@ export {
 export { Redis } from 'ioredis';
 
 const fromJSON = Job.fromJSON.bind(Job);
-/** Another program may have written what is no JSON: no upload, but it can be listed and removed. */
+/** Reads jobs with invalid JSON as `null`, so that they can be listed and removed. Another program may have written them. */
 Job.fromJSON = (queue, json, id) => {
   try {
     return fromJSON(queue, json, id);
@@ -26,8 +26,8 @@ Job.fromJSON = (queue, json, id) => {
 };
 
 /**
- * A connection that breaks tells whoever asked it something. pg emits an error besides, which ends the
- * process where nobody listens: in the middle of a transaction of the engine's, nobody does.
+ * A pg client that ignores `error` events without a listener. A dropped connection rejects the pending query and
+ * also emits `error`, which would end the process: BullMQ does not listen during its transactions.
  */
 export class QuietClient extends Client {
   override emit(event: string | symbol, ...given: unknown[]): boolean {
@@ -38,17 +38,17 @@ export class QuietClient extends Client {
 
 type Done = Parameters<Pool['connect']>[0];
 
-/** A pool whose connections may be waited for: the engine would ask again at once, without a pause. */
+/** A pg pool that retries to connect. BullMQ itself would retry at once, without a backoff. */
 export class WaitingPool extends Pool {
-  /** Until it is set, whoever asks is told at once of a server that is away. */
+  /** Retries a connect. By default it does not: the first connect fails at once if the server is down. */
   waitOut = (connect: () => Promise<PoolClient>): Promise<PoolClient> => connect();
 
-  /** Rejects while the server is away, or `use` fails. */
+  /** Runs `use` on a connection, without a retry. Rejects if the server is down or `use` fails. */
   async probe(use: (client: PoolClient) => Promise<unknown>): Promise<void> {
     const client = await super.connect();
     let failure: Error | undefined;
     try {
-      await use(client); // it may have been idle since the server was there
+      await use(client); // an idle connection may be dead
     } catch (error) {
       failure = error as Error;
       throw error;

@@ -2,17 +2,22 @@ import { endsTheRun, exitCodes, type MediactlError } from '../errors.ts';
 import { isStop } from '../upload/session/outcome.ts';
 
 /**
- * Says how a failure is handled: `lost`, another worker has the file; `back`, this worker was stopped;
- * `worker`, this worker's key or connection is wrong: it ends, and the file is retried by others; `pause`,
- * this worker's disk or version is wrong: it pauses, and the file does not count as tried; `queue`, every
- * other file would fail too (credits, storage); `again`, a retry may succeed; `elsewhere`, another worker
- * may have the right file or account, and a few try before it fails; `file`, it fails now.
+ * Classes of a failed attempt, by how the worker handles it:
+ *
+ * - `leaseLost`: the lease is lost, and another worker has the file.
+ * - `requeue`: this worker was stopped or paused; the job is requeued.
+ * - `workerFault`: this worker's key or connection is wrong; it exits, and other workers retry the file.
+ * - `pauseWorker`: this worker's disk or version is wrong; it pauses, and the attempt does not count.
+ * - `pauseQueue`: every other file would fail too (credits, storage); the queue is paused.
+ * - `retry`: a retry may succeed.
+ * - `retryElsewhere`: another worker may have the right file or account; a few try before the job fails.
+ * - `permanent`: permanent; the job fails without a retry.
  */
 export type Fate = 'lost' | 'back' | 'worker' | 'pause' | 'queue' | 'again' | 'elsewhere' | 'file';
 
 const passing: number[] = [exitCodes.unreachable, exitCodes.rateLimited, exitCodes.unclassified];
 
-/** Failures that may be the fault of this machine's disk, roots or account. */
+/** Error codes that may be caused by this machine's disk, roots or account. */
 const ofTheMachine = [
   ...['no_such_file', 'file_gone', 'file_changed'],
   ...['outside_roots', 'foreign_service'],
@@ -27,8 +32,8 @@ export function fateOf(error: MediactlError): Fate {
   if (code === 'queue_unusable') return 'worker';
   if (['root_gone', 'newer_task'].includes(code)) return 'pause';
   if (ofTheMachine.includes(code)) return 'elsewhere';
-  if (code === 'unreadable_file') return 'again'; // which another machine may read
-  // A service where nobody listens is away, for all workers alike: it comes back.
+  if (code === 'unreadable_file') return 'again'; // another machine may have the permission
+  // A service that refuses connections is down for all workers: retry until it is up.
   if (passing.includes(exitCode) && !['tls', 'proxy'].includes(code)) return 'again';
   if (endsTheRun(error)) return 'worker';
   return retryable ? 'again' : 'file';

@@ -6,52 +6,52 @@ import type { TaskResult, UploadTask } from './task.ts';
 
 export type UploadJobOfQueue = Job<UploadTask, TaskResult>;
 
-/** What a store is, and what it does with what it is given. */
+/** Server version of a store, and whether its writes are durable. */
 export type Health = {
-  /** Such as `redis 7.0.15`. */
+  /** Name and version, such as `redis 7.0.15`. */
   server: string;
-  /** What may be lost, in a sentence; undefined where nothing is. */
+  /** Warning about possible data loss, if any. */
   doubt: string | undefined;
 };
 
-/** A queue of uploads that several machines work at, and what is kept beside it. */
+/** Connection to a queue of uploads that several machines share, and to the upload state stored with it. */
 export type Fleet = {
   address: QueueAddress;
   health: Health;
   queue: Queue<UploadTask, TaskResult>;
   store: Store;
-  /** Takes jobs once it is told to `run()`. @throws what the signal aborts with */
+  /** Creates a BullMQ worker; it processes jobs after `run()`. @throws the abort reason of the signal */
   worker(
     perform: Processor<UploadTask, TaskResult>,
     options: Omit<WorkerOptions, 'connection' | 'autorun'>,
   ): Promise<Worker<UploadTask, TaskResult>>;
-  /** The store cannot be used now, as far as is known. */
+  /** True while the store is known to be down. */
   readonly isAway: boolean;
-  /** Aborts with a MediactlError once the store refuses what the engine needs, for good. */
+  /** Aborts with a MediactlError when the store permanently rejects the engine, such as for missing permissions. */
   readonly refused: AbortSignal;
-  /** Writes, reads and removes what a worker needs. @throws MediactlError as `openFleet`, `queue_full` (10) */
+  /** Checks write access: writes, reads and removes sample data. @throws MediactlError as `openQueueClient`, `queue_full` (10) */
   trial(): Promise<void>;
-  /** Hears that the store is back, and whether as another server: a replica may be behind. */
+  /** Registers a listener for reconnects. `isOther` is true after a failover: the new server may lack recent writes. */
   onReturn(hear: (isOther: Promise<boolean>) => void): void;
-  /** Asks the queue, and waits out a store that is away. What it is asked may be asked twice. */
+  /** Runs a request, and retries it while the store is down. It must be idempotent. */
   patiently<T>(ask: () => Promise<T>): Promise<T>;
-  /** What happens to jobs, from `run()` on. @throws what the signal aborts with */
+  /** Creates a listener for job events; it receives them after `run()`. @throws the abort reason of the signal */
   events(): Promise<QueueEvents>;
-  /** Of a processor: the job is not failed, but back in the queue. */
+  /** Creates the error that a job processor throws after it requeued the job, so that it does not count as failed. */
   handedBack(): Error;
-  /** Of a processor: the job is not tried again. */
+  /** Creates the error that a job processor throws to fail a job without a retry. */
   unrecoverable(message: string): Error;
   close(): Promise<void>;
 };
 
-/** What a store is opened with. */
+/** Dependencies of a queue connection. */
 export type FleetTools = {
   clock: Clock;
   signal: AbortSignal;
-  /** Opening tries a write; what only reads needs no such right. */
+  /** Check write access on opening. False for commands that only read, which need no such permission. */
   writes: boolean;
-  /** Hears why the store cannot be used any more; without a cause, that it can again. */
+  /** Called with the cause when the store goes down, and without one when it is up again. */
   onAway(cause?: unknown): void;
-  /** Hears of an error that the engine met in the background, once a kind. */
+  /** Called for background errors of the engine, once per kind. */
   onTrouble?(words: string): void;
 };

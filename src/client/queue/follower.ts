@@ -9,24 +9,24 @@ import { untilOver } from './patience.ts';
 import { failureIn, receiptIn, resultIn, uploadedOf } from './results.ts';
 import type { TaskProgress, TaskResult } from './task.ts';
 
-/** A file of the queue, as it is told of. */
+/** A file of the queue whose outcome is tracked. */
 export type Followed = { path: string; workspace: string; sizeBytes: number };
 
 type Hearers = {
   onEvent: OnUploadEvent;
-  /** Told once of each file that is followed, when it is done, has failed or is gone. */
+  /** Called once for each tracked file, when it is uploaded, has failed or was removed. */
   onOutcome(outcome: FileOutcome): void;
-  /** Told of files that come into the queue, or come back into it. */
+  /** Called for untracked jobs that are added or requeued. */
   onAdded?(id: string): void;
 };
 
-/** What the queue tells may be lost; so often it is asked what became of all of them. */
+/** Poll interval for all tracked jobs, since events may be lost. */
 const sweepEveryMs = 10_000;
 const sweepPerFileMs = 5;
 const askedAtOnce = 100;
 const runAgainMs = 1_000;
 
-/** Hears what becomes of files of a queue, whichever worker has them. */
+/** Tracks the progress and outcome of jobs of any worker, by events and polls. */
 export class Follower {
   readonly #fleet: Fleet;
   readonly #clock: Clock;
@@ -34,7 +34,7 @@ export class Follower {
   readonly #hearers: Hearers;
   readonly #events: QueueEvents;
   readonly #followed = new Map<string, Followed>();
-  /** Those that a worker has in hand, and that this was said of. */
+  /** Ids of active jobs, already reported as started. */
   readonly #begun = new Set<string>();
   #wake = () => {};
 
@@ -51,7 +51,7 @@ export class Follower {
     this.#events = events;
   }
 
-  /** Hears all that happens from now on. */
+  /** Starts to listen for job events. */
   static async open(
     fleet: Fleet,
     tools: { clock: Clock; signal: AbortSignal },
@@ -64,7 +64,7 @@ export class Follower {
     return follower;
   }
 
-  /** Files that nothing is known of yet. */
+  /** Number of tracked files without an outcome. */
   get size(): number {
     return this.#followed.size;
   }
@@ -73,13 +73,13 @@ export class Follower {
     return this.#followed.has(id);
   }
 
-  /** @param progress of one that a worker has in hand */
+  /** Tracks a file. @param progress last progress, if the job is active */
   add(id: string, file: Followed, progress?: TaskProgress): void {
     this.#followed.set(id, file);
     if (progress) this.#started(id, progress);
   }
 
-  /** Resolves once something became of all of them. @throws what the signal aborts with */
+  /** Resolves when all tracked files have an outcome. @throws the abort reason of the signal */
   async untilNoneIsLeft(): Promise<void> {
     while (this.#followed.size > 0) {
       await this.#sweep();
@@ -92,7 +92,7 @@ export class Follower {
     }
   }
 
-  /** Until the fleet is closed. What is missed meanwhile, a sweep finds. */
+  /** Receives events until the queue client is closed; restarts after errors. Polls find missed events. */
   #run(tools: { clock: Clock; signal: AbortSignal }): Promise<void> {
     const run = () => (this.#events.closing ? Promise.resolve() : this.#events.run());
     return untilOver(run, runAgainMs, tools);
@@ -121,7 +121,7 @@ export class Follower {
     events.on('added', ({ jobId }) => unknown(jobId));
     events.on('waiting', ({ jobId }) => {
       unknown(jobId);
-      this.#begun.delete(jobId); // handed back, or left by its worker
+      this.#begun.delete(jobId); // requeued, or stalled
     });
     events.on('delayed', ({ jobId }) => this.#begun.delete(jobId));
   }
@@ -134,7 +134,7 @@ export class Follower {
     if (progress) this.#progress(id, progress);
   }
 
-  /** @param told whatever stands in the store */
+  /** Reports the progress of a job. @param data unvalidated data from the store */
   #progress(id: string, told: unknown): void {
     const { worker, offset, error } = fieldsIn(told);
     const file = this.#followed.get(id);
@@ -153,7 +153,7 @@ export class Follower {
   }
 
   #completed(id: string, result: TaskResult | undefined): void {
-    if (!result) return; // the store is asked in time
+    if (!result) return; // a poll will get it
     const { requests, duration_ms: durationMs } = result;
     this.#settle(id, ({ sizeBytes }) => ({
       ...{ requests, durationMs, uploaded: uploadedOf(result, sizeBytes) },
@@ -185,7 +185,7 @@ export class Follower {
     if (this.#followed.size === 0) this.#wake();
   }
 
-  /** Asks what became of each: it may have been done before anybody listened. */
+  /** Polls all tracked jobs, in batches: some may have finished before the listener started. */
   async #sweep(): Promise<void> {
     const ids = [...this.#followed.keys()];
     for (let at = 0; at < ids.length; at += askedAtOnce) {

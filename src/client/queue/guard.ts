@@ -9,17 +9,17 @@ type OnReturn = (isOther: Promise<boolean>) => void;
 
 const maxKinds = 10;
 
-/** Watches a store that is open: for what it refuses, and for another server in its place. */
+/** Classifies the errors of an open store, and detects a failover to another server. */
 export class Guard {
   readonly #address: QueueAddress;
   readonly #outages: Outages;
   readonly #tools: FleetTools;
-  /** Kinds of errors that were reported. */
+  /** Messages already reported, with ids replaced, to report each kind once. */
   readonly #kinds = new Set<string>();
   readonly #onReturn: OnReturn[] = [];
   #identity: string | undefined;
   readonly refused = new AbortController();
-  /** The role in use, on PostgreSQL. */
+  /** PostgreSQL role in use, for error messages. */
   role: string | undefined;
 
   constructor(address: QueueAddress, outages: Outages, tools: FleetTools) {
@@ -28,13 +28,13 @@ export class Guard {
     this.#tools = tools;
   }
 
-  /** Sorts an error that the engine met by itself: an outage, a refusal, or a warning, once a kind. */
+  /** Handles a background error of the engine: an outage, a permanent failure, or else a warning, once per kind. */
   readonly onError = (error: unknown): void => {
     const { signal, onTrouble } = this.#tools;
     if (error instanceof MediactlError || signal.aborted) return;
     const failure = knownFailure(this.#address, error, this.role);
     const { message } = error as Error;
-    const kind = message.replace(/\S*\d\S*/g, '#'); // ids of jobs
+    const kind = message.replace(/\S*\d\S*/g, '#'); // job ids
     if (isOutage(error)) this.#outages.noticed(error);
     else if (failure) this.refused.abort(failure);
     else if (!this.#kinds.has(kind) && this.#kinds.size < maxKinds) {
@@ -43,7 +43,7 @@ export class Guard {
     }
   };
 
-  /** Wraps a way to ask: what is refused is thrown as a MediactlError. */
+  /** Wraps a retry function so that known store errors are thrown as a MediactlError. */
   classified(wait: Wait): Wait {
     return (ask) =>
       wait(ask).catch((error) => {
@@ -53,14 +53,14 @@ export class Guard {
 
   readonly onReturn = (hear: OnReturn): void => void this.#onReturn.push(hear);
 
-  /** The store is there, perhaps again. @param identity of its server */
+  /** Reports a new connection to the listeners, and whether it leads to another server. @param identity id of the server process */
   returned(identity: Promise<string | undefined>): void {
     const isOther = identity.then((found) => {
       const before = this.#identity;
       this.#identity = found;
       return before !== undefined && found !== before;
     });
-    isOther.catch(() => {}); // it is away again
+    isOther.catch(() => {}); // the store is down again
     for (const hear of this.#onReturn) hear(isOther);
   }
 }

@@ -6,10 +6,10 @@ import type { Roots } from './roots.ts';
 import { selfCheck } from './self-check.ts';
 
 const longestCheckMs = 60_000;
-/** Failures of one kind in a row after which a worker pauses. */
+/** Number of consecutive failures with one code after which a worker pauses. */
 const maxFailuresInRow = 10;
 
-/** Ends the attempts of a worker that pauses or ends by itself. */
+/** Abort reason of attempts when their worker pauses or stops itself. */
 export const paused = new MediactlError('this worker paused', {
   code: 'worker_paused',
   exitCode: exitCodes.rejected,
@@ -17,18 +17,18 @@ export const paused = new MediactlError('this worker paused', {
 
 type Tools = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
 
-/** Pauses a worker while something is wrong with it, and says what. */
+/** Circuit breaker of a worker: pauses it while a self-check fails or after too many consecutive failures, and warns why. */
 export class Health {
   readonly #fleet: Fleet;
   readonly #tools: Tools;
   readonly #checkMs: number;
-  /** Aborts when the worker pauses; another one replaces it when it continues. */
+  /** Aborts when the worker pauses; replaced when it continues. */
   #shift = new AbortController();
-  /** Why it pauses, until it continues. */
+  /** Reason of the current pause. */
   #trouble: MediactlError | undefined;
-  /** The last failures, all with one code. */
+  /** Number of consecutive failures, and their common code. */
   #inRow = { code: '', count: 0 };
-  /** The worker takes one file at a time after a pause, until one succeeds. */
+  /** Half-open: after a pause, the worker processes one file at a time until one succeeds. */
   isOnProbation = false;
 
   constructor(fleet: Fleet, tools: Tools) {
@@ -38,13 +38,13 @@ export class Health {
   }
 
   /**
-   * Checks the worker. While something is wrong, says what, and checks again.
+   * Runs the self-check until it succeeds, with warnings.
    *
-   * @returns aborts with `over`, and when the worker pauses next
+   * @returns a signal that aborts with `over`, or when the worker pauses next
    */
   async untilSound(over: AbortSignal): Promise<AbortSignal> {
     const { clock } = this.#tools;
-    await heeding(this.#pauseOver(over), { clock, signal: over }).catch(() => {}); // told to end
+    await heeding(this.#pauseOver(over), { clock, signal: over }).catch(() => {}); // stopped
     this.#trouble = undefined;
     this.#inRow.count = 0;
     this.#shift = new AbortController();
@@ -68,12 +68,12 @@ export class Health {
     if (said && !over.aborted) warn('this worker continues: nothing is wrong any more');
   }
 
-  /** @returns what is wrong */
+  /** Runs the self-check. @returns its error, if any */
   #check(warn: (text: string) => void = () => {}): Promise<MediactlError | undefined> {
     return selfCheck(this.#fleet, { ...this.#tools, warn }).then(() => undefined, asMediactlError);
   }
 
-  /** Checks regularly until the signal aborts. */
+  /** Runs the self-check at intervals until the signal aborts. */
   async keepChecking(over: AbortSignal): Promise<void> {
     while (!over.aborted) {
       await this.#tools.clock.sleep(this.#checkMs, over).catch(() => {});
@@ -82,7 +82,7 @@ export class Health {
     }
   }
 
-  /** Hands back what is under way; nothing is taken until a later check finds nothing wrong. */
+  /** Pauses the worker: requeues its jobs, and fetches no others until a self-check succeeds. */
   pause(trouble: MediactlError): void {
     this.#trouble ??= trouble;
     this.#shift.abort(paused);
@@ -93,7 +93,7 @@ export class Health {
     this.isOnProbation = false;
   }
 
-  /** Pauses the worker when too many files in a row fail in one way that may be its own fault. */
+  /** Counts a failure that may be this worker's fault. Pauses it after too many consecutive ones with one code. */
   failed({ explanation, message: reason }: MediactlError): void {
     const { code, hint } = explanation;
     this.#inRow = { code, count: this.#inRow.code === code ? this.#inRow.count + 1 : 1 };

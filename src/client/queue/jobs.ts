@@ -1,12 +1,12 @@
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 
-/** What the engine calls the states that a job may be in. */
+/** Job states of BullMQ. */
 export type EngineState = 'failed' | 'active' | 'delayed' | 'prioritized' | 'waiting' | 'completed';
 
 const pageSize = 200;
 
 /**
- * The jobs of a state, in the order of their queueing; those that move meanwhile may be passed over.
+ * Lists the jobs in a state page by page, oldest first. Jobs that change their state meanwhile may be missed.
  */
 export async function* jobsIn(
   { queue, patiently }: Fleet,
@@ -19,16 +19,16 @@ export async function* jobsIn(
   }
 }
 
-/** Puts a failed file back into the queue. @returns false where it is not failed any more, or gone */
+/** Requeues a failed job. @returns false if it is no longer failed, or was removed */
 export async function retryFailed(job: UploadJobOfQueue): Promise<boolean> {
   if (!(await job.isFailed())) return false;
   await job.retry('failed', { resetAttemptsMade: true }).catch(async (error) => {
-    if (await job.isFailed()) throw error; // else somebody else has done it meanwhile
+    if (await job.isFailed()) throw error; // else it was retried concurrently
   });
   return true;
 }
 
-/** How many files are to be done and have failed, and who is there to do them. */
+/** Counts the unfinished and failed jobs and the connected workers. */
 export async function queueCounts({ queue }: Pick<Fleet, 'queue'>) {
   const { failed = 0, ...unfinished } = await queue.getJobCounts(
     ...(['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const),
@@ -36,7 +36,7 @@ export async function queueCounts({ queue }: Pick<Fleet, 'queue'>) {
   return {
     failed,
     unfinished: Object.values(unfinished).reduce((sum, count) => sum + count, 0),
-    // Some managed stores do not tell who is connected.
+    // Undefined for managed stores that do not list their clients.
     workers: (await queue.getWorkers().catch(() => undefined))?.length,
   };
 }

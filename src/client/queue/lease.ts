@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /**
- * A worker's hold on one file, for a while after it was last heard of. A process that was frozen looks at
- * the time before it sends or writes anything: by then another one may have the file.
+ * Expiring lock of a worker on one file, renewed by heartbeat. Check it before every send or write: the
+ * process may have been suspended, and another worker may have the file by then.
  */
 export class Lease {
   readonly #clock: Clock;
@@ -19,7 +19,7 @@ export class Lease {
     this.#renewedAt = this.#now();
   }
 
-  /** Aborts once the file is somebody else's. */
+  /** Aborts when the lease is lost. */
   get signal(): AbortSignal {
     return this.#ended.signal;
   }
@@ -28,7 +28,7 @@ export class Lease {
     this.#renewedAt = this.#now();
   }
 
-  /** @returns what it ends with */
+  /** Ends the lease. @returns the error that its signal aborts with */
   lost(): MediactlError {
     if (!this.#ended.signal.aborted) this.#ended.abort(leaseLost(this.#path));
     return this.#ended.signal.reason as MediactlError;
@@ -41,7 +41,7 @@ export class Lease {
 
   get isHeld(): boolean {
     const now = this.#now();
-    // A clock that is set, and a machine that sleeps: each shows in one of the two.
+    // The wall clock catches suspend, the monotonic clock catches clock changes.
     const silentMs = Math.max(now.wall - this.#renewedAt.wall, now.steady - this.#renewedAt.steady);
     return !this.#ended.signal.aborted && silentMs < this.#leaseMs;
   }

@@ -3,22 +3,22 @@ import { textIn } from '../../contract/reading.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 
-/** More assets of one mark than attempts at one file: the search finds something else. */
+/** Maximum number of assets to read by marker; there are fewer attempts at one file. */
 const mostMarked = 200;
 
 /**
- * Stands in an asset's description, and makes it provably of one job: another queue may have one of the
- * same id.
+ * Returns the marker for an asset's description, which identifies the job that created the asset. The time is
+ * part of it because another queue may have a job with the same id.
  *
  * @param queuedAt milliseconds since the epoch
  */
 export const markOf = (id: string, queuedAt: number) => `[mediactl ${id}-${queuedAt.toString(36)}]`;
 
 /**
- * Deletes (softly) what creations of one upload have made whose answers were lost: assets with its mark
- * that wait for their bytes.
+ * Moves the orphans of one upload to the trash: assets with its marker and without content, whose creation
+ * response was lost.
  *
- * @returns the uids deleted, and assets with its mark that may hold something
+ * @returns the deleted uids, and the assets with the marker that may have content
  */
 export async function removeMarked(
   { assets }: Pick<Api, 'assets'>,

@@ -4,7 +4,7 @@ import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 
 const longestAsideMs = 1_000;
 
-/** Names of the workers that did not find a job's file since it was queued or retried. */
+/** Returns the names of the workers that did not find a job's file since it was queued or retried. */
 export const missedBy = ({ progress, attemptsMade }: UploadJobOfQueue): string[] =>
   attemptsMade === 0
     ? []
@@ -13,10 +13,10 @@ export const missedBy = ({ progress, attemptsMade }: UploadJobOfQueue): string[]
 type Worker = { name: string; leaseMs: number; clock: Clock; signal: AbortSignal };
 
 /**
- * Leaves a file that this worker did not find to those that have not looked for it: puts it back for
- * later, uncounted, and stands aside for a moment.
+ * Requeues a job whose file this worker did not find, so that a worker that has not tried yet takes it.
+ * The attempt does not count. Pauses this worker for a moment.
  *
- * @returns false where there are none
+ * @returns false if all connected workers have tried, or this one has not
  */
 export async function leftToOthers(
   { queue, patiently }: Fleet,
@@ -26,13 +26,13 @@ export async function leftToOthers(
 ): Promise<boolean> {
   const missed = missedBy(job);
   if (!missed.includes(name)) return false;
-  // Some managed stores do not tell who is connected; PostgreSQL cuts off long names.
+  // Some managed stores do not list their clients; PostgreSQL truncates long names.
   const workers = await patiently(() => queue.getWorkers()).catch(() => []);
   const names = workers.flatMap(({ rawname }) => rawname?.split(':w:')[1] ?? []);
   if (names.every((other) => missed.some((each) => each.startsWith(other)))) return false;
-  // The engine would renew the lease of a file that was held for longer.
+  // Less than the interval after which the engine would renew the lease.
   const asideMs = Math.min(longestAsideMs, leaseMs / 5);
-  // Before this worker is back; or after, since on PostgreSQL the file would be at the head again.
+  // At random before or after this worker polls again: on PostgreSQL the job returns to the head of the queue.
   const until = clock.now() + asideMs * (clock.random() < 0.5 ? 0.3 : 2);
   await patiently(() => job.moveToDelayed(until, token));
   await clock.sleep(asideMs, signal).catch(() => {});

@@ -10,10 +10,10 @@ import { postgresStore, postgresTables } from './store.ts';
 import { openFailure } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
-/** It has a hundred for everybody: two may listen, the others ask briefly. */
+/** Pool size. PostgreSQL allows 100 connections in all by default; two may listen permanently, the others run short queries. */
 const connections = 6;
 
-/** The schema is the engine's, which names no schema in what it asks. */
+/** Sets the engine's schema, which its queries do not name. */
 const setPath = 'set search_path to bullmq';
 
 export async function onPostgres(address: QueueAddress, tools: FleetTools): Promise<Fleet> {
@@ -22,14 +22,14 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
   const { name, href } = address;
   let isPathToSet = false;
   const pool = new engine.WaitingPool({
-    // The older modes mean the same to pg, which would warn of that at length.
+    // pg treats the older modes as verify-full, with a long warning.
     connectionString: href.includes('uselibpqcompat=')
       ? href
       : href.replace(/\bsslmode=(?:prefer|require|verify-ca)\b/, 'sslmode=verify-full'),
     connectionTimeoutMillis: connectMs,
     keepAlive: true,
     max: connections,
-    // Not as an option of the connection: a pooler would refuse that.
+    // Not as a connection option, which a pooler would reject.
     onConnect: async (client) => void (isPathToSet && (await client.query(setPath))),
     Client: engine.QuietClient,
   });
@@ -45,9 +45,9 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
   });
   const guard = new Guard(address, outages, tools);
   const wait = guard.classified((ask) => heeding(outages.waitOut(ask), { clock, signal }));
-  setMaxListeners(0, signal); // of each question that is asked
-  pool.setMaxListeners(0); // of each part of the engine that was begun
-  // An idle connection broke: the next query is to wait.
+  setMaxListeners(0, signal); // one listener per request
+  pool.setMaxListeners(0); // one listener per started part of the engine
+  // An idle connection was dropped: a query starts the retries.
   pool.on('error', () => void pool.query('select 1').catch(() => {}));
   try {
     const client = await pool.connect();
@@ -66,7 +66,7 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
       await makeTables(client, engine);
       if (tools.writes)
         await tryWrite(client, name).catch((error) => {
-          if (!isOutage(error)) throw error; // waited out later
+          if (!isOutage(error)) throw error; // an outage: retried later
         });
     } finally {
       client.release();
@@ -120,15 +120,15 @@ export async function onPostgres(address: QueueAddress, tools: FleetTools): Prom
       },
     };
   } catch (error) {
-    await pool.end().catch(() => {}); // what it ends with matters less than why
+    await pool.end().catch(() => {}); // the first error matters more
     throw openFailure(address, error, guard.role);
   }
 }
 
 /**
- * Whoever comes first makes them, while others who come at the same time wait; who only works with them
- * need not own them. The lock is not one of a transaction: within that, what is there is known as it was
- * before the lock was waited for, and would be made twice.
+ * Creates missing tables under an advisory lock, so that concurrent processes do not race. Roles that only use
+ * the tables need not own them. The lock is not a transaction's: a transaction would still see its snapshot from
+ * before the lock, and create the tables twice.
  */
 async function makeTables(
   client: PoolClient,
@@ -154,18 +154,18 @@ async function makeTables(
     if (!hasEngine) await engine.runMigrations(client);
     if (!hasUploads) await client.query(postgresTables);
   } finally {
-    await client.query("select pg_advisory_unlock(hashtext('mediactl'))").catch(() => {}); // ends with its line
+    await client.query("select pg_advisory_unlock(hashtext('mediactl'))").catch(() => {}); // also released with its connection
   }
 }
 
-/** Tells one start of a server from another, and one server from another. */
+/** Returns the server's start time, which identifies the server process, to detect a failover or restart. */
 const startOf = async (pool: Pool): Promise<string> =>
   (await pool.query('select pg_postmaster_start_time()::text as start')).rows[0].start;
 
 /**
- * Asserts that a setting stays with its connection. A pooler may give each statement another one.
+ * Checks that session settings persist. A connection pooler may route each statement to another connection.
  *
- * @throws as a server that does not find the tables would, later
+ * @throws the error that a missing schema would cause later
  */
 async function assertSession(client: PoolClient, pool: Pool): Promise<void> {
   await client.query("set mediactl.trial to 'one'");
@@ -177,7 +177,7 @@ async function assertSession(client: PoolClient, pool: Pool): Promise<void> {
   throw Object.assign(new Error(message), { code: '3F000' });
 }
 
-/** Does what a worker does, in one transaction. Rights are asked for by what finds no row, too. */
+/** Checks write access with the statements of a worker, in one transaction. Permissions are checked even if no row matches. */
 const tryWrite = (client: PoolClient, queue: string) =>
   client.query(
     ['mediactl.uploads', 'bullmq.job', 'bullmq.event', 'bullmq.meta']

@@ -10,12 +10,12 @@ import { redisStore } from './store.ts';
 import { openFailure } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
 
-/** It comes back within seconds, where it does. */
+/** Maximum backoff of reconnects: an outage mostly lasts only seconds. */
 const longestPauseMs = 2_000;
 
 /**
- * Uses what the engine's scripts use, on a key of the engine and one of ours. A full server refuses a script
- * only until its first write, be it a DEL.
+ * Runs the commands of the engine's scripts on a key of the engine and on one of ours. LPUSH is first because a
+ * full server rejects a script only at its first write, and accepts all after a DEL.
  */
 const trialScript = `
   for _, key in ipairs(KEYS) do
@@ -26,13 +26,13 @@ const trialScript = `
     redis.call('DEL', key) redis.call('SET', key, 1, 'PX', 1000) redis.call('DEL', key)
   end`;
 
-/** Redis, and what speaks its protocol. */
+/** Connects to a queue on Redis or a compatible server, such as Valkey. */
 export async function onRedis(address: QueueAddress, tools: FleetTools): Promise<Fleet> {
   const { clock, onAway } = tools;
   const engine = await import('./engine.lazy.ts');
   const closing = new AbortController();
   const signal = AbortSignal.any([tools.signal, closing.signal]);
-  setMaxListeners(0, signal); // of each question that is asked
+  setMaxListeners(0, signal); // one listener per request
   const { name } = address;
   let isOpen = false;
   const redis = new engine.Redis(address.href, {
@@ -40,31 +40,31 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
     connectTimeout: connectMs,
     maxRetriesPerRequest: null,
     retryStrategy: (tries) => (isOpen ? Math.min(longestPauseMs, 50 * 2 ** tries) : null),
-    // Behind an address that moved, the server that it led to has become a replica.
+    // Failover: the address leads to a new server, and the connected one is now a replica.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   });
   let failure: unknown;
   redis.on('error', (error) => {
-    failure = error; // said where it cannot be opened, and while it is away
+    failure = error; // reported if the connection cannot be opened, or is down
   });
   const keys = [`bull:${name}:trial`, `mediactl:${name}:trial`];
   const trial = async () => void (await redis.eval(trialScript, keys.length, ...keys));
-  // ioredis waits by itself until the server is back.
+  // ioredis itself waits until the server is up again.
   const asked = <T>(ask: () => Promise<T>) => heeding(ask(), { clock, signal });
   const outages = new Outages(() => asked(trial), { ...tools, signal });
   const guard = new Guard(address, outages, tools);
   const wait = guard.classified((ask) => outages.waitOut(() => asked(ask)));
   try {
-    // A server that is there may say nothing at all.
+    // A connected server may never respond.
     const info = await within(connectMs, tools, async () => {
       await redis.connect();
-      await redis.select(redis.options.db ?? 0); // which it would pass over otherwise
+      await redis.select(redis.options.db ?? 0); // ioredis ignores a failed select on connect
       return redis.info();
     });
     const health = healthIn(info, address);
     if (tools.writes)
       await trial().catch((error) => {
-        if (!isOutage(error)) throw error; // waited out later
+        if (!isOutage(error)) throw error; // an outage: retried later
       });
     isOpen = true;
     redis.on('close', () => isOpen && onAway(failure ?? new Error('the connection broke')));
@@ -103,7 +103,7 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
       close: async () => {
         closing.abort();
         await ended(opened, clock);
-        isOpen = false; // the engine's own connections try no more either
+        isOpen = false; // the engine's own connections stop reconnecting too
         redis.disconnect();
       },
     };
@@ -115,7 +115,7 @@ export async function onRedis(address: QueueAddress, tools: FleetTools): Promise
 
 const runIdIn = (info: string) => /^run_id:(\w+)/m.exec(info)?.[1];
 
-/** @throws MediactlError `queue_evicts`, `queue_unusable` */
+/** Parses the response to INFO, and checks the server's settings. @throws MediactlError `queue_evicts`, `queue_unusable` */
 function healthIn(info: string, address: QueueAddress): Health {
   const said = new Map(
     info.split(/\r?\n/).map((line): [string, string] => {

@@ -6,9 +6,11 @@ import type { QueueAddress } from './queue-address.ts';
 import { openFailure } from './store-errors.ts';
 
 /**
+ * Connects to the queue.
+ *
  * @throws MediactlError `queue_unreachable` (10), `queue_tls` (10); `queue_refused` (4) for a wrong
- *   password or rights that lack; `queue_evicts` (2) for a Redis that may throw away what it holds;
- *   `queue_unusable` (2) for a Redis Cluster and some poolers
+ *   password or missing permissions; `queue_evicts` (2) for a Redis that may evict keys;
+ *   `queue_unusable` (2) for a Redis Cluster and some connection poolers
  */
 export const openFleet = (address: QueueAddress, tools: FleetTools): Promise<Fleet> =>
   address.store === 'redis' ? onRedis(address, tools) : onPostgres(address, tools);
@@ -16,14 +18,14 @@ export const openFleet = (address: QueueAddress, tools: FleetTools): Promise<Fle
 const retryMs = 1_000;
 const silentMs = 1_800;
 
-/** Opens a store that may not be there yet, and tells that it waits. @throws as `openFleet`, and what the signal aborts with */
+/** Connects to the queue, and retries while the store is unreachable. @throws as `openQueueClient`; the abort reason of the signal */
 export async function openPatiently(address: QueueAddress, tools: FleetTools): Promise<Fleet> {
   const { clock, signal, onAway } = tools;
   for (;;) {
     const answered = new AbortController();
     clock.sleep(silentMs, answered.signal).then(
       () => onAway({ message: 'no answer yet' }),
-      () => {}, // it answered, or refused
+      () => {}, // it responded, or rejected the connection
     );
     try {
       const fleet = await heeding(openFleet(address, tools), tools);

@@ -1,35 +1,36 @@
 import type { Clock } from '../clock.ts';
 import { atMost } from './patience.ts';
 
-/* What both stores need to be opened and closed. */
+/* Opening and closing of BullMQ parts, for both stores. */
 
 export const connectMs = 10_000;
 export const closeMs = 3_000;
 
-/** A part of the engine, and what it keeps open. */
+/** A BullMQ queue, worker or event listener, with its connections. */
 export type Opened = {
   on(event: 'error', hear: (error: unknown) => void): unknown;
   waitUntilReady(): Promise<unknown>;
-  /** Its own lines alone, and not what it was given. */
+  /** Returns the connections that it opened itself, without the shared one. */
   getBackend(): { close(isForced: boolean): Promise<void> };
   close(): Promise<void>;
   disconnect(): Promise<void>;
 };
 
-/** A store that is away does not keep the process. */
+/** Closes all parts, within a timeout: a store that is down must not keep the process alive. */
 export async function ended(opened: ReadonlySet<Opened>, clock: Clock): Promise<void> {
   const closed = Promise.all([...opened].map((each) => each.close().catch(() => {})));
   await atMost(closeMs, clock, closed);
-  for (const each of opened) each.disconnect().catch(() => {}); // of a line that is dead already
+  for (const each of opened) each.disconnect().catch(() => {}); // the connection is dead already
 }
 
 /**
- * Begins a part of the engine once the store is there for it. One that could not look at its store when
- * it began never looks again, and spins (BullMQ 6.7): it is thrown away, and another is begun.
+ * Starts a part of the engine, and recreates it until its store responds. If BullMQ's (6.7) first connection
+ * fails, the part never recovers and busy-loops.
  *
- * @param wait asks again where the store is away
- * @param onError hears what the engine fails at by itself
- * @throws what the signal of that aborts with
+ * @param all open parts, to be closed later
+ * @param wait retries while the store is down
+ * @param onError called with errors of background work
+ * @throws the abort reason of the signal that `wait` uses
  */
 export function begun<T extends Opened>(
   make: () => T,
@@ -48,7 +49,7 @@ export function begun<T extends Opened>(
       await one
         .getBackend()
         .close(true)
-        .catch(() => {}); // of a line that is dead already
+        .catch(() => {}); // the connection is dead already
       throw error;
     }
     return one;

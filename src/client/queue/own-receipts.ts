@@ -5,7 +5,7 @@ import type { Source } from '../upload/sources/source.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { UploadTask } from './task.ts';
 
-/* What a worker uploaded, on its own disk: a store may lose its newest writes. */
+/* Receipts on the worker's own disk: prevent duplicate uploads if the store loses its newest writes. */
 
 export type OwnReceipts = Pick<Receipts, 'find' | 'keep'>;
 
@@ -13,7 +13,7 @@ const keyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: So
   ...{ service, workspace, folder, path: realPath },
 });
 
-/** Returns what this machine uploaded before, if the file is unchanged and its asset still there. */
+/** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */
 export async function uploadedHere(
   task: UploadTask,
   source: Source,
@@ -31,7 +31,7 @@ export async function uploadedHere(
   return isThere ? uploadedBefore(receipt, 'there') : undefined;
 }
 
-/** Resolves once the receipt is on the disk. */
+/** Writes a local receipt. Resolves when it is on disk. */
 export const keepHere = (
   task: UploadTask,
   source: Source,

@@ -4,12 +4,12 @@ import type { Store } from './store.ts';
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
 
-/** A line that broke; a server that is not there, ends, begins or has no connection left (SQLSTATE 08, 57P01 to 57P03, 53300). */
+/** Codes of a dropped connection, or of a server that is down, starting, stopping or out of connections (SQLSTATE 08, 57P01 to 57P03, 53300). */
 const outageCode = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN|ENOENT|08|57P0|53300)/;
-/** Of pg and ioredis, where they give no code. */
+/** Messages of pg and ioredis for an outage that has no error code. */
 const outageWords =
   /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Connection is closed|it did not answer within)/;
-/** A server that is full, or for now a replica or loading: SQLSTATE, or Redis's first word, also from within a script. */
+/** Matches errors of a server that is full, loading, or temporarily a replica: a SQLSTATE, or a Redis error prefix, also inside a script error. */
 export const rejectedWrite =
   /^(?:53100|53200|25006) |\b(?:OOM|READONLY|MISCONF|LOADING|MASTERDOWN|NOREPLICAS) /;
 
@@ -18,7 +18,7 @@ export const textOf = (error: unknown) => {
   return { code, message, text: `${code} ${message}` };
 };
 
-/** The server is there, but accepts no writes now. */
+/** Returns whether the server is up but rejects writes for now. */
 export const isRejectedWrite = (error: unknown) => rejectedWrite.test(textOf(error).text);
 
 export const isOutage = (error: unknown) => {
@@ -26,29 +26,34 @@ export const isOutage = (error: unknown) => {
   return outageCode.test(code) || outageWords.test(message) || isRejectedWrite(error);
 };
 
-/** @property onAway hears why the store cannot be used now; without a cause, that it can again */
+/** @property onConnectionChange called with the cause when the store goes down, and without one when it is up again */
 type Patience = { clock: Clock; signal: AbortSignal; onAway(cause?: unknown): void };
 
-/** Waits out a store that is away, as ioredis does by itself: one looks whether it is back, for all who wait. */
+/** Retries requests while the store is down, with backoff and jitter. One probe serves all callers, like a circuit breaker. */
 export class Outages {
   readonly #probe: () => Promise<void>;
   readonly #tools: Patience;
   #over: Promise<void> | undefined;
-  /** Looks since somebody was answered. */
+  /** Number of probes since the last successful request; sets the backoff. */
   #tries = 0;
 
-  /** @param probe rejects while the store is away */
+  /** @param probe rejects while the store is down */
   constructor(probe: () => Promise<void>, tools: Patience) {
     this.#probe = probe;
     this.#tools = tools;
   }
 
-  /** Somebody has met one that is not over. */
+  /** True during an outage. */
   get isOne(): boolean {
     return this.#over !== undefined;
   }
 
-  /** @param ask may be asked twice @throws what it throws of a store that is there; what the signal aborts with */
+  /**
+   * Runs a request, and retries it after each outage until it succeeds.
+   *
+   * @param ask must be idempotent
+   * @throws errors that are not an outage; the abort reason of the signal
+   */
   async waitOut<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       await this.#over;
@@ -63,7 +68,7 @@ export class Outages {
     }
   }
 
-  /** Another has met an outage, and asks again by itself. A broken connection shows by other means. */
+  /** Starts probing after a background request of the engine was rejected. Dropped connections are detected elsewhere. */
   noticed(error: unknown): void {
     if (isRejectedWrite(error)) this.#begin();
   }
@@ -72,7 +77,7 @@ export class Outages {
     this.#over ??= this.#untilBack().finally(() => {
       this.#over = undefined;
     });
-    this.#over.catch(() => {}); // aborted: those who wait get the reason
+    this.#over.catch(() => {}); // aborted: pending requests get the reason
   }
 
   async #untilBack(): Promise<void> {
@@ -85,7 +90,7 @@ export class Outages {
         break;
       } catch (error) {
         signal.throwIfAborted();
-        if (!isOutage(error)) break; // it is there: whoever asked is told the rest
+        if (!isOutage(error)) break; // the store is up: the retried request reports the error
         onAway(error);
       }
     }
@@ -95,7 +100,7 @@ export class Outages {
 
 const graceMs = 3_000;
 
-/** Waits for it as long as nobody wants to end, and then for a moment. @throws what the signal aborts with */
+/** Awaits `work`; after an abort, for 3 s more. @throws the abort reason of the signal */
 export async function heeding<T>(
   work: Promise<T>,
   { clock, signal }: Pick<Patience, 'clock' | 'signal'>,
@@ -108,7 +113,7 @@ export async function heeding<T>(
   const ending = () =>
     void clock.sleep(graceMs, done.signal).then(
       () => leave(signal.reason),
-      () => {}, // it was done first
+      () => {}, // `work` finished first
     );
   if (signal.aborted) ending();
   else signal.addEventListener('abort', ending, { once: true });
@@ -120,7 +125,7 @@ export async function heeding<T>(
   }
 }
 
-/** Keeps it going until it ends by itself or the signal aborts: what ended it otherwise passes. */
+/** Restarts `work` after errors, with a pause, until it returns or the signal aborts. */
 export async function untilOver(
   work: () => Promise<void>,
   pauseMs: number,
@@ -135,14 +140,14 @@ export async function untilOver(
   }
 }
 
-/** Waits for it, but no longer. */
+/** Awaits `work`, for at most `delayMs`. */
 export async function atMost(delayMs: number, clock: Clock, work: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   const late = clock.sleep(delayMs, done.signal).catch(() => {});
   await Promise.race([work.finally(() => done.abort()), late]);
 }
 
-/** The same store, whose every answer is waited for in one way. */
+/** Wraps a store so that each of its requests is retried by `wait`. */
 export function waitingStore(store: Store, wait: <T>(ask: () => Promise<T>) => Promise<T>): Store {
   const patient =
     <Given extends unknown[], T>(ask: (...given: Given) => Promise<T>) =>
@@ -160,7 +165,7 @@ export function waitingStore(store: Store, wait: <T>(ask: () => Promise<T>) => P
   };
 }
 
-/** @throws Error where it takes longer, what the signal aborts with */
+/** Runs `work` with a timeout. @throws Error after `delayMs`; the abort reason of the signal */
 export async function within<T>(
   delayMs: number,
   { clock, signal }: Pick<Patience, 'clock' | 'signal'>,
@@ -174,6 +179,6 @@ export async function within<T>(
     return await Promise.race([work(), late]);
   } finally {
     done.abort();
-    late.catch(() => {}); // where the work was done first
+    late.catch(() => {}); // unhandled rejection, if `work` finished first
   }
 }

@@ -23,21 +23,21 @@ import { receiptIn, thereBefore } from './results.ts';
 import type { Roots } from './roots.ts';
 import { shortTaskId, type TaskSource, taskId, type UploadTask } from './task.ts';
 
-/** Files that are given to the queue together. */
+/** Number of files added to the queue in one batch. */
 const batchSize = 200;
-/** A service that is away for hours is tried again for as long: 2 s, 4 s … 17 min. */
+/** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in all. */
 const attempts = 10;
 const firstPauseMs = 2_000;
 
-/** In which nobody has a job in hand. */
+/** States of jobs that no worker is processing. */
 const renewable: ReadonlySet<string> = new Set(['failed', 'waiting', 'delayed', 'prioritized']);
 
-/** @property path as it was typed @property key what this machine's receipts know it by */
+/** @property path as the user typed it @property key of this machine's receipt */
 type Queued = { id: string; task: UploadTask; path: string; key: ReceiptKey | undefined };
 
 /**
- * Hands what is wanted, less what is known, to the workers of a queue; then waits for what becomes of it,
- * if somebody wants to know. The same file for the same place is one job, however often it is queued.
+ * Adds all files without a receipt to a queue; with `--wait`, waits until workers have uploaded them. Jobs are
+ * deduped by file and target folder.
  */
 export class QueueRun implements Run {
   readonly #fleet: Fleet;
@@ -52,7 +52,7 @@ export class QueueRun implements Run {
   #stop: MediactlError | undefined;
   #left = 0;
 
-  /** @param options `timeoutMs`: wait until the assets are ready */
+  /** @param options with `timeoutMs`, waits until the assets are ready */
   constructor(fleet: Fleet, roots: Roots, options: RunOptions, tools: ManyTools) {
     this.#fleet = fleet;
     this.#roots = roots;
@@ -104,7 +104,7 @@ export class QueueRun implements Run {
       await this.#follower?.untilNoneIsLeft();
     } catch (error) {
       if (!signal.aborted) throw error;
-      this.#left += this.#follower?.size ?? 0; // the workers continue
+      this.#left += this.#follower?.size ?? 0; // the workers continue with them
       const { reason } = signal;
       if (reason instanceof MediactlError) this.#stop ??= reason;
     }
@@ -151,13 +151,13 @@ export class QueueRun implements Run {
         backoff: { type: 'exponential', delay: firstPauseMs, jitter: 0.5 },
       },
     }));
-    await patiently(() => queue.addBulk(jobs)); // a job that is there stays as it is
+    await patiently(() => queue.addBulk(jobs)); // existing jobs are not changed
     const idle = fresh.filter((_, index) => renewable.has(states[index] as string));
     await Promise.all(idle.map((one) => this.#renew(one)));
     if (!this.#follower) for (const one of fresh) this.#done(outcomeOf(one));
   }
 
-  /** Gives files that an earlier version queued the ids that it gave them: else they would be sent again. */
+  /** Reuses the short ids of jobs that an earlier version queued, so that their files are not uploaded twice. */
   async #nameAsBefore(queued: Queued[]): Promise<void> {
     const { queue, store, patiently } = this.#fleet;
     const ids = queued.map(({ id }) => shortTaskId(id));
@@ -170,7 +170,7 @@ export class QueueRun implements Run {
         (queued[index] as Queued).id = id;
   }
 
-  /** A job that nobody has in hand is as it was queued last: its address may be signed anew. */
+  /** Replaces the data of a job that no worker is processing, since its URL may have a new signature, and retries it if failed. */
   async #renew({ id, task }: Queued): Promise<void> {
     const { queue, patiently } = this.#fleet;
     const job = await patiently(() => queue.getJob(id));
@@ -208,14 +208,14 @@ export class QueueRun implements Run {
     };
   }
 
-  /** What became of a file that was waited for. */
+  /** Handles the outcome of a tracked file. */
   #came(outcome: FileOutcome): void {
     const queued = this.#followed.get(outcome.queueId as string);
     if (queued && outcome.uploaded) this.#keepReceipt(queued, outcome.uploaded);
     this.#done(outcome);
   }
 
-  /** This machine knows it too from now on, whoever has sent it. */
+  /** Writes a local receipt for a file that a worker uploaded. */
   #keepReceipt({ key, task, path }: Queued, uploaded: Uploaded): void {
     const { receipts, api, onEvent } = this.#tools;
     if (!key) return;
@@ -233,10 +233,10 @@ export class QueueRun implements Run {
     this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });
   }
 
-  /** What is whole may be waited for yet; all else is told. */
+  /** Waits for an uploaded asset to be ready, if requested; reports all other outcomes at once. */
   #done(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
-    if (uploaded && !error) void this.#tools.onUploaded(uploaded.assetUid).catch(() => {}); // @last is a courtesy
+    if (uploaded && !error) void this.#tools.onUploaded(uploaded.assetUid).catch(() => {}); // @last is optional
     if (this.#watch && uploaded && !error) this.#watch.add(outcome);
     else this.#outcomes.push(outcome);
   }
@@ -246,7 +246,7 @@ const outcomeOf = ({ id: queueId, task: { workspace }, path }: Queued): FileOutc
   ...{ job: { path, workspace }, path, queueId, requests: 0, durationMs: 0 },
 });
 
-/** As workers know it. */
+/** Formats a location as workers display it. */
 const placeOf = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
 
 const defined = <T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } =>

@@ -4,7 +4,7 @@ import type { Uploaded } from '../upload/session/job.ts';
 import type { UploadJobOfQueue } from './fleet.ts';
 import type { TaskResult } from './task.ts';
 
-/** A result as the uploader has it. */
+/** Converts a job's result to the uploader's type. */
 export const uploadedOf = (result: TaskResult, sizeBytes: number): Uploaded => ({
   ...{ how: 'uploaded', state: 'pending', sizeBytes, name: result.name },
   assetUid: result.asset_uid,
@@ -15,13 +15,13 @@ export const uploadedOf = (result: TaskResult, sizeBytes: number): Uploaded => (
   verified: result.verified,
 });
 
-/** Of a file that came through the queue before. */
+/** Converts the result of an earlier job: the file is already uploaded. */
 export const thereBefore = (result: TaskResult, sizeBytes: number): Uploaded => ({
   ...uploadedOf(result, sizeBytes),
   ...{ how: 'there', bytesSent: 0, resumedFrom: null },
 });
 
-/** As the queue keeps it. */
+/** Converts an upload to a job's result. */
 export const resultOf = (
   uploaded: Uploaded,
   more: Pick<TaskResult, 'worker' | 'requests' | 'duration_ms' | 'removed'>,
@@ -36,7 +36,7 @@ export const resultOf = (
   ...more,
 });
 
-/** A result as it stands in the store; undefined where it is none. */
+/** Parses a job's result from the store; undefined if it is not valid. */
 export function resultIn(value: unknown): TaskResult | undefined {
   const { asset_uid, session_uid, name, blake3, worker, ...told } = fieldsIn(value);
   const [assetUid, sessionUid] = [textIn(asset_uid), textIn(session_uid)];
@@ -56,11 +56,11 @@ export function resultIn(value: unknown): TaskResult | undefined {
   };
 }
 
-/** A receipt of the store. */
+/** Parses a receipt (JSON) from the store. */
 export const receiptIn = (text: string | undefined): TaskResult | undefined =>
   text === undefined ? undefined : resultIn(jsonIn(text));
 
-/** Why the queue says that a job has failed: our own record, or the engine's words. */
+/** Parses the failure reason of a job: an ErrorRecord as JSON, or a message of the engine. */
 export function failureIn(reason: string): MediactlError {
   const record = recordIn(reason);
   if (record) return MediactlError.from(record);
@@ -82,10 +82,10 @@ function recordIn(reason: string): ErrorRecord | undefined {
       ? record
       : undefined;
   } catch {
-    return undefined; // words of the engine
+    return undefined; // message of the engine
   }
 }
 
-/** What people call a job's file; whatever the store holds. */
+/** Returns the path to display for a job, or its id if the data is invalid. */
 export const pathOf = ({ data, id }: Pick<UploadJobOfQueue, 'data' | 'id'>): string =>
   typeof data?.path === 'string' ? data.path : (id as string);

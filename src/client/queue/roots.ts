@@ -5,23 +5,23 @@ import { FileSource, type Source } from '../upload/sources/source.ts';
 import { isAddress, readAddress } from '../upload/sources/source-address.ts';
 import type { TaskSource, UploadTask } from './task.ts';
 
-/** A directory that files are read below, by a name that every machine knows it by, if it has one. */
+/** Directory to read files from, with an optional name that is the same on every machine. */
 type Directory = { name?: string; path: string };
-/** An address that files are read below: `https://bucket.example.com/rushes/`. */
+/** URL prefix to read files from: `https://bucket.example.com/rushes/`. */
 type Address = { origin: string; path: string };
 
 export type OpenAddress = (address: string, mayFollow: (target: URL) => boolean) => Promise<Source>;
 
-/** Fewer files say nothing about a root: they may just be gone. */
+/** Minimum number of files to judge a root by: a few may just be deleted. */
 const minSample = 3;
 const maxSample = 20;
 
-/** What a `--root` may be. */
+/** Accepted values of `--root`, for messages. */
 const forms = '--root /mnt/media, --root media=/mnt/media or --root https://HOST/PATH/';
 
 /**
- * Where a machine may read. Whoever reaches the store can queue any path and any address: nothing outside
- * is opened, nor asked for.
+ * Allowlist of the directories and URLs that a machine may read from. Anyone with access to the store can queue
+ * any path or URL: nothing outside is opened or requested.
  */
 export class Roots {
   readonly #directories: readonly Directory[];
@@ -39,8 +39,9 @@ export class Roots {
   }
 
   /**
-   * @param typed each as `forms`
-   * @param owner whose they are, for people
+   * Parses the values of `--root`.
+   *
+   * @param owner name of the worker, for messages
    * @throws MediactlError exit 2
    */
   static async open(typed: readonly string[], cwd: string, owner = ''): Promise<Roots> {
@@ -63,7 +64,7 @@ export class Roots {
     return new Roots(directories, addresses, owner);
   }
 
-  /** In words. */
+  /** Lists all roots, for messages. */
   get label(): string {
     return [
       ...this.#directories.map(({ name, path }) => (name ? `${name}=${path}` : path)),
@@ -71,7 +72,7 @@ export class Roots {
     ].join(', ');
   }
 
-  /** How others find a file of this machine: below the innermost root that has a name, else by its path. */
+  /** Returns a file's location for other machines: relative to the innermost named root, or its absolute path. */
   sourceOf(path: string): TaskSource {
     const [innermost] = this.#directories
       .filter((each) => each.name !== undefined && isBelow(each.path, path))
@@ -82,11 +83,11 @@ export class Roots {
   }
 
   /**
-   * Opens what somebody queued.
+   * Opens a queued file.
    *
-   * @param openAddress of an address that may be asked for, and may lead where `mayFollow` lets it
-   * @throws MediactlError `outside_roots` (2); `root_gone` (2) where the disk is not there, which is no
-   *   fault of the file; as `FileSource.open`
+   * @param openAddress opens an allowed URL; follows a redirect only if `mayFollow` allows its target
+   * @throws MediactlError `outside_roots` (2); `root_gone` (2) if the disk is not mounted; as
+   *   `FileSource.open`
    */
   async open(source: TaskSource, openAddress: OpenAddress): Promise<Source> {
     if (source.root === undefined && isAddress(source.path)) {
@@ -97,16 +98,16 @@ export class Roots {
     const real = await realpath(place).catch(() => undefined);
     if (real === undefined) {
       await assertThere(root);
-      return FileSource.open(place); // which says what is wrong with it
+      return FileSource.open(place); // throws the specific error
     }
     if (!isBelow(root.path, real)) throw this.#outside(place);
     return FileSource.open(real, place);
   }
 
   /**
-   * Compares the directories with files that are queued below them, by existence and size.
+   * Checks that queued files exist in the directories with the same size.
    *
-   * @throws MediactlError `root_gone` (2); `root_mismatch` (2) where less than half of them are there
+   * @throws MediactlError `root_gone` (2); `root_mismatch` (2) if less than half of them do
    */
   async assertHolds(tasks: readonly UploadTask[]): Promise<void> {
     for (const root of this.#directories) {
@@ -135,7 +136,7 @@ export class Roots {
     if (!this.#isBelowOne(url)) throw this.#outside(path);
   }
 
-  /** Servers may take an escaped separator for one, and lead elsewhere by it. */
+  /** Returns whether a URL is below an allowed one. Rejects escaped separators, which servers may decode (path traversal). */
   #isBelowOne(url: URL): boolean {
     return this.#addresses.some(
       (each) =>
@@ -167,18 +168,18 @@ export class Roots {
       exitCode: exitCodes.usage,
       reason: `it reads below ${this.label || 'nothing'}`,
       hint: `a worker with ${forms}`,
-      retryable: true, // by another worker
+      retryable: true, // another worker may read it
     });
   }
 }
 
-/** An absolute path in a directory, at whatever depth. */
+/** Returns whether an absolute path is inside a directory, at any depth. */
 function isBelow(directory: string, path: string): boolean {
   const way = relative(directory, path);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** A disk that is not mounted is an empty directory, or none. @throws MediactlError `root_gone` */
+/** Fails for an empty or missing directory: its disk is not mounted. @throws MediactlError `root_gone` */
 async function assertThere({ path }: Directory): Promise<void> {
   const names = await readdir(path).catch(() => []);
   if (names.length > 0) return;

@@ -4,7 +4,7 @@ import type { Fleet } from './fleet.ts';
 import type { Roots } from './roots.ts';
 import { taskIn, type UploadTask } from './task.ts';
 
-/** The entry that each check writes to the store and removes. */
+/** Id of the entry that each check writes to the store and removes. */
 const trialId = 'self-check';
 const sampleStarts = [0, 0.25, 0.5, 0.75];
 const samplePageSize = 5;
@@ -12,9 +12,9 @@ const samplePageSize = 5;
 type Checked = { roots: Roots; clock: Clock; leaseMs: number; warn(text: string): void };
 
 /**
- * Checks that a worker can do its work: its clock, its store and its roots.
+ * Checks a worker's clock, its store and its roots.
  *
- * @throws MediactlError `clock_differs` (2), `newer_task` (2); as `Roots.assertHolds`; what the store refuses
+ * @throws MediactlError `clock_differs` (2), `newer_task` (2); as `Roots.assertFilesExist`; errors of the store
  */
 export async function selfCheck(fleet: Fleet, { roots, ...checked }: Checked): Promise<void> {
   await assertClock(fleet, checked);
@@ -23,7 +23,7 @@ export async function selfCheck(fleet: Fleet, { roots, ...checked }: Checked): P
   await roots.assertHolds(await sampleTasks(fleet));
 }
 
-/** Compares this machine's clock with the store's, which was read at some time of the round trip. */
+/** Compares this machine's clock with the store's, with the round trip as tolerance. */
 async function assertClock(
   { store, address }: Fleet,
   { clock, leaseMs, warn }: Omit<Checked, 'roots'>,
@@ -37,7 +37,7 @@ async function assertClock(
   const direction = aheadMs > 0 ? 'ahead of' : 'behind';
   const problem = `the clock here is ${seconds} s ${direction} that of ${address.label}`;
   const hint = 'set the clock by NTP, here or there';
-  // BullMQ times leases by the clock of the server on Redis, and by those of the workers on PostgreSQL.
+  // BullMQ expires leases by the server's clock on Redis, by the workers' clocks on PostgreSQL.
   if (address.store === 'redis') return warn(`${problem}; ${hint}`);
   throw new MediactlError(problem, {
     code: 'clock_differs',
@@ -47,7 +47,7 @@ async function assertClock(
   });
 }
 
-/** Reads files from all over the queue that no worker has begun. @throws MediactlError `newer_task` */
+/** Reads a sample of jobs that were never started, from several parts of the queue. @throws MediactlError `newer_task` */
 async function sampleTasks({ queue, patiently }: Fleet): Promise<UploadTask[]> {
   const { waiting = 0 } = await patiently(() => queue.getJobCounts('waiting'));
   const pages = sampleStarts.map((share) => {

@@ -4,18 +4,18 @@ import type { Lease } from './lease.ts';
 import type { Claim, Store } from './store.ts';
 
 /**
- * The journal of one attempt at one file, in the queue's own store. What tells a file from another on one
- * machine alone (device, inode) is left out: on the next machine it would be another file.
+ * Journal of one attempt at one file, in the queue's store. Omits device and inode of the file, which differ on
+ * other machines.
  */
 export class SharedJournal implements UploadJournal {
   readonly directory: string;
   readonly #store: Store;
   readonly #lease: Lease;
   readonly #fence: string;
-  /** As the store has it: nobody else writes it while this attempt may. */
+  /** Cached journal entry, as JSON. While the lease is held, only this attempt writes it. */
   #page: string | undefined;
 
-  /** @param label of the store, for people */
+  /** @param label name of the store, for messages */
   constructor(store: Store, { fence, page }: Claim, lease: Lease, label: string) {
     this.directory = label;
     this.#store = store;
@@ -37,7 +37,7 @@ export class SharedJournal implements UploadJournal {
     await this.#keep(id, undefined);
   }
 
-  /** @throws MediactlError `lease_lost`, which ends the attempt too */
+  /** Writes or removes the entry. @throws MediactlError `lease_lost`, which also ends the attempt */
   async #keep(id: string, page: string | undefined): Promise<void> {
     this.#lease.assertHeld();
     if (!(await this.#store.write(id, this.#fence, page))) throw this.#lease.lost();
@@ -48,18 +48,18 @@ export class SharedJournal implements UploadJournal {
     return (await this.#store.pages()).map((page) => entryIn(page, ''));
   }
 
-  /** Of this attempt's own file, all is known. */
+  /** Returns nothing: the only entry, that of this attempt's file, is already known. */
   async ids(): Promise<string[]> {
     return [];
   }
 
-  /** A page that cannot be read is of a newer version, or of nobody. */
+  /** Removes an unreadable entry, written by a newer version or another program. */
   async setAside(id: string): Promise<string> {
     await this.remove(id);
     return this.directory;
   }
 
-  /** The claim is the lock. */
+  /** Does nothing: the claim is the lock. */
   async lock(): Promise<() => Promise<void>> {
     return async () => {};
   }

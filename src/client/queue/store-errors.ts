@@ -15,7 +15,7 @@ const roomHint =
 
 type Kind = [failure: RegExp, code: keyof typeof codes, problem: string, hint: string];
 
-/** Failures that say what is wrong, by SQLSTATE or code, then the server's words. */
+/** Known errors, matched against the code or SQLSTATE followed by the server's message. */
 const known: readonly Kind[] = [
   [
     /^42501/,
@@ -24,7 +24,7 @@ const known: readonly Kind[] = [
     'as the owner of the schemas (where there are none yet, run mediactl doctor as a role that may make them): grant usage, create on schema bullmq to "ROLE"; grant usage on schema mediactl to "ROLE"; grant select, insert, update, delete on all tables in schema bullmq, mediactl to "ROLE"; grant usage on all sequences in schema bullmq to "ROLE"',
   ],
   [
-    // The second form is that of a command within a script.
+    // The second form is for a command within a script.
     /\bNOPERM\b|The user executing the script can't (?:run|access)/,
     'queue_refused',
     'the user of LABEL lacks rights',
@@ -57,7 +57,7 @@ const known: readonly Kind[] = [
   [rejectedWrite, 'queue_full', 'the queue LABEL accepts no writes', roomHint],
 ];
 
-/** Lists all other failures to open a store; first, SQLSTATE of a server that is there. */
+/** All other errors on opening a store; first, SQLSTATEs of a server that is up. */
 const atOpening: readonly Kind[] = [
   [
     /^(?!08|57|53300|E)[0-9A-Z]{5} /,
@@ -86,15 +86,15 @@ const classified =
     });
   };
 
-/** Classifies a failure of a store that says what is wrong; undefined for all others. */
+/** Converts a known error of a store to a MediactlError; undefined for other errors. */
 export const knownFailure = classified(known);
 
-/** Classifies why a store cannot be opened. */
+/** Converts any error on opening a store to a MediactlError. */
 const anyFailure = classified([...known, ...atOpening]);
 export const openFailure = (address: QueueAddress, error: unknown, role?: string): MediactlError =>
   error instanceof MediactlError ? error : (anyFailure(address, error, role) as MediactlError);
 
-/** Tells that a store is away, and why. */
+/** Formats the message that the store is down, with the cause. */
 export function awayWords({ label }: QueueAddress, cause: unknown): string {
   const { message, code } = textOf(cause);
   return isRejectedWrite(cause)

@@ -2,35 +2,35 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Pool } from 'pg';
 
-/** What an attempt finds of the attempts before it. */
+/** State that earlier attempts left, for the attempt that claims a job. */
 export type Claim = {
-  /** Of this claim alone, by chance: whoever claimed before writes nothing from now on. */
+  /** Random fencing token: the store rejects writes of attempts with an earlier claim. */
   fence: string;
-  /** The journal's page, as JSON. */
+  /** Journal entry, as JSON, to resume from. */
   page: string | undefined;
-  /** What became of the file, as JSON, where it is done. */
+  /** Result as JSON, if the file is already uploaded. */
   receipt: string | undefined;
 };
 
 /**
- * Where the uploads of a queue are kept beside its jobs, which know no fence: a page of the journal
- * while one is under way, a receipt for good once it is done. An attempt that has lost its upload to a
- * later one writes nothing.
+ * Stores the upload state of a queue's jobs: a journal entry while a file is being uploaded, then a permanent
+ * receipt. Unlike BullMQ's job data, writes are protected by a fencing token: an attempt that has lost its lease
+ * cannot write.
  */
 export type Store = {
   /** Reads the store's clock, in milliseconds since the epoch. */
   now(): Promise<number>;
   claim(id: string): Promise<Claim>;
-  /** @returns false where another attempt has it by now */
+  /** Writes or removes the journal entry. @returns false if another attempt has claimed the job */
   write(id: string, fence: string, page: string | undefined): Promise<boolean>;
-  /** Keeps the receipt and forgets the page, both or neither. @returns false as `write` */
+  /** Writes the receipt and removes the journal entry, atomically. @returns false as `writeEntry` */
   finish(id: string, fence: string, receipt: string): Promise<boolean>;
-  /** Keeps a receipt where there is none, whatever was under way. */
+  /** Writes a receipt if there is none, regardless of claims. */
   restore(id: string, receipt: string): Promise<void>;
-  /** The pages of all uploads under way. */
+  /** Lists the journal entries of all unfinished uploads. */
   pages(): Promise<string[]>;
   receipts(ids: readonly string[]): Promise<(string | undefined)[]>;
-  /** Forgets all of them, and whoever is at them. */
+  /** Removes entries, receipts and claims. */
   forget(ids: readonly string[]): Promise<void>;
 };
 
@@ -53,7 +53,7 @@ const scripts = {
     end`,
 };
 
-/** A script of one turn, so that nobody comes between the look and the write. */
+/** Creates the store on Redis. Checks and writes run in one Lua script, which is atomic. */
 export function redisStore(redis: Redis, queue: string): Store {
   const keys = ['fences', 'pages', 'receipts'].map((part) => `mediactl:${queue}:${part}`);
   const [fences = '', pages = '', receipts = ''] = keys;
@@ -85,7 +85,7 @@ export function redisStore(redis: Redis, queue: string): Store {
   };
 }
 
-/** To be made by one at a time: `if not exists` does not see to that. */
+/** DDL of the tables. Run it under a lock: concurrent `if not exists` statements race. */
 export const postgresTables = `
 create schema if not exists mediactl;
 create table mediactl.uploads (

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { maxChunkBytes } from '../../contract/tus.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 
-/** Where the bytes of a file are, as every worker finds them. */
+/** Location of a file that is valid on every worker. */
 export type TaskSource = {
-  /** A root of the workers that `path` is below; without it, `path` is absolute, or an address. */
+  /** Name of the `--root` that `path` is relative to. Without it, `path` is absolute or a URL. */
   root?: string;
   path: string;
 };
 
-/** What one job of the queue is: one file to become one asset. No key is ever in here. */
+/** Data of a job: one file to upload as one asset. Contains no API key. */
 export type UploadTask = {
   version: 1;
-  /** Origin of the service: a worker of another one refuses it. */
+  /** Origin of the service; workers for another service reject the job. */
   service: string;
   source: TaskSource;
-  /** As people may see it: its place, or its address without a query. */
+  /** Path or URL to display, without the query. */
   path: string;
   sizeBytes: number;
-  /** Nanoseconds since the epoch of its last write, or a server's word for its version. */
+  /** Modification time in nanoseconds since the epoch, or the server's ETag or similar. */
   fileVersion: string;
   workspace: string;
   folder?: string;
@@ -32,11 +32,11 @@ export type UploadTask = {
   chunkBytes: number;
   onExpired: 'restart' | 'fail';
   requireChecksum: boolean;
-  /** Of a file that is to be sent again, whatever was sent before: makes it another job. */
+  /** Random id that makes a new job, to upload the file again. */
   again?: string;
 };
 
-/** What became of a file, as the queue keeps it. */
+/** Result of a job, stored in the queue. */
 export type TaskResult = {
   asset_uid: string;
   session_uid: string;
@@ -48,31 +48,31 @@ export type TaskResult = {
   worker: string;
   requests: number;
   duration_ms: number;
-  /** Assets that lost creations had made: those with this upload's mark, deleted. */
+  /** Uids of orphaned assets that were deleted by this upload's marker. */
   removed: string[];
 };
 
-/** How far a worker is with a file, and what kept it from it last. */
+/** Progress of a job, and its last error. */
 export type TaskProgress = {
   worker: string;
-  /** Bytes on their way or there. */
+  /** Bytes sent, acknowledged or not. */
   offset: number;
-  /** An ErrorRecord, where the file goes to another worker or another time. */
+  /** ErrorRecord of the last attempt, if the job is to be retried. */
   error?: unknown;
-  /** Names of the workers that did not find or reach the file as it was queued, in order. */
+  /** Names of the workers that could not find or reach the queued file, in order. */
   missedBy?: readonly string[];
 };
 
-/** The same file for the same place is the same job, whoever queues it and how often. */
+/** Returns the job id, a hash of file and target folder: it dedupes jobs, also those queued by several machines. */
 export function taskId(task: UploadTask, lastingSource: TaskSource): string {
   const { service, workspace, folder, filename, name, sizeBytes, fileVersion, again } = task;
   const { root = null, path } = lastingSource;
   const parts = [service, workspace, folder, filename, name, sizeBytes, fileVersion, again];
   const hash = createHash('sha256').update(JSON.stringify([root, path, ...parts]));
-  return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ takes no id that is a number
+  return `u${hash.digest('hex').slice(0, 32)}`; // BullMQ rejects numeric ids
 }
 
-/** Returns the id of 60 bits that earlier versions gave the same file; people are shown that much of either. */
+/** Returns the short form of a job id (60 bits): shown to users, and the full id in earlier versions. */
 export const shortTaskId = (id: string): string => id.slice(0, 16);
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -82,7 +82,7 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 /**
  * Validates a job's data: anyone who reaches the store can write it.
  *
- * @throws MediactlError `newer_task` (2) of a later version; `unknown_task` (2)
+ * @throws MediactlError `newer_task` (2) for a later version; `unknown_task` (2)
  */
 export function taskIn(data: unknown): UploadTask {
   const task = (typeof data === 'object' && data !== null ? data : {}) as UploadTask;

@@ -18,13 +18,13 @@ type WatchTools = {
   onPlanned(planned: RunEvent & { event: 'planned' }): void;
 };
 
-/** In which a file may be that something is yet to become of; in the order of its way through them. */
+/** States of unfinished jobs, in the order in which a job passes through them: none is missed between two lists. */
 const pending = ['delayed', 'waiting', 'prioritized', 'active'] as const;
-/** One that no list shows may be on its way from one state to the next, or may not be read at all. */
+/** Number of polls without a new job after which to stop. Unfinished jobs that are never listed change their state, or are unreadable. */
 const vainLists = 3;
 const listAgainMs = 300;
 
-/** Watches a queue until nothing is left in it. */
+/** Watches a queue until it has no unfinished jobs. */
 export class WatchRun implements Run {
   readonly #fleet: Fleet;
   readonly #tools: WatchTools;
@@ -50,7 +50,7 @@ export class WatchRun implements Run {
     const follower: Follower = await Follower.open(this.#fleet, this.#tools, {
       onEvent,
       onOutcome: (outcome) => this.#outcomes.push(outcome),
-      onAdded: (id) => void this.#came(follower, id).catch(() => {}), // the store is away: it is asked again
+      onAdded: (id) => void this.#came(follower, id).catch(() => {}), // the store is down: a later poll finds it
     });
     try {
       for (let vain = 0; vain < vainLists; ) {
@@ -66,7 +66,7 @@ export class WatchRun implements Run {
     }
   }
 
-  /** @returns whether there is one that was not followed */
+  /** Tracks all unfinished jobs. @returns whether one of them is new */
   async #list(follower: Follower): Promise<boolean> {
     const { files } = this.#plan.new;
     for (const state of pending)
@@ -75,7 +75,7 @@ export class WatchRun implements Run {
     return this.#plan.new.files > files;
   }
 
-  /** It may be in a worker's hands by the time that somebody hears of it. */
+  /** Tracks a job that was added. It may be active already. */
   async #came(follower: Follower, id: string): Promise<void> {
     const job = await this.#fleet.queue.getJob(id);
     if (job) this.#add(follower, job, await job.isActive());

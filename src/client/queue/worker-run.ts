@@ -14,13 +14,13 @@ import { failureIn, pathOf, receiptIn, resultOf } from './results.ts';
 import { type TaskProgress, type TaskResult, taskIn, type UploadTask } from './task.ts';
 
 export type WorkOptions = {
-  /** What others call this worker. */
+  /** Name of this worker, shown to other machines. */
   name: string;
-  /** Files at a time. */
+  /** Maximum number of files uploaded at the same time. */
   concurrency: number;
-  /** Milliseconds of silence after which another worker takes over. */
+  /** Lease time in milliseconds; without a heartbeat for so long, another worker gets the file. */
   leaseMs: number;
-  /** Deaths of workers after which a file is given up. */
+  /** Number of stalls (crashed workers) after which a job fails. */
   maxStalls: number;
   idleTimeoutMs: number;
   marks: boolean;
@@ -35,39 +35,39 @@ const progressEveryMs = 1_000;
 const retryAskMs = 1_000;
 const longestCloseMs = 10_000;
 const lookEverySeconds = 1;
-/** Results that are written again to another server: of more time than a replica may be behind by. */
+/** Age of results that are written again after a failover; more than the lag of a replica. */
 const recentMs = 10 * 60_000;
 const maxRecent = 10_000;
-/** Other workers write theirs again meanwhile. */
+/** Pause after a failover in which other workers restore their results. */
 const othersRestoreMs = 5_000;
-/** Tries that do not find a file before it fails. */
+/** Number of attempts that do not find a file before the job fails. */
 const maxMisses = 3;
 
-/** Takes files off a queue until it is told to stop. What became of each comes as it happens. */
+/** Processes the jobs of a queue until it is stopped, and yields the outcome of each file. */
 export class WorkerRun {
   readonly #fleet: Fleet;
   readonly #options: WorkOptions;
   readonly #tools: Tools;
-  /** What may leave this machine: keys and tokens do not. */
+  /** Redacts keys and tokens from an error, before it is written to the queue. */
   readonly #redact: (record: ErrorRecord) => ErrorRecord;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #leases = new Map<string, Lease>();
-  /** Of attempts whose failure the queue has not heard of yet. */
+  /** Outcomes of failed attempts that the queue has not confirmed yet, by job id. */
   readonly #failed = new Map<string, FileOutcome>();
   readonly #ended = new AbortController();
-  /** The newest results of this worker, by job, the oldest first. */
+  /** Newest results of this worker by job id, oldest first, to restore after a failover. */
   readonly #recent = new Map<string, { at: number; receipt: string }>();
-  /** How often another server took the store's place. */
+  /** Number of failovers to another server. */
   #servers = 0;
-  /** Resolves once results are back in such a server. */
+  /** Resolves when recent results are restored after a failover. */
   #restored: Promise<void> = Promise.resolve();
   readonly #planned = { files: 0, bytes: 0 };
   readonly #health: Health;
-  /** Aborts when this worker pauses or ends. */
+  /** Aborts when this worker pauses or stops. */
   #over = this.#ended.signal;
-  /** What ended it before it was told to: its key. */
+  /** Error that stopped this worker, such as a rejected key. */
   failure: MediactlError | undefined;
-  /** Files that others continue. */
+  /** Number of files requeued for other workers. */
   handedBack = 0;
 
   constructor(
@@ -101,7 +101,7 @@ export class WorkerRun {
       const before = this.#restored;
       this.#restored = isOther
         .then((is) => (is ? this.#restore(over) : undefined))
-        .catch(() => {}) // away again: it is heard of again
+        .catch(() => {}) // down again: the next reconnect restores them
         .then(() => before);
     });
     while (!over.aborted) {
@@ -116,14 +116,14 @@ export class WorkerRun {
     const engine = this.#fleet.worker(perform, {
       ...{ name, lockDuration: leaseMs, maxStalledCount: maxStalls },
       concurrency: this.#health.isOnProbation ? 1 : concurrency,
-      // A dead worker's file is seen to be so at the second look.
+      // A stalled job is detected by the second check.
       stalledInterval: Math.max(500, Math.floor(leaseMs / 2)),
       runRetryDelay: retryAskMs,
-      // A frozen worker may take the word that there is work: the others look by themselves.
+      // A suspended worker may consume the notification of a new job: the others poll.
       drainDelay: lookEverySeconds,
     });
     const worker = await engine.catch((thrown) => {
-      if (over.aborted) return undefined; // told to end before the store was there
+      if (over.aborted) return undefined; // stopped before the store was up
       throw thrown;
     });
     if (!worker) return;
@@ -144,10 +144,10 @@ export class WorkerRun {
     void untilOver(() => worker.run(), retryAskMs, { clock, signal: over });
     void this.#health.keepChecking(over);
     await this.#watchLeases(over);
-    // What a store that is away does not hear, the end of the lease tells.
+    // If the store is down, the jobs become available when their leases expire.
     const idle = worker.pause().catch(() => {});
     await atMost(this.#fleet.isAway ? 0 : longestCloseMs, clock, idle);
-    void worker.close(true).catch(() => {}); // whatever it has under way yet: the fleet waits for that
+    void worker.close(true).catch(() => {}); // running jobs included: closing the queue client waits for them
   }
 
   #endWith(failure: MediactlError): void {
@@ -155,7 +155,7 @@ export class WorkerRun {
     this.#ended.abort(paused);
   }
 
-  /** Writes recent results again to a server that may be behind, and lets other workers do the same. */
+  /** Restores recent results after a failover to a server that may lack them, and waits while other workers do the same. */
   async #restore(over: AbortSignal): Promise<void> {
     this.#servers++;
     const { clock } = this.#tools.api.transport;
@@ -169,7 +169,7 @@ export class WorkerRun {
     }
   }
 
-  /** Cuts what is under way for a lease that is over. Resolves once the signal aborts. */
+  /** Aborts uploads whose lease has expired. Resolves when the signal aborts. */
   async #watchLeases(over: AbortSignal): Promise<void> {
     const { clock } = this.#tools.api.transport;
     while (!over.aborted) {
@@ -178,13 +178,13 @@ export class WorkerRun {
     }
   }
 
-  /** @returns what the queue keeps of it @throws for the queue, what is to become of the job */
+  /** Processes one job. @returns the result for the queue @throws an error that makes the queue retry, requeue or fail the job */
   async #perform(job: UploadJobOfQueue, token: string | undefined): Promise<TaskResult> {
     const { clock } = this.#tools.api.transport;
     const startedAt = clock.now();
     const id = job.id as string;
     const signal = this.#over;
-    // It was on its way when this worker was told to end, or paused.
+    // The job was fetched while this worker was stopped or paused.
     if (signal.aborted) throw await this.#handBack(job, token);
     const { name, leaseMs } = this.#options;
     if (await leftToOthers(this.#fleet, job, token, { name, leaseMs, clock, signal }))
@@ -198,13 +198,13 @@ export class WorkerRun {
       outcome.job = { path: task.path, workspace: task.workspace };
       outcome.path = task.path;
       lease = new Lease(clock, this.#options.leaseMs, task.path);
-      this.#leases.get(id)?.lost(); // of an attempt that this very process has lost
+      this.#leases.get(id)?.lost(); // of an earlier attempt by this process, which was lost
       this.#leases.set(id, lease);
       await this.#restored;
       lease.assertHeld();
       const servers = this.#servers;
       const claim = await this.#fleet.store.claim(id);
-      // Done, and its worker died before the queue heard of it.
+      // Already uploaded: its worker died before it updated the queue.
       const before = receiptIn(claim.receipt);
       if (before) {
         await forgetSecret(job, task);
@@ -235,7 +235,7 @@ export class WorkerRun {
       if (!lease.isHeld || !(await store.finish(id, claim.fence, receipt))) {
         await this.#restored;
         if (servers === this.#servers) throw lease.lost();
-        await store.restore(id, receipt); // another server, which may not know of the claim
+        await store.restore(id, receipt); // after a failover, the server may lack the claim
       }
       await forgetSecret(job, task);
       this.#tell({ ...outcome, uploaded, requests, durationMs });
@@ -248,7 +248,7 @@ export class WorkerRun {
     }
   }
 
-  /** Sees to the job as its failure asks for. @returns what tells the queue */
+  /** Retries, requeues or fails a job, by the class of its error. @returns the error to throw to the queue */
   async #fateOf(
     job: UploadJobOfQueue,
     token: string | undefined,
@@ -276,7 +276,7 @@ export class WorkerRun {
     if (fate !== 'back') await patiently(() => job.updateProgress(progress));
     if (fate === 'worker') this.#endWith(error);
     if (fate === 'pause') this.#health.pause(error);
-    // Of a file that ends one worker after another, nobody waits for the end: each counts as a try.
+    // Count an attempt that stops this worker, or one file could stop all workers in turn.
     if (fate === 'again' || fate === 'file' || fate === 'worker') {
       this.#failed.set(job.id as string, { ...outcome, error });
       return fate === 'file' ? this.#fleet.unrecoverable(said) : new Error(said);
@@ -298,7 +298,7 @@ export class WorkerRun {
     return this.#fleet.handedBack();
   }
 
-  /** The queue has heard of a failure: the file is tried again, or has failed. */
+  /** Reports a failed attempt that the queue has recorded: the job will be retried, or has failed. */
   #heardOf(job: UploadJobOfQueue, { message }: Error): void {
     const id = job.id as string;
     const outcome = this.#failed.get(id);
@@ -328,14 +328,14 @@ export class WorkerRun {
     this.#tools.onEvent({ path, event: 'notice', message });
   }
 
-  /** How much there is to do is what was begun so far: nobody counts the queue. */
+  /** Adds a started file to the totals of the progress display. They do not include the rest of the queue. */
   #taken({ sizeBytes }: UploadTask): void {
     this.#planned.files++;
     this.#planned.bytes += sizeBytes;
     this.#tools.onPlanned({ event: 'planned', ...this.#planned, there: 0 });
   }
 
-  /** Tells people here of a file, and the queue now and then. */
+  /** Returns a listener that shows the events of a job, and writes its progress to the queue, throttled. */
   #telling(job: UploadJobOfQueue): WorkTools['onEvent'] {
     const { clock } = this.#tools.api.transport;
     const { name: worker } = this.#options;
@@ -345,12 +345,12 @@ export class WorkerRun {
       if (event.event !== 'progress' || clock.now() - toldAt < progressEveryMs) return;
       toldAt = clock.now();
       const progress: TaskProgress = { worker, offset: event.sent_bytes };
-      job.updateProgress(progress).catch(() => {}); // the next one tells more
+      job.updateProgress(progress).catch(() => {}); // the next update includes it
     };
   }
 }
 
-/** A query, a user or a password in an address is somebody's secret: it is not kept once it has served. */
+/** Removes query and credentials from a job's URL, once they are no longer needed. */
 async function forgetSecret(job: UploadJobOfQueue, task: UploadTask): Promise<void> {
   const { path } = task.source;
   if (!isAddress(path) || !letsIn(path)) return;

@@ -17,13 +17,13 @@ import { folderAt, isRoot, readTree } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { collect, type Define, example } from '../command.ts';
 
-/** How a file and what is in the folder differ. */
+/** A difference between a local file and the folder's assets. */
 type Difference = {
   path: string;
   /**
-   * `missing`: the folder has no such asset. `moved`: it is in another one. `changed`: the file is not
-   * what was sent. `failed`: the service could not process it. `not_compared`: an asset of that name is
-   * there, and this machine has not sent it. `extra`: no file is there for it.
+   * `missing`: no such asset in the folder. `moved`: the asset is in another folder. `changed`: the file has
+   * changed since its upload. `failed`: the service could not process it. `not_compared`: an asset has the same
+   * name, but was not uploaded by this machine. `extra`: an asset without a local file.
    */
   difference: 'missing' | 'moved' | 'changed' | 'failed' | 'not_compared' | 'extra';
   asset_uid: string | null;
@@ -99,7 +99,7 @@ const placeOf = ({ folder, path, children }: FolderNode): Place => ({
   uid: folder.uid,
 });
 
-/** What a folder and those below hold: each asset is taken out once a file is found for it. */
+/** Assets by folder path, then uid. Matched assets are removed; the rest is extra. `uids` has the uid of each folder. */
 type Library = { byFolder: Map<string, Map<string, Asset>>; uids: Map<string, string> };
 
 async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
@@ -150,7 +150,7 @@ async function compare(
   return { path, difference: 'not_compared', asset_uid: named[1].uid };
 }
 
-/** The first of a folder that is called as the file is. */
+/** Returns the first asset of a folder that has the file's name. */
 function firstNamed(
   held: ReadonlyMap<string, Asset> | undefined,
   fileName: string,
@@ -159,7 +159,7 @@ function firstNamed(
   return undefined;
 }
 
-/** The service has it no more, or in the trash. */
+/** Returns whether an asset is deleted or in the trash. */
 const isGone = (assets: AssetsApi, uid: string) =>
   assets.get(uid).then(
     () => false,
@@ -175,11 +175,11 @@ const isDirectoryAt = (path: string) =>
     () => false,
   );
 
-/** An asset has the file's name, with its ending or without. */
+/** Returns whether an asset has the file's name, with or without the extension. */
 const isNamed = ({ name }: Asset, fileName: string) =>
   name === fileName || name === fileName.replace(/\.[^.]+$/, '');
 
-/** Untouched since it was sent; else it is read. */
+/** Returns whether a file still has the uploaded content: by size and mtime, else by checksum. */
 async function isSame(file: Wanted, receipt: Receipt): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '' } = file;
   if (isAsSent(receipt, { sizeBytes, mtimeNs })) return true;

@@ -10,7 +10,7 @@ import { isRclone } from '../../uploading/remote-sources.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { sayState } from './queued.ts';
 
-/** What is the workers' own to say, and what needs this machine to the end. */
+/** Options that workers set themselves, or that need this process until the end; `--queue` does not accept them. */
 type Flags = {
   parallel?: string | undefined;
   limitRate?: string | undefined;
@@ -21,7 +21,7 @@ type Flags = {
   root: readonly string[];
 };
 
-/** @throws MediactlError exit 2 */
+/** Checks that inputs and options work with `--queue`. @throws MediactlError exit 2 */
 export function assertQueueable(named: readonly string[], flags: Flags): void {
   for (const [option, value] of [
     ['--parallel', flags.parallel],
@@ -50,7 +50,7 @@ export function assertQueueable(named: readonly string[], flags: Flags): void {
     );
 }
 
-/** `--queue`: hands the files to the workers; with `--wait`, tells what became of each as ever. */
+/** Queues the files for the workers (`--queue`); with `--wait`, reports the outcome of each as without a queue. */
 export async function enqueue(
   context: Context,
   address: QueueAddress,
@@ -69,7 +69,7 @@ export async function enqueue(
   });
 }
 
-/** What hands the files over. */
+/** Connects to the queue. @returns a factory for the run that adds the files to it */
 async function carrier(
   context: Context,
   address: QueueAddress,
@@ -90,7 +90,7 @@ async function carrier(
   return (tools) => new QueueRun(fleet, named, options, tools);
 }
 
-/** An address with a query, a user or a password lets in whoever has it. @throws MediactlError exit 2 */
+/** Confirms that URLs with a query or credentials may be stored in the queue. @throws MediactlError exit 2 */
 async function confirmSecrets(
   { terminal, settings }: Context,
   named: readonly string[],

@@ -67,7 +67,7 @@ export function retry(command: Command, run: Run): void {
     );
 }
 
-/** `uploads forget --queue`: takes files out of the queue. Their assets stay as they are. */
+/** Removes jobs from a queue (`uploads forget --queue`). Their assets are not changed. */
 export async function forgetQueued(
   context: Context,
   typed: string | boolean,
@@ -100,7 +100,7 @@ export async function forgetQueued(
     const [receipt] = await fleet.store.receipts([id]);
     const job = await jobOf(fleet, id).catch((error) => {
       if (receipt === undefined) throw error;
-      return undefined; // taken out by other means; what it came to is kept still
+      return undefined; // removed by another program; its receipt is still stored
     });
     if (!job) {
       await fleet.store.forget([id]);
@@ -133,7 +133,7 @@ async function idsIn(fleet: Fleet, states: readonly EngineState[]): Promise<stri
   return ids;
 }
 
-/** The ids of what was typed: an id, the beginning of one, or a path. */
+/** Finds job ids by id, id prefix or path. @throws MediactlError exit 2 if ambiguous */
 async function meant(
   fleet: Fleet,
   typed: readonly string[],
@@ -166,7 +166,7 @@ async function jobOf({ queue }: Fleet, id: string): Promise<UploadJobOfQueue> {
   });
 }
 
-/** Changes each; the others are not kept from it by one that fails. */
+/** Applies a change to each job, and continues after failures. */
 async function changed(
   { terminal }: Context,
   ids: readonly string[],

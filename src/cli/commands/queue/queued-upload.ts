@@ -9,20 +9,20 @@ import type { Column } from '../../output/result.ts';
 import { howFar } from '../../uploading/pending.ts';
 import type { UploadRecord } from '../../uploading/record.ts';
 
-/** What `upload --json` tells of a file, and a queue too. */
+/** Fields that `upload --json` and `uploads ls --queue --json` have in common. */
 type Told = Omit<UploadRecord, 'outcome' | 'queue_id' | 'status'>;
 
-/** One file of a queue, as `uploads ls --queue` prints it. The error tells why it failed; or why it waits. */
+/** A file of a queue in the output of `uploads ls --queue`. The error is why it failed, or why it will be retried. */
 export type QueuedUpload = Told & {
   id: string;
   state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
-  /** Bytes on their way or there, as far as its worker has told. */
+  /** Bytes sent, as last reported by its worker. */
   offset_bytes: number | null;
   worker: string | null;
-  /** How often a worker has begun it, and how often one died at it or lost the queue. */
+  /** Number of attempts started; `stalls` of them ended because the worker crashed or lost the queue. */
   attempts: number;
   stalls: number;
-  /** Assets of lost creations, deleted by their mark. */
+  /** Uids of orphaned assets, deleted by their marker. */
   removed: string[];
   base_url: string | null;
   queued_at: string;
@@ -30,7 +30,7 @@ export type QueuedUpload = Told & {
   done_at: string | null;
 };
 
-/** What people call the engine's states. */
+/** Displayed names of the engine's job states. */
 export const stateWords: Record<EngineState, QueuedUpload['state']> = {
   ...{ active: 'uploading', waiting: 'waiting', prioritized: 'waiting', delayed: 'retrying' },
   ...{ failed: 'failed', completed: 'uploaded' },
@@ -43,7 +43,7 @@ const isoOrNull = (time: unknown) =>
 const text = (value: unknown) => textIn(value) ?? null;
 const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
 
-/** Whoever reaches the store may have written any of it. */
+/** Converts a job. Its data is validated: anyone with access to the store can write it. */
 export function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
   const data = fieldsIn(job.data);
   const result = resultIn(job.returnvalue);
@@ -83,7 +83,7 @@ export function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedU
   };
 }
 
-/** Who has it in hand, or failed at it; of what waits, nobody. */
+/** Returns the worker that is processing the job or had its last error; undefined for a waiting job. */
 const workerOf = (
   { processedBy }: UploadJobOfQueue,
   state: EngineState,

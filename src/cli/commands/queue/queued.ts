@@ -12,10 +12,10 @@ import { progressFor } from '../progress.ts';
 import { queueFlag, queueOf } from './queue.ts';
 import { type QueuedUpload, queuedColumns, queuedUpload } from './queued-upload.ts';
 
-/** In the order in which somebody wants to see them. */
+/** States of unfinished jobs, in display order. */
 export const unfinishedStates = ['failed', 'active', 'delayed', 'prioritized', 'waiting'] as const;
 
-/** `uploads ls --queue`: what is not done yet; with --done what is. */
+/** Lists the unfinished uploads of a queue (`uploads ls --queue`), or with `--done` the finished ones. */
 export async function queuedUploads(
   context: Context,
   typed: string | boolean,
@@ -39,7 +39,7 @@ export async function queuedUploads(
 const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
   context.fleet(queueOf(context, typed).address, 'read');
 
-/** What somebody should know who waits for a queue. @param willBe something will be in it */
+/** Warns if a queue is paused or has no worker. @param willBe files are about to be added */
 export async function sayState({ terminal }: Context, fleet: Fleet, willBe = false): Promise<void> {
   if (await fleet.patiently(() => fleet.queue.isPaused()))
     terminal.warn('the queue is paused: mediactl uploads retry --all ends that');

@@ -35,31 +35,31 @@ import {
 
 type PlannedFile = {
   path: string;
-  /** What becomes of it; `there` and `same` (content) send nothing, `gone` is moved to the trash. */
+  /** Planned outcome: `there` and `same` (content) send nothing, `gone` is moved to the trash. */
   outcome: 'new' | 'changed' | 'there' | 'same' | 'gone';
-  /** The asset that is there. */
+  /** The existing asset, if any. */
   asset_uid: string | null;
-  /** Null for stdin, whose length nobody knows before. */
+  /** Null for stdin, whose length is unknown. */
   size_bytes: number | null;
-  /** Uid; null for the top level, and for one that would be made. */
+  /** Uid; null for the top level, or for a folder to be created. */
   folder: string | null;
   workspace: string;
   content_type: string | null;
-  /** Null where nothing would be sent. */
+  /** The request that would be sent, if any. */
   request: string | null;
 };
 
-/** --plan: what would be sent in figures, and what it takes. */
+/** Prints totals of what would be sent, and the estimated cost (`--plan`). */
 export async function planned(context: Context, request: RunRequest, pruning?: Pruning) {
   const { plan, same, outliving, prunable } = await look(context, request, pruning, () => {});
   const gone = await goneAt(context, pruning, prunable);
   const { transport, assets } = await context.api();
-  if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // a key may write and not read
+  if (!transport.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
   const { requests, hours, limit } = costOf(plan, transport.rateLimit, context.clock.now());
   const record: PlanRecord = {
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
     ...{
-      requests: requests + 2 * gone.length, // each is looked up before
+      requests: requests + 2 * gone.length, // each asset is looked up first
       bytes: toSend(plan).bytes,
       hours,
       limit,
@@ -73,7 +73,7 @@ export async function planned(context: Context, request: RunRequest, pruning?: P
   return listBy(({ kind }) => kind, planRows(record), planColumns, 'nothing to upload');
 }
 
-/** --dry-run: what would become of each file. */
+/** Prints the planned outcome of each file (`--dry-run`). */
 export async function dryRun(context: Context, request: RunRequest, pruning?: Pruning) {
   const { baseUrl } = await context.account();
   const { workspace, about: all } = request.options;
@@ -112,7 +112,7 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
   return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
 
-/** Returns what the run would move to the trash. Warns if it would refuse to. */
+/** Returns the assets that the run would move to the trash. Warns if it would refuse to. */
 async function goneAt(context: Context, pruning?: Pruning, prunable?: Prunable): Promise<Gone[]> {
   if (!pruning || !prunable) return [];
   const refusal = pruneRefusal(pruning, prunable);
@@ -121,7 +121,7 @@ async function goneAt(context: Context, pruning?: Pruning, prunable?: Prunable):
   return [];
 }
 
-/** Every file against the receipts; where they cannot tell by size and time, it is read. */
+/** Compares all files with the receipts: by size and mtime, and if that is not conclusive, by checksum. */
 async function look(
   context: Context,
   request: RunRequest,

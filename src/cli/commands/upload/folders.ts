@@ -10,13 +10,13 @@ import { madeFolders } from '../../uploading/receipts.ts';
 type FolderChoice = {
   /** Uid or path. */
   top: string;
-  /** Make what is missing, and folders like those on disk. */
+  /** Create missing folders, and mirror the directory tree. */
   create: boolean;
-  /** Whether a manifest names folders of its own. */
+  /** The manifest has a folder for some file. */
   isNamed: boolean;
 };
 
-/** What is not there can be made. */
+/** Adds the hint to use --create-folders to a not-found error. */
 function orCreate(error: unknown): never {
   const isMissing = error instanceof MediactlError && error.exitCode === exitCodes.notFound;
   throw isMissing
@@ -24,7 +24,7 @@ function orCreate(error: unknown): never {
     : error;
 }
 
-/** The folders that files go to. @throws MediactlError `not_found` (3) */
+/** Returns how to find or create the target folder of each file. @throws MediactlError `not_found` (3) */
 export async function foldersFor(
   context: Context,
   { top, create, isNamed }: FolderChoice,

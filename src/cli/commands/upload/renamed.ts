@@ -11,17 +11,17 @@ import { shellWord } from '../../library/assets.ts';
 import type { Sources } from '../../uploading/sources.ts';
 import { isThere, type Pruning } from './sync.ts';
 
-/** @property isPlan receipts stay as they are */
+/** @property isPlan do not update receipts (dry run) */
 type Sync = Omit<Pruning, 'limit'> &
   Pick<Sources, 'open'> & { folders: Folders; prune: boolean | undefined; isPlan: boolean };
 
-/** @property from its directory below the synced one, if it was uploaded by the same sync */
+/** @property from path of its directory relative to the synced one, if the same sync uploaded it */
 type GoneReceipt = Receipt & { from: string | undefined };
 
 /**
- * Recognizes files that were uploaded from a path that is gone. One that belongs in the same folder is
- * there, and its receipt gets the new path. Of the others a warning says what happens. Only files with
- * the name and size of one that is gone are read.
+ * Detects moved files: the content was uploaded from a path that no longer exists. If the target folder is the
+ * same, the file counts as uploaded, and its receipt gets the new path. Otherwise a warning explains that it will
+ * be uploaded again. Reads only files with the name and size of a missing one.
  */
 export function movedFinder(context: Context, sync: Sync, receipts: Receipts): FindMoved {
   const { terminal, signal } = context;
@@ -44,7 +44,7 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
     const renamed = new Map<string, number>();
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
-      // One that cannot be read fails later, when it is sent.
+      // An unreadable file fails later, when it is uploaded.
       const blake3 = await digestAt(sync.open(file.path, file.knownAs)).catch(() => undefined);
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
@@ -71,7 +71,7 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
   };
 }
 
-/** Receipts whose files are gone, by name and size, as far as one of these files has both. */
+/** Returns receipts of missing files by name and size, limited to names and sizes of the given files. */
 async function goneOf(
   context: Context,
   { directory, workspace, folders }: Sync,
@@ -97,7 +97,7 @@ async function goneOf(
 
 const kindOf = (name: string, sizeBytes: number | undefined) => `${sizeBytes} ${name}`;
 
-/** Says what happens to files of a renamed directory, and how to avoid it. */
+/** Formats the warning for a renamed directory: its files are uploaded again, and how to avoid that. */
 async function renamedWords(
   { directory, folders, prune }: Sync,
   { top, was, is, count }: { top: string; was: string; is: string; count: number },

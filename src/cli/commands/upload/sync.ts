@@ -20,7 +20,7 @@ import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
 import { Places } from '../../library/places.ts';
 import { confirmMany, firstFew, refusalOf, type WriteLimit, writeLimit } from '../confirm-many.ts';
 
-/** @throws MediactlError exit 2 where the options do not go together */
+/** Checks the combination of options with --sync and --prune. @throws MediactlError exit 2 */
 export function assertSync(
   given: readonly string[],
   flags: {
@@ -55,27 +55,27 @@ export type Pruning = {
   top: string;
   workspace: string;
   limit: WriteLimit;
-  /** Uids of assets whose files are below the directory under another path: they are not missing. */
+  /** Uids of assets whose files were moved inside the directory; they do not count as missing. */
   renamed: Set<string>;
 };
 
 export type Gone = { assetUid: string; path: string; folder: string };
 
-/** Assets for --prune to move to the trash, by the receipts alone. */
+/** Assets for --prune to move to the trash, found by receipts without asking the service. */
 export type Prunable = {
   gone: Gone[];
-  /** Set where a disk may not be mounted: then --yes is not enough. */
+  /** Error if a disk may not be mounted; then --yes alone is not enough. */
   doubt: MediactlError | undefined;
-  /** Returns whether a folder is the one that is pruned, or below it. */
+  /** Returns whether a folder is the pruned one or below it. */
   isInside(folder: string | null): boolean;
 };
 
 /**
- * Finds what this machine sent from a directory to a folder, and whose file is gone, or was sent again and
- * is ready as it is now. What others put there is never among it.
+ * Finds assets to prune: uploaded by this machine from the directory to the folder, whose file is missing, or was
+ * replaced by a newer version that is ready. Never includes assets of other machines.
  *
- * @param before by a run's mark: what came later does not count as there, such as the only file on the
- * disk below a mount point
+ * @param before id of the newest receipt when the run started: newer files do not count as existing, as they may
+ * be the only ones at the mount point of a missing disk
  * @param moved uids of assets whose receipts would get another path
  */
 export async function goneFiles(
@@ -92,7 +92,7 @@ export async function goneFiles(
     folders === undefined || (folder !== null && folders.has(uidKey(folder)));
   const real = await realpath(directory);
   const missingNow: Receipt[] = [];
-  /** Receipts of files that are there, by content. */
+  /** Receipts of existing files, by content. */
   const copies = new Map<string, Receipt>();
   const counts = new Map<string, Known>();
   for (const receipt of receipts.below(service, workspace, real)) {
@@ -110,7 +110,7 @@ export async function goneFiles(
   }
   const gone: Gone[] = [];
   for (const receipt of missingNow) {
-    // A file that was renamed: the old asset goes once the new one plays.
+    // A renamed file: its old asset is pruned when the new one is ready.
     const copy = copies.get(contentOf(receipt));
     if (!copy || (await isReady(api, receipts, copy))) gone.push(receipt);
   }
@@ -125,13 +125,13 @@ export async function goneFiles(
 
 const contentOf = ({ sizeBytes, blake3 }: Receipt) => `${sizeBytes} ${blake3}`;
 
-/** Files that this machine has sent from below a directory. */
+/** Number of uploaded files below a directory, and how many of them are missing. */
 type Known = { known: number; missing: number };
 
-/** Up to this many files may be most of a directory. */
+/** Maximum number of missing files that never count as most of a directory. */
 const fewFiles = 10;
 
-/** Returns an error if most of many files are gone, or all of a directory that is still there. */
+/** Returns an error if most of many files are missing, or all files of a directory that still exists: a disk may not be mounted. */
 async function doubtOf(
   counts: ReadonlyMap<string, Known>,
   count: number,
@@ -154,7 +154,7 @@ async function doubtOf(
   );
 }
 
-/** Asks the service where the assets are: those that were moved elsewhere stay. */
+/** Splits assets by whether the service still has them in the folder. Moved assets are not pruned. */
 export async function stillInside(
   context: Context,
   { gone, isInside }: Prunable,
@@ -180,17 +180,17 @@ export async function stillInside(
   return { inside, elsewhere };
 }
 
-/** Returns why --yes is not enough. With a doubt, no other number than that of the missing files is. */
+/** Returns an error if --yes is not enough. If a disk may be missing, --max-delete must be the exact number of assets. */
 export const pruneRefusal = ({ limit }: Pruning, { gone, doubt }: Prunable) =>
   (limit.isTyped && limit.count !== gone.length ? doubt : undefined) ??
   refusalOf({ count: gone.length, noun: 'assets', limit, doubt });
 
-/** The asset is gone already. */
+/** Ignores a 404: the asset is already deleted. */
 function ifMissing(error: unknown): undefined {
   if (asMediactlError(error).explanation.status !== 404) throw error;
 }
 
-/** The old version goes once the new one plays. */
+/** Returns whether an asset is ready: only then is the version that it replaces pruned. */
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
@@ -200,9 +200,9 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
 }
 
 /**
- * Moves it to the trash, once somebody has agreed.
+ * Moves the assets of missing files to the trash, after confirmation.
  *
- * @throws MediactlError exit 2 or 130 where it is not answered, `some_failed` (11)
+ * @throws MediactlError exit 2 or 130 without confirmation, `some_failed` (11)
  */
 export async function pruneGone(
   context: Context,
@@ -216,7 +216,7 @@ export async function pruneGone(
   const prunable = await goneFiles(context, pruning, receipts, before);
   const { doubt } = prunable;
   const refusal = pruneRefusal(pruning, prunable);
-  // Before a request is spent on each.
+  // Fail before a request per asset is spent.
   if (refusal && (settings.yes || !terminal.isInteractive)) throw refusal;
   const { inside: gone, elsewhere } = await stillInside(context, prunable);
   const count = gone.length;
@@ -255,7 +255,7 @@ export async function pruneGone(
 }
 
 /**
- * Whether somebody may answer for the trash: asked before the first byte, since a night may pass.
+ * Checks that --prune can be confirmed. Called before the upload, which may take hours.
  *
  * @throws MediactlError exit 2
  */
@@ -267,19 +267,19 @@ export function assertMayPrune({ settings, terminal }: Context): void {
   );
 }
 
-/** The uids of a folder and all below it; undefined for the top level, where everything is below. */
+/** Returns the uids of a folder and all its subfolders; undefined for the top level, which contains all folders. */
 async function foldersBelow(context: Context, top: string): Promise<Set<string> | undefined> {
   if (isRoot(top)) return undefined;
   const { tree } = await readTree(context);
   const node = await folderAt(context, tree, top).catch((error) => {
-    // In a dry run it need not be there yet.
+    // In a dry run the folder may not exist yet.
     if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
     throw error;
   });
   return new Set((node ? [node, ...below(node)] : []).map(({ folder }) => uidKey(folder.uid)));
 }
 
-/** Returns whether a file, directory or link is at a path; where that cannot be seen, it may be. */
+/** Returns whether a file, directory or link exists at a path; true if that cannot be determined. */
 export const isThere = (path: string) =>
   lstat(path).then(
     () => true,

@@ -11,7 +11,7 @@ import { nothing, record } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { example, type Run } from '../command.ts';
 
-/** A finished upload, as `uploads ls --done` prints it and `uploads import` takes it. */
+/** A finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
 type DoneUpload = {
   service: string;
   workspace: string;
@@ -32,7 +32,7 @@ type DoneUpload = {
 
 const pageSize = 500;
 
-/** What this machine has sent, of every service; nothing is asked. */
+/** Lists the finished uploads of this machine, to all services, from the local receipts without a request. */
 export async function doneUploads(context: Context): Promise<ListResult> {
   const receipts = await context.receiptsIfAny();
   let isUnchecked = false;
@@ -85,7 +85,7 @@ const doneColumns: Column<DoneUpload>[] = [
   },
   {
     header: 'STATE',
-    // Only uploads wait, and --wait, ask what became of an asset.
+    // Only `uploads wait` and --wait update the state of an asset.
     value: ({ state }, { isTerminal }) =>
       isTerminal && state === 'pending' ? 'not checked' : state,
     whole: true,
@@ -126,7 +126,7 @@ export function importDone(command: Command, run: Run): void {
     );
 }
 
-/** @throws MediactlError exit 2 naming the line; nothing was taken */
+/** Parses a line of `uploads import`. @throws MediactlError exit 2 with the line number; nothing is imported */
 function receiptIn(line: string, at: number): Receipt {
   let value: unknown;
   try {

@@ -25,8 +25,8 @@ type Left = {
   path: string;
   at: string;
   /**
-   * ISO 8601; null where it is certainly ours. One that was found by its name may be under way in
-   * somebody else's hands, until no session of it can live any more.
+   * Time (ISO 8601) until which another user may still be uploading it, since it was matched by name only: the
+   * end of its session's lifetime. Null if this machine certainly created it.
    */
   in_use_until: string | null;
   trashed: boolean;
@@ -62,7 +62,7 @@ export function gc(command: Command, run: Run): void {
     );
 }
 
-/** Those that are still there without all their bytes; the others are no more of our concern. */
+/** Returns the recorded orphans that still exist and are incomplete. Removes all others from the record. */
 async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]> {
   const left: Left[] = [];
   for (const orphan of receipts.orphans(api.transport.baseUrl.origin)) {

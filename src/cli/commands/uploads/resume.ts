@@ -46,7 +46,7 @@ export function resume(command: Command, run: Run): void {
           ? [await findUpload(context, id)]
           : unfinished(await keptUploads(context));
         const readable = entries.filter((entry): entry is JournalEntry => !isCorrupt(entry));
-        // A key may be rotated; the service knows whether this one may go on with it.
+        // Match by profile, not by key, which may have been rotated; the service checks the permission.
         const mine = readable.filter(
           (entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile),
         );
@@ -99,7 +99,7 @@ export function resume(command: Command, run: Run): void {
     );
 }
 
-/** What came on stdin and has no page can still be uploaded: it is a file. */
+/** Creates the error for an upload that cannot be resumed. A spool file (copy of stdin) can still be uploaded by path. */
 const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
   usageError(
     `upload ${id} cannot be resumed`,
@@ -109,7 +109,7 @@ const unreadable = ({ id, path, isSpool }: CorruptEntry) =>
     isSpool ? 'it came from stdin, and its name is not known' : 'its page is unreadable',
   );
 
-/** What was not a file of this machine is reached by the command that named it. */
+/** Returns whether an input is not a local file. Only repeating the original command resumes it. */
 const isElsewhere = (path: string) => isRemote(path) || path.startsWith('stdin:');
 
 function reopened(path: string) {

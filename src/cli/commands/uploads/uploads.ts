@@ -72,9 +72,9 @@ function list(command: Command, run: Run): void {
 }
 
 /**
- * Whether forgetting takes something away: a way to go on, or the only copy of what came on stdin.
+ * Returns whether forgetting an upload loses data: the ability to resume, or the only copy of stdin.
  *
- * @param isSpooled what came on stdin is kept for it
+ * @param isSpooled a spool file has a copy of stdin
  */
 const isLoss = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, isSpooled: boolean) =>
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
@@ -151,14 +151,14 @@ function forget(command: Command, run: Run): void {
     );
 }
 
-/** What stays on the service, for uploads gc. */
+/** Creates the orphan record of an asset that remains on the service, for `uploads gc`. */
 const orphanOf = ({ asset_uid, path, begun_at }: PendingUpload): Orphan => ({
   ...{ assetUid: asset_uid ?? '', path, name: path.split('/').at(-1) ?? path },
   at: begun_at ?? new Date(0).toISOString(),
   isGuessed: false,
 });
 
-/** An upload that another process has in hand would be written down again at once. */
+/** Runs `work` while holding the upload's lock: another process that is uploading it would write the entry again. */
 async function whileOurs(
   journal: UploadJournal,
   id: string,

@@ -74,7 +74,7 @@ export const worker: Define = (command, run) => {
         api.transport.reserve(reserve);
         const fleet = await context.fleet(address, 'work').catch((error) => {
           if (!signal.aborted) throw error;
-          return undefined; // stopped before its store was there
+          return undefined; // stopped before its store was up
         });
         if (!fleet) return nothing;
         const receipts = await context.receipts().catch((error: Error) => {
@@ -110,7 +110,7 @@ export const worker: Define = (command, run) => {
     );
 };
 
-/** What becomes of each file, as it happens. */
+/** Prints the outcome of each file as it happens, and a summary at the end. */
 function shown(context: Context, work: WorkerRun, close: () => void): ListResult {
   const { clock, terminal } = context;
   const summary = new Summary(clock.now());
@@ -119,7 +119,7 @@ function shown(context: Context, work: WorkerRun, close: () => void): ListResult
       for await (const some of work.outcomes()) {
         for (const outcome of some) summary.count(outcome);
         const records = some.map((outcome) => recordOf(context, outcome));
-        // Nobody reads a table that is done when the worker is.
+        // No table on a terminal: it would appear only after the worker has stopped.
         if (!context.isForPerson) yield records;
         else for (const record of records) terminal.say(lineOf(record));
       }
@@ -136,13 +136,13 @@ function shown(context: Context, work: WorkerRun, close: () => void): ListResult
   };
 }
 
-/** A wrong key is told when the worker starts, not in the night. @throws MediactlError exit 4 */
+/** Checks the API key at the start, not with the first job. @throws MediactlError exit 4 */
 async function assertKeyAccepted(api: Api): Promise<void> {
   await api
     .observed({ lane: 'bulk' })
     .assets.page({}, 1, 0)
     .catch((error: MediactlError) => {
-      // What the key may not read, or the service does not answer now, is no reason not to wait for work.
+      // Start even if the key has no read permission, or the service is down.
       if (error.exitCode === exitCodes.unauthenticated) throw error;
     });
 }

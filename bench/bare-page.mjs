@@ -1,5 +1,5 @@
-// The least that shows a library in a browser: a page that asks for 100 assets and writes their names.
-// `node bench/bare-page.mjs SERVICE KEY`; prints its address.
+// Baseline for browsing a library: a minimal page that requests 100 assets and prints their names.
+// `node bench/bare-page.mjs SERVICE KEY`; prints its URL.
 import { createServer } from 'node:http';
 
 const [service, key] = process.argv.slice(2);

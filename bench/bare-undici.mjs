@@ -1,4 +1,4 @@
-// The floor: undici and BLAKE3 with nothing around them, eight files at a time. No journal, no retries.
+// Baseline for uploads: undici and BLAKE3 only, eight files at a time. No journal, no retries.
 // `node bare-undici.mjs URL FILE...`
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';

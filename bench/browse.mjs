@@ -1,5 +1,5 @@
-// From the command to the first view of 5,000 assets in Debian's chromium, beside a bare page of the same
-// records. `node bench/browse.mjs [rounds]`
+// Time from the command to the first view of 5,000 assets in Debian's chromium, compared with a minimal page
+// of the same records. `node bench/browse.mjs [rounds]`
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const browser = await chromium.launch({
   args: ['--no-sandbox'],
 });
 
-/** Seconds until a program has told its address, and until the first asset stands on its page. */
+/** Measures the seconds until a program prints its URL and until its page shows the first asset. */
 async function firstView(...args) {
   const context = await browser.newContext();
   const page = await context.newPage();

@@ -1,5 +1,5 @@
-// Workers at a queue, on Debian's redis-server and PostgreSQL over a line of 100 ms: files a second of one,
-// two and three workers, beside a plain upload of one file at a time; and what the queue costs a file.
+// Queue throughput with Debian's redis-server and PostgreSQL over a 100 ms connection: files per second of one,
+// two and three workers, compared with a plain upload of one file at a time; and the queue's cost per file.
 // `node bench/fleet.mjs [rounds] [redis|postgres]`
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
@@ -43,7 +43,7 @@ const freePort = () =>
     });
   });
 
-/** A store of its own, and what ends it. */
+/** Starts a separate store and returns a function that stops it. */
 async function startStore() {
   const port = await freePort();
   if (kind === 'redis') {
@@ -94,7 +94,7 @@ const environment = (more = {}) => {
     MEDIACTL_WORKSPACE: '00000000-0000-4000-8000-00000000000a',
     ...more,
   };
-  delete env.NODE_EXTRA_CA_CERTS; // 37 ms of start-up that hide the rest
+  delete env.NODE_EXTRA_CA_CERTS; // it adds 37 ms to the start-up
   return env;
 };
 
@@ -107,7 +107,7 @@ const cpuOf = (pid) => {
   return (Number(user) + Number(system)) / 100;
 };
 
-/** Files queued first, then done by so many workers of one file at a time. */
+/** Queues all files, then measures a number of workers, each with one file at a time. */
 async function byWorkers(workers, { directory, count }) {
   const name = `q${homes}`;
   const env = environment({ MEDIACTL_QUEUE: `${store.address}#${name}` });

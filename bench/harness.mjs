@@ -1,4 +1,4 @@
-// What the benchmarks share: processes timed as a whole, rounds in turn, medians, ratios.
+// Benchmark utilities: timing of whole processes, interleaved rounds, medians, ratios.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
@@ -8,13 +8,13 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 export const mediactl = here('../bin/mediactl.js');
 
 let help;
-/** Whether `mediactl upload` of this build has an option. */
+/** Returns true if `mediactl upload` of this build has an option. */
 export function uploadTakes(option) {
   help ??= spawnSync(process.execPath, [mediactl, 'upload', '--help'], { encoding: 'utf8' }).stdout;
   return new RegExp(`^ +(-\\w, )?${option}\\b`, 'm').test(help);
 }
 
-/** One of our own servers, in a process of its own. It prints its port. */
+/** Starts one of our own servers in a separate process, which prints its port. */
 export async function serve(name, ...args) {
   const server = spawn(process.execPath, [here(name), ...args.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -23,7 +23,7 @@ export async function serve(name, ...args) {
   return { port: Number(port), url: `http://127.0.0.1:${Number(port)}`, end: () => server.kill() };
 }
 
-/** CPU seconds of all children that have ended so far; of no use while several end at once. */
+/** Returns the CPU seconds of all exited children; meaningless while several run concurrently. */
 function cpuOfChildren() {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8');
@@ -33,13 +33,13 @@ function cpuOfChildren() {
       .slice(13, 15);
     return (Number(user) + Number(system)) / 100;
   } catch {
-    return Number.NaN; // this is no Linux
+    return Number.NaN; // not Linux
   }
 }
 
 /**
- * Runs a process to its end. Seconds by the wall clock; CPU seconds, with those of its own children;
- * peak memory in MiB.
+ * Runs a process to its end and returns wall-clock seconds, CPU seconds (including its children) and peak
+ * memory in MiB.
  */
 export async function timed(command, args, options = {}) {
   const cpuBefore = cpuOfChildren();
@@ -51,7 +51,7 @@ export async function timed(command, args, options = {}) {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       peakKiB = Math.max(peakKiB, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
     } catch {
-      // It has ended, or this is no Linux: then there is no figure.
+      // The process has exited, or this is not Linux: no measurement.
     }
   }, 10);
   const code = await new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ export const median = (values) => {
   return sorted[Math.floor(sorted.length / 2)];
 };
 
-/** Every contender once a round, round after round, so that noise falls on all alike. */
+/** Runs every contender once per round, so that noise affects all of them equally. */
 export async function inTurn(rounds, contenders) {
   const results = new Map(Object.keys(contenders).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++)

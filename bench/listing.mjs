@@ -1,5 +1,5 @@
-// Listing: all of 10,000 assets from a service that takes 20 ms an answer, against the same program one
-// page after another (a service whose budget is nearly spent makes it so); and the memory of --jsonl.
+// Lists 10,000 assets from a service with 20 ms latency, compared with sequential pages (forced by a nearly
+// exhausted rate limit); and measures the memory of --jsonl.
 // `node bench/listing.mjs [rounds]`
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -10,7 +10,7 @@ import { inTurn, median, say, sayMachine, timed } from './harness.mjs';
 const rounds = Number(process.argv[2] ?? 5);
 const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
 
-/** A list of so many assets; `remaining` is what it tells of the rate limit's window. */
+/** Serves a list of assets. @param remaining requests left, as reported in the rate limit headers */
 async function serve(count, { latencyMs = 0, remaining = 100_000 } = {}) {
   const item = (n) => ({
     uid: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,

@@ -1,6 +1,6 @@
-// Many files on loopback, side by side in one run, whole processes: mediactl, curl --parallel, stock
-// tus-js-client, and a bare loop of undici and BLAKE3; eight files at a time each.
-// `node bench/many.mjs [rounds] [row...]`, rows a, b, c; `--latency MS` instead: over a slow line.
+// Uploads many files on loopback, whole processes compared in one run: mediactl, curl --parallel, stock
+// tus-js-client, and a minimal loop of undici and BLAKE3; eight files at a time each.
+// `node bench/many.mjs [rounds] [row...]`, rows a, b, c; `--latency MS` instead: over a slow connection.
 
 import { spawnSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
@@ -51,9 +51,9 @@ const farRows = {
 const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const env = { ...process.env };
-delete env.NODE_EXTRA_CA_CERTS; // 37 ms of start-up that hide the rest
+delete env.NODE_EXTRA_CA_CERTS; // it adds 37 ms to the start-up
 
-/** Files that differ in their first bytes alone; their digests, and for curl their chunks. */
+/** Creates files that differ only in their first bytes, with their digests, and chunks for curl. */
 function prepare({ count, size }) {
   const directory = join(folder, 'files');
   mkdirSync(directory);
@@ -74,7 +74,7 @@ function prepare({ count, size }) {
   });
   const told = join(folder, 'digests.json');
   writeFileSync(told, JSON.stringify(digests));
-  spawnSync('sync'); // nobody's fsync waits for what was written here
+  spawnSync('sync'); // flush now, so that no fsync of a contender waits for these writes
   return { directory, files, digests: told };
 }
 
@@ -93,7 +93,7 @@ function split(path, size) {
   return chunks;
 }
 
-/** curl's transfers: all creations, then the first chunk of every file, then the second … */
+/** Returns curl's transfers: all creations, then the first chunk of every file, then the second … */
 function curlConfigs(files, url) {
   const tus = ['header = "Tus-Resumable: 1.0.0"', 'header = "Authorization: Bearer bench-key"'];
   const create = ({ path, size }) => [
@@ -103,7 +103,7 @@ function curlConfigs(files, url) {
     `header = "Upload-Metadata: filename ${Buffer.from(basename(path)).toString('base64')}"`,
   ];
   const send = (turn) => (file) => [
-    // The sink's sessions are called as the files are.
+    // Sessions of the sink have the names of the files.
     `url = "${url}/api/external/v1/upload/${basename(file.path)}"`,
     ...['request = PATCH', 'header = "Expect:"', ...tus],
     'header = "Content-Type: application/offset+octet-stream"',
@@ -119,7 +119,7 @@ function curlConfigs(files, url) {
   });
 }
 
-/** One after another, as if they were one. */
+/** Runs processes one after another and adds up their measurements. */
 async function together(runs) {
   const total = { seconds: 0, cpuSeconds: 0, peakMiB: 0 };
   for (const run of runs) {
@@ -170,7 +170,7 @@ function contenders(made, url) {
   };
 }
 
-/** Every contender's runs, with what the sink saw of each. */
+/** Wraps the contenders' runs to add the sink's statistics to their results. */
 async function seen(runs, sink, files) {
   const told = async () => (await fetch(sink.url)).json();
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
@@ -216,7 +216,7 @@ function show(results, count) {
     );
 }
 
-/** Near: all contenders. Far: over a line with that round trip, ours one file at a time too. */
+/** Measures one row: all contenders on loopback; with a round-trip time also ours with one file at a time. */
 async function measure(row, roundTripMs) {
   const made = prepare(row);
   const sink = await serve('sink.mjs', made.digests);

@@ -1,5 +1,5 @@
-// The service on its own: taking uploads (BLAKE3 and fsync before every answer) against b3sum and dd
-// of the same bytes, and listing 100,000 assets page by page. `node bench/service.mjs [MiB] [rounds]`
+// Measures the sandbox alone: receiving uploads (BLAKE3 and fsync before every response) compared with b3sum
+// and dd of the same bytes, and listing 100,000 assets page by page. `node bench/service.mjs [MiB] [rounds]`
 import { spawn } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -59,7 +59,7 @@ async function startService(name, ...args) {
   return { child, workspace, call, memoryMiB };
 }
 
-/** All the bytes in chunks of 50 MiB, one after the other. Seconds from creation to checksum. */
+/** Uploads all bytes in sequential chunks of 50 MiB. @returns seconds from creation to checksum */
 async function upload({ call, workspace }, chunks) {
   const startedAt = process.hrtime.bigint();
   const encoded = (text) => Buffer.from(text).toString('base64');

@@ -1,18 +1,18 @@
-// A service of its own process that takes bytes and drops them: what a client can reach at best.
-// `node sink.mjs DIGESTS`, a JSON file of the BLAKE3 by file name; prints its port. Answers the last
-// PATCH with the digest it was told, so that a client's own is checked without costing the sink a core.
-// GET tells what came since it was last asked.
+// A service in a separate process that receives bytes and discards them: the upper bound for a client.
+// `node sink.mjs DIGESTS`, a JSON file of the BLAKE3 by file name; prints its port. Responds to the last
+// PATCH with the digest from that file, so that clients verify theirs without costing the sink CPU time.
+// GET returns the statistics since the previous GET.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const digests = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-/** By the file's name, which is the session's too: who has made it knows where its bytes go. */
+/** Sessions by file name, which is also the session id, so that clients can derive the URL. */
 const sessions = new Map();
 let created = 0;
 let told = { requests: 0, bytes: 0 };
 let cpu = process.cpuUsage();
 
-/** A budget that is never spent, for the client's own care of it. */
+/** Rate limit headers of a limit that is never reached, to exercise the client's handling of them. */
 const budget = () => ({
   'tus-resumable': '1.0.0',
   'x-ratelimit-limit': 1_000_000,

@@ -1,14 +1,14 @@
-// A line between client and service, in a process of its own: every byte arrives half a round trip
-// later, and a connection takes one to come about. `node slow-line.mjs PORT MS`; prints its port.
+// A proxy that adds latency between client and service, in a separate process: every byte is delayed by half a
+// round trip, a new connection by a full one. `node slow-line.mjs PORT MS`; prints its port.
 import { connect, createServer } from 'node:net';
 
 const [port, roundTripMs] = process.argv.slice(2).map(Number);
-/** Bytes under way in one direction of a connection: as far as Linux lets a sender's buffer grow. */
+/** Maximum bytes in flight in one direction of a connection: the limit of Linux's send buffers. */
 const window = 4 * 1024 * 1024;
 
 function carry(from, to, readyAt) {
   let underWay = 0;
-  const queue = []; // timers of different lengths may end out of turn
+  const queue = []; // timers of different lengths may fire out of order
   const later = (work) => {
     queue.push(work);
     const delayMs = Math.max(0, readyAt - performance.now()) + roundTripMs / 2;

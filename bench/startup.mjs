@@ -1,4 +1,4 @@
-// Start-up, as a ratio to `node -e 0` in the same run. `node bench/startup.mjs [rounds]`
+// Measures the start-up time as a ratio to `node -e 0` in the same run. `node bench/startup.mjs [rounds]`
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { inTurn, median, say, sayMachine, timed } from './harness.mjs';
@@ -21,7 +21,7 @@ const env = {
   MEDIACTL_API_KEY: 'bench-key',
   MEDIACTL_BASE_URL: `http://127.0.0.1:${server.address().port}`,
 };
-delete env.NODE_EXTRA_CA_CERTS; // 37 ms of start-up that hide the rest
+delete env.NODE_EXTRA_CA_CERTS; // it adds 37 ms to the start-up
 const node = (...args) => timed(process.execPath, args, { env });
 
 const results = await inTurn(rounds, {

@@ -1,4 +1,4 @@
-// The peer: stock tus-js-client as its documentation shows it, eight files at a time.
+// Contender: stock tus-js-client, used as in its documentation, eight files at a time.
 // `node stock-tus.mjs URL FILE...`
 import { createReadStream, statSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -1,4 +1,4 @@
-// Upload throughput on loopback, side by side in one run: mediactl (whole process, BLAKE3 checked),
+// Measures upload throughput on loopback in one run: mediactl (whole process, BLAKE3 verified),
 // curl -T of pre-split 50 MiB chunks, stock tus-js-client. `node bench/upload.mjs [MiB] [rounds]`
 import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, openSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'mediactl-bench-'));
 const file = join(folder, 'big.bin');
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** The file, its pre-split chunks and its digest, made in one pass. */
+/** Creates the file, its chunks and its digest in one pass. */
 async function prepare() {
   const digest = await createBLAKE3();
   const block = Buffer.alloc(MiB);
@@ -55,7 +55,7 @@ const sink = await serve('sink.mjs', digests);
 const { url } = sink;
 let run = 0;
 const env = { ...process.env };
-delete env.NODE_EXTRA_CA_CERTS; // 37 ms of start-up that hide the rest
+delete env.NODE_EXTRA_CA_CERTS; // it adds 37 ms to the start-up
 try {
   const results = await inTurn(rounds, {
     curl: () => {
@@ -72,7 +72,7 @@ try {
         process.execPath,
         [
           ...[mediactl, 'upload', file, '--require-checksum', '--progress', 'none'],
-          ...(uploadTakes('--again') ? ['--again'] : []), // it was sent in the round before
+          ...(uploadTakes('--again') ? ['--again'] : []), // it was uploaded in the previous round
         ],
         {
           env: {

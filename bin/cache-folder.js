@@ -1,15 +1,15 @@
 const { mkdirSync, statSync } = require('node:fs');
 const { dirname, join } = require('node:path');
 
-/** Made by this user, and nobody else may write there. Windows has no such modes: a profile is its user's own. */
+/** Returns true if only this user can write to it. Windows has no file modes: user profiles are private there. */
 const isOursAlone = ({ uid, mode }) =>
   process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 
 /**
- * Where compiled code is kept between runs: what is found there is run, with the key at hand, so it is
- * a folder of this user alone. A cache folder or a home that many share would let others in.
+ * Returns the folder of the compile cache. Cached code is executed with access to the API key, so the
+ * folder must be writable by this user only; others could inject code into a shared one.
  *
- * @returns undefined where there is none to be trusted: every run compiles
+ * @returns undefined if no folder is safe: every run compiles
  */
 function cacheFolder() {
   try {

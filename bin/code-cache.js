@@ -5,13 +5,12 @@ const { Script } = require('node:vm');
 const { version } = require('../package.json');
 const { isOursAlone } = require('./cache-folder.js');
 
-/** What other installs left goes after so long; one that is still in use makes it anew. */
+/** Retention of cache files of other installs; an install still in use recreates them. */
 const keptMs = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Runs a bundle and what it lazily requires from its folder, each with V8's code cache. A cache that
- * V8 refuses (another version, other flags), that is missing or that cannot be written costs its
- * speed, nothing else.
+ * Runs a bundle and the files that it lazily requires, each with V8's code cache. A cache that is
+ * missing, rejected by V8 (another version, other flags) or not writable only makes the start slower.
  */
 module.exports = function run(folder, entry, cacheFolder) {
   const fresh = [];
@@ -21,7 +20,7 @@ module.exports = function run(folder, entry, cacheFolder) {
   function load(name) {
     const file = join(folder, name);
     const { mtimeMs, size } = statSync(file);
-    // V8 itself compares little more than the length, so the name tells what was compiled.
+    // V8 checks little more than the length, so the file name identifies the compiled source.
     const build = `${version}-${size}-${Math.trunc(mtimeMs)}-${process.version}`;
     const cache = join(cacheFolder, `${name}-${place}-${build}.v8`);
     const cachedData = read(cache);
@@ -40,7 +39,7 @@ module.exports = function run(folder, entry, cacheFolder) {
 
   const modules = new Map();
   load(entry);
-  // At the end, so that the cache holds the functions that this run came to need.
+  // Written on exit, so that the cache contains the functions that this run has compiled.
   process.once('exit', () => {
     if (fresh.length > 0) keep(fresh, cacheFolder);
   });
@@ -69,6 +68,6 @@ function keep(fresh, folder) {
       if (isOlder(name) || statSync(join(folder, name)).mtimeMs < since)
         rmSync(join(folder, name), { force: true });
   } catch {
-    // A full disk, or another run that sweeps too: the next run compiles.
+    // A full disk, or a race with another run that cleans up: the next run compiles.
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts dist/mediactl.cjs with compiled code kept between runs, which halves the start-up. Node 22
-// does that itself; for Node 20 code-cache.js keeps V8's code cache.
+// Starts dist/mediactl.cjs with a compile cache, which halves the start-up time. Node 22 has one built in;
+// for Node 20, code-cache.js implements it.
 const { existsSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');

@@ -1,8 +1,7 @@
-// Bundles the sources to CommonJS: one file for the tool, one for the sandbox, one for its media
-// worker, one for what is generated; and one script for the browser, which stands in every watch
-// page. Dynamic imports become lazy requires; those of packages, and of `*.lazy.ts`, are files of their
-// own, so that a command does not even parse what it does not use. A lazy file may import none of our
-// classes, since it carries copies of what it imports (test/architecture holds that).
+// Bundles the sources to CommonJS: the tool, the sandbox, its media worker, the generator of files, and
+// the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
+// separate files, so that a command does not parse code that it does not use. A lazy file must not import
+// our classes, since its bundle contains copies of its imports (checked by test/architecture).
 import {
   copyFileSync,
   existsSync,
@@ -15,15 +14,15 @@ import {
 import { basename, relative } from 'node:path';
 import { build, context } from 'esbuild';
 
-/** Packages with native parts; they stay what npm installed. */
+/** Packages with native code, which are not bundled. */
 const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring'];
 
 const sources = readdirSync('src', { recursive: true }).filter((path) => path.endsWith('.ts'));
 
-/** A part that is a file of its own already keeps what it imports: the sandbox, a lazy file. */
+/** Returns true for sources that are bundled separately with their imports: the sandbox, the pages, lazy files. */
 const isPart = (path) => /^(sandbox|web)\b|\.(lazy|d)\.ts$/.test(path);
 
-/** Packages that the tool imports when it needs them. */
+/** Packages that the tool imports lazily. */
 const lazyPackages = new Set(
   sources
     .filter((path) => !isPart(path))
@@ -58,7 +57,7 @@ const lazyParts = {
       return isLazy ? { path: `./${fileOf(path)}.cjs`, external: true } : undefined;
     });
     onResolve({ filter: /^package:/ }, ({ path }) => ({ path, namespace: 'package' }));
-    // A require() of it must give what `import()` gives: a default export as `default`.
+    // require() must return the same as `import()`: the default export as `default`.
     onLoad({ filter: /./, namespace: 'package' }, ({ path }) => ({
       contents: `import * as all from '${path.slice('package:'.length)}'; export = Object(all).default ?? all;`,
       loader: 'ts',
@@ -68,8 +67,8 @@ const lazyParts = {
 };
 
 /**
- * undici asks for node:http2 to speak HTTP/2, which is off, and does without where it is missing: 3 ms
- * of every listing. Nothing else that a dependency loads in vain is worth as much as one.
+ * Removes node:http2, which undici loads for HTTP/2 although it is off and optional. That saves 3 ms of
+ * every listing, more than any other unneeded import.
  */
 const withoutHttp2 = {
   name: 'without-http2',
@@ -81,7 +80,7 @@ const withoutHttp2 = {
   },
 };
 
-/** A part of `sixel` assigns to a name that it does not declare; in a bundle, which is strict, that is an error. */
+/** Patches `sixel`, which assigns to an undeclared variable: an error in strict mode, and bundles are strict. */
 const withUpng = {
   name: 'with-upng',
   setup({ onLoad }) {
@@ -92,14 +91,14 @@ const withUpng = {
 };
 
 const isWatching = process.argv.includes('--watch');
-/** A build takes its place when it is whole: what runs meanwhile finds its files. */
+/** Output folder: a temporary one, swapped in when the build is complete, so that running processes find their files. */
 const outdir = isWatching ? 'dist' : 'dist.new';
 
 const common = {
   outdir,
   bundle: true,
   minify: true,
-  legalComments: 'none', // their licences are in THIRD-PARTY-LICENSES.txt, whole
+  legalComments: 'none', // THIRD-PARTY-LICENSES.txt has the complete licenses
   metafile: true,
   logLevel: 'warning',
 };
@@ -117,7 +116,7 @@ const node = {
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
-  // Packages that ask where they are get the bundle's own place.
+  // Packages that read import.meta.url get the URL of the bundle.
   define: { 'import.meta.url': 'bundleUrl' },
   inject: ['scripts/bundle-url.mjs'],
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
@@ -134,11 +133,11 @@ const browser = {
   jsx: 'automatic',
   jsxImportSource: 'preact',
   platform: 'browser',
-  target: ['chrome123', 'firefox120', 'safari17.5'], // those that know light-dark()
+  target: ['chrome123', 'firefox120', 'safari17.5'], // the first versions with light-dark()
   format: 'iife',
 };
 
-/** The licence of every package that has a file in the bundles: they ask to go with their code. */
+/** Collects the licenses of all bundled packages, which must be distributed with their code. */
 function licences(inputs) {
   const folders = new Set(
     inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
@@ -149,7 +148,7 @@ function licences(inputs) {
     .join(`\n${'-'.repeat(78)}\n\n`);
 }
 
-/** Its file; where a package has none, what it says of itself. Where its source is to be had stands with it (MPL). */
+/** Returns a package's license file, or its license field if it has none, with the URL of its source (required by MPL). */
 function licence(folder) {
   const packageJson = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
   const { name, version, license, author } = packageJson;
@@ -164,7 +163,7 @@ function licence(folder) {
   return `${name} ${version}\nSource: ${source}\n\n${text.trim()}\n`;
 }
 
-/** What a package took from others stands with their notice, at the top of the file that has it. */
+/** Returns the copyright notices of third-party code inside a package, from the top of its files. */
 function foreignNotices(folder, inputs) {
   const own = licence(folder);
   const notices = inputs
@@ -183,7 +182,7 @@ if (isWatching) for (const options of bundles) await (await context(options)).wa
 else {
   rmSync(outdir, { recursive: true, force: true });
   const built = await Promise.all(bundles.map((options) => build(options)));
-  copyFileSync('node_modules/jq-web/jq.wasm', `${outdir}/jq.wasm`); // where jq.lazy.cjs looks for it
+  copyFileSync('node_modules/jq-web/jq.wasm', `${outdir}/jq.wasm`); // jq.lazy.cjs loads it from its own folder
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
   rmSync('dist.old', { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Where a bundle is, for packages in it that ask by `import.meta.url`; only their files carry it.
+// Provides the URL of a bundle to bundled packages that read `import.meta.url`; injected into their files only.
 import { pathToFileURL } from 'node:url';
 
 export const bundleUrl = pathToFileURL(__filename).href;

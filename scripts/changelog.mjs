@@ -1,4 +1,4 @@
-// Called by `npm version`: what stands under "Unreleased" becomes that version's, of today.
+// Called by `npm version`: moves the "Unreleased" entries of the changelog to the new version, dated today.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -1,13 +1,13 @@
-// The main job, end to end, with the built program: start the sandbox, upload a real clip, wait
-// until it is ready, list it, resolve what to play. Everything stays in .demo/; the sandbox goes on
-// running so that the URL can be opened. `npm run demo -- stop` ends it and removes the folder.
+// Demonstrates the main workflow with the built program: starts the sandbox, uploads a clip, waits until it
+// is ready, lists it, prints its playback URL. All files are in .demo/; the sandbox keeps running so that
+// the URL can be opened. `npm run demo -- stop` stops it and removes the folder.
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const home = process.env.MEDIACTL_DEMO_DIR ?? join(root, '.demo'); // elsewhere for its test
+const home = process.env.MEDIACTL_DEMO_DIR ?? join(root, '.demo'); // overridden by its test
 const clip = 'test/fixtures/clip.mp4';
 
 const { MEDIACTL_API_KEY, MEDIACTL_BASE_URL, MEDIACTL_PROFILE, ...inherited } = process.env;
@@ -32,7 +32,7 @@ if (process.argv.includes('stop')) {
   mediactl(['sandbox', 'stop']);
   rmSync(home, { recursive: true, force: true });
 } else {
-  mediactl(['sandbox', 'start', '--port', '0', '--quiet']); // its hints are for a usual profile
+  mediactl(['sandbox', 'start', '--port', '0', '--quiet']); // its hints assume a default profile
   mediactl(['upload', clip, '--wait']);
   mediactl(['assets', 'ls']);
   mediactl(['play', '@last', '--check']);

@@ -1,4 +1,4 @@
-// Writes what is generated from the command tree and the assumptions; --check fails on drift.
+// Writes the files generated from the command tree and the assumptions; --check fails if they are outdated.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
-// Draws docs/images/watch-page.png, browse.png and sound.png: the pages in Debian's chromium, of media
-// that ffmpeg makes for them. `npm run picture`. Sandbox and media are gone afterwards.
+// Takes the screenshots docs/images/watch-page.png, browse.png and sound.png in Debian's chromium, of media
+// created with ffmpeg. `npm run picture`. Removes sandbox and media afterwards.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'mediactl-picture-'));
 
 const title = 'Tide at the old harbour';
 const seconds = 48;
-/** Where a chapter starts, in seconds, and its title. */
+/** Chapters: start in seconds and title. */
 const chapters = [
   [0, 'Low water'],
   [9, 'The first boats'],
@@ -22,7 +22,7 @@ const chapters = [
 
 const [width, height, framesPerSecond, loopSeconds] = [1280, 720, 12, 4];
 
-/** A boat on flat waves before a low sun: the colour of a pixel, `turn` of the loop from 0 to 1. */
+/** Returns the color of a pixel: a boat on flat waves before a low sun. @param turn position in the loop, 0 to 1 */
 function colourAt(x, y, turn) {
   const wave = (level, size, length, turns) =>
     level + size * Math.sin(2 * Math.PI * (x / length + turns * turn));
@@ -100,7 +100,7 @@ const mediactl = (...args) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 
-/** Other days at that harbour: the clip's hue turned, in degrees. */
+/** Variants of the clip, by hue rotation in degrees. */
 const stills = [
   ['Harbour before dawn', 220],
   ['Harbour in the fog', 150],
@@ -123,7 +123,7 @@ function makeStills(clip) {
   });
 }
 
-/** Loudness of a sound of 90 seconds at the second `t`, each a name. */
+/** Loudness of several sounds of 90 seconds at second `t`, by name. */
 const sounds = [
   ['Surf, twenty minutes of it', 'abs(sin(2*PI*t/9))*0.6+0.1*sin(2*PI*t/2.3)'],
   ['Interview with the harbour master', '(0.35+0.3*sin(2*PI*t/7))*gt(sin(2*PI*t/17)+0.6,0)'],
@@ -145,7 +145,7 @@ async function draw(page, watchUrl) {
   await page.goto(watchUrl);
   await page.getByRole('button', { name: 'Flood' }).click();
   await page.waitForFunction(() => document.querySelector('video').currentTime > 23);
-  await page.locator('#timeline').hover({ position: { x: 620, y: 18 } }); // shows the frame there
+  await page.locator('#timeline').hover({ position: { x: 620, y: 18 } }); // shows the preview frame
   await page.locator('.sprite').waitFor();
   await page.screenshot({ path: `${images}/watch-page.png` });
 }

@@ -1,5 +1,5 @@
-// Runs the tests that depend on Node.js itself on each release that people have: `npm run test:nodes`, or
-// `npm run test:nodes 24` for one. npm's packages node-PLATFORM-ARCH hold the programs.
+// Runs the tests that depend on Node.js on each supported release: `npm run test:nodes`, or
+// `npm run test:nodes 24` for one. The binaries come from npm's node-PLATFORM-ARCH packages.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';

@@ -8,18 +8,18 @@ import { exitCodes, MediactlError } from './client/errors.ts';
 
 const lastMomentsMs = 3_000;
 
-/** The only file that touches `process`. */
+/** Runs the program. This is the only file that uses `process`. */
 async function main(): Promise<void> {
   const { stdout, stderr } = process;
   const environment = { ...process.env };
-  delete process.env.MEDIACTL_API_KEY; // no program that any library starts is handed it
+  delete process.env.MEDIACTL_API_KEY; // child processes must not inherit it
   const interruption = new AbortController();
   const terminal = new Terminal({
     ...{ stdin: () => process.stdin, stdout, stderr, environment },
     interruption: interruption.signal,
   });
   const stop = (problem: string, code: string, exitCode: 130 | 143) => {
-    // The first signal ends in good order; the second one leaves at once.
+    // The first signal shuts down gracefully; the second one exits at once.
     if (interruption.signal.aborted) {
       terminal.leave();
       process.exit(exitCode);
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     interruption.abort(new MediactlError(problem, { code, exitCode }));
   };
   process.on('SIGINT', () => {
-    // The pager has the keyboard: Ctrl-C is for it.
+    // Ctrl-C belongs to the pager while it is running.
     if (!terminal.isPaging) stop('interrupted', 'interrupted', exitCodes.interrupted);
   });
   process.on('SIGTERM', () => stop('terminated', 'terminated', exitCodes.terminated));
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     playerScript: join(__dirname, 'player.js'),
     browseScript: join(__dirname, 'browse.js'),
   });
-  // Who was told to end does end, whatever a library keeps open for a server that is away.
+  // After a signal, exit within 3 s even if a library keeps a socket open.
   if (interruption.signal.aborted) setTimeout(() => process.exit(), lastMomentsMs).unref();
 }
 

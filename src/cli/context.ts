@@ -27,21 +27,21 @@ import { type Environment, ranks } from './settings/origins.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** The machine as `main` finds it, and as tests make it. */
+/** The environment of the program: streams, clock, folders, signals. Set up by `main`, or by tests. */
 export type Host = {
   terminal: Terminal;
   environment: Environment;
   cwd: string;
   clock: Clock;
   processes: Processes;
-  /** Aborts with the error to end with: interrupted, terminated. */
+  /** Aborts on SIGINT or SIGTERM; the reason is the error to exit with. */
   signal: AbortSignal;
-  /** Where this user's files go unless MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR say otherwise. */
+  /** Default folders of this user; MEDIACTL_CONFIG_DIR and MEDIACTL_STATE_DIR override them. */
   directories: { config: string; state: string };
   version: string;
-  /** The built sandbox server. */
+  /** Path of the built sandbox server. */
   sandboxProgram: string;
-  /** The built scripts of a page that plays, and of the page of a library. */
+  /** Paths of the built browser scripts: the player page and the library page. */
   playerScript: string;
   browseScript: string;
 };
@@ -49,17 +49,18 @@ export type Host = {
 const callTimeoutMs = 30_000;
 const lockWaitMs = 60_000;
 
+/** Returns the config file, whose folder MEDIACTL_CONFIG_DIR may override. */
 export const profilesOf = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
-/** What a command is handed. Everything costly is made when it is first asked for. */
+/** Dependencies of a command: settings, API, journal, receipts, queues. Expensive ones are created lazily and memoized. */
 export class Context {
   readonly host: Host;
   readonly settings: Settings;
   readonly profiles: ProfileFile;
-  /** Where uploads under way are kept. */
+  /** Folder of upload state, caches and the sandbox. */
   readonly stateDir: string;
-  /** The whole tree of Commander's commands, for what is made from it. */
+  /** Builds the complete tree of Commander commands, for documentation and completion. */
   readonly commandTree: () => Promise<Command>;
   readonly #config: ProfileConfig;
   #api: Promise<Api> | undefined;
@@ -89,7 +90,7 @@ export class Context {
     return this.host.terminal;
   }
 
-  /** A person reads the result: what they call things is worth a request. */
+  /** True if a user reads the result on a terminal; resolving names is then worth a request. */
   get isForPerson(): boolean {
     return Boolean(this.terminal.stdout.isTTY) && this.settings.shape.format === 'human';
   }
@@ -106,6 +107,7 @@ export class Context {
     return join(this.stateDir, 'sandbox');
   }
 
+  /** Returns the journal of unfinished uploads. */
   async journal(): Promise<Journal> {
     const [{ Journal: Opened }, { Claims }] = await Promise.all([
       import('../client/upload/store/journal.ts'),
@@ -115,15 +117,15 @@ export class Context {
     return new Opened(this.stateDir, async () => new Claims(await this.#openedLedger(), pid));
   }
 
-  /** The receipts of this machine. @throws MediactlError `state_…` (14) */
+  /** Returns the receipts of finished uploads of this machine. @throws MediactlError `state_…` (14) */
   async receipts(use?: LedgerUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('../client/upload/store/receipts.ts');
     return new Opened(await this.#openedLedger(use));
   }
 
-  /** Those of the service in use; undefined where no service is. */
+  /** Returns the short uids remembered for the current service; undefined if none is configured. */
   async shownUids(): Promise<ShownUids | undefined> {
-    // No key is needed for that, nor asked of a keychain.
+    // Only the base URL is needed, so the keychain is not accessed.
     const baseUrl = await this.profileInUse().then(
       (inUse) => baseUrlOf(this.settings, inUse),
       () => undefined,
@@ -135,7 +137,7 @@ export class Context {
     return new ShownUids(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
-  /** The same where there are any: nothing is made for a command that sends nothing. */
+  /** Returns the receipts if there are any, without creating the database, for commands that upload nothing. */
   async receiptsIfAny(use?: LedgerUse): Promise<Receipts | undefined> {
     const { hadLedger, ledgerPath } = await import('../client/upload/store/ledger-file.ts');
     return hadLedger(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
@@ -150,23 +152,24 @@ export class Context {
     return this.#ledger;
   }
 
-  /** @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
+  /** Returns the account, memoized. @throws MediactlError `no_profile`, `no_key` … with exit code 4 */
   account(): Promise<Account> {
     this.#account ??= this.#resolveAccount();
     return this.#account;
   }
 
+  /** Returns the API client of the current account, memoized. */
   api(): Promise<Api> {
     this.#api ??= this.account().then((account) => this.apiFor(account));
     return this.#api;
   }
 
-  /** The API of an account that may not be the current one. */
+  /** Creates an API client for an account, current or not. */
   apiFor({ baseUrl, apiKey, names }: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
     return new Api(this.#transport(baseUrl, apiKey), names);
   }
 
-  /** The service without a key, for playback by token and signed media; no key need be there. */
+  /** Returns an API client without a key, for playback tokens and signed media URLs; memoized. */
   mediaApi(): Promise<Api> {
     this.#mediaApi ??= this.profileInUse().then((inUse) =>
       this.anonymousApi(baseUrlOf(this.settings, inUse)),
@@ -174,15 +177,16 @@ export class Context {
     return this.#mediaApi;
   }
 
-  /** The API of a base URL without a key. */
+  /** Creates an API client without a key. */
   anonymousApi(baseUrl: URL): Api {
     return new Api(this.#transport(baseUrl, undefined), {});
   }
 
   /**
-   * Opens a queue that several machines work at; closed with everything else. `work` waits for its store.
+   * Opens an upload queue shared by several machines; `close` closes it. With `work`, retries until its
+   * store is reachable.
    *
-   * @throws as `openFleet`
+   * @throws the errors of `openFleet`
    */
   async fleet(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<Fleet> {
     const { openFleet, openPatiently } = await import('../client/queue/open.ts');
@@ -203,13 +207,13 @@ export class Context {
     return fleet;
   }
 
-  /** With --dry-run: says what would be done, and that it is not. Every command that writes asks. */
+  /** Returns true for a dry run, and then reports what would be done. Called by every command that writes. */
   isDryRun(what: string): boolean {
     if (this.settings.dryRun) this.terminal.say(`dry run: would ${what}`);
     return this.settings.dryRun;
   }
 
-  /** Holds a lock of this user under a name while the work goes on; others of this machine wait. */
+  /** Runs `work` under a named mutex: a lock file shared by all processes of this user on this machine. */
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { locked, whileLocked } = await import('../client/lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
@@ -217,6 +221,7 @@ export class Context {
     return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path), say }, work);
   }
 
+  /** Closes connections and the database, and stores the observed scopes. */
   async close(): Promise<void> {
     const api = await this.#api?.catch(() => undefined);
     if (this.settings.debug && api) {
@@ -231,13 +236,13 @@ export class Context {
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
-  /** Of a profile's key; what MEDIACTL_API_KEY alone gives leaves nothing behind. */
+  /** Stores the observed scopes of a profile's key; nothing is stored for a key from MEDIACTL_API_KEY. */
   async #noteScopes(api: Api | undefined): Promise<void> {
     if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
     await this.noteScopes(await this.account(), api);
   }
 
-  /** What is remembered is a courtesy: where it cannot be written, nothing else suffers. */
+  /** Stores observed scopes. Best effort: write errors are reported with --debug only. */
   async noteScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
     if (this.settings.dryRun) return;
     await this.scopesOf(profile, baseUrl)
@@ -249,7 +254,7 @@ export class Context {
     return new ScopesSeen(this.stateDir, profile, baseUrl);
   }
 
-  /** @throws MediactlError `no_such_profile` where one is asked for that is not there */
+  /** Returns the requested or current profile. @throws MediactlError `no_such_profile` if the requested one does not exist */
   async profileInUse(): Promise<ProfileInUse> {
     return profileInUse(this.settings, this.#config);
   }
@@ -281,7 +286,7 @@ export class Context {
     });
   }
 
-  /** Warns, once, of an account, workspace or folder that a project file chose for what is written. */
+  /** Warns once if a project file sets the profile, workspace or folder that is about to be written to. */
   warnOfProjectFile(): void {
     const { origins, profileInUse: inUse } = this.settings;
     const chosen = (['profile', 'workspace', 'folder'] as const)

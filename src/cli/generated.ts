@@ -4,7 +4,7 @@ import { assumptionsPage, commandsPage } from './reference/pages.ts';
 import { shells } from './reference/shells/shells.lazy.ts';
 import { describe } from './reference/tree.ts';
 
-/** Everything that is generated, by its path in the repository. */
+/** Returns the contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const tree = describe(await wholeTree('0.0.0'));
   return {

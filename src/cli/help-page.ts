@@ -3,15 +3,15 @@ import type { ChalkInstance } from 'chalk';
 import { examplesOf, filtersHeading, isGlobal } from './commands/command.ts';
 import { shortWords } from './short-words.ts';
 
-/** So many examples show what a command is for, fewer where the page is long; the others stand in docs/commands.md. */
+/** Maximum and minimum number of examples per page: fewer if the page is long. docs/commands.md has all of them. */
 const [mostExamples, fewestExamples] = [3, 1];
-/** What a terminal shows at once. */
+/** Height of a usual terminal; longer pages get fewer examples. */
 const screenLines = 24;
 const widestTerm = 30;
-/** On a narrower terminal, what is said of a term stands under it. */
+/** Terminal width below which a description is printed under its term instead of beside it. */
 const narrow = 60;
 
-/** A command's help: what it is for, how it is typed, its own options. */
+/** Formats the help of a command: description, usage, examples, its own options. */
 export function helpPage(command: Command, help: Help, colors: ChalkInstance): string {
   for (let examples = mostExamples; ; examples--) {
     const page = pageWith(command, help, colors, examples);
@@ -68,7 +68,7 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
     .join('\n');
 }
 
-/** What an option is for, and what it may be: first what it is where it is not given. */
+/** Formats an option's description and allowed values, the default first. */
 function said({ description, argChoices = [], defaultValue, negate }: Option): string {
   const isUsual = typeof defaultValue === 'string' && defaultValue !== '' && !negate;
   const others = argChoices.filter((choice) => choice !== defaultValue);
@@ -93,7 +93,7 @@ function usageOf(command: Command): string {
   return [...path, ...(isLeaf ? words : ['COMMAND']), '[options]'].join(' ');
 }
 
-/** The commands below it, by their groups; those without one under a common title. */
+/** Groups the subcommands by heading; those without one are listed under "Commands". */
 function groupsOf(command: Command): [title: string, rows: Row[]][] {
   const groups = new Map<string, Row[]>();
   for (const child of command.createHelp().visibleCommands(command)) {

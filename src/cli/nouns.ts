@@ -1,14 +1,15 @@
 import type { Define } from './commands/command.ts';
 
+/** A top-level command; its subcommands are loaded lazily. */
 export type Noun = {
   name: string;
   summary: string;
-  /** Where help lists it; nowhere without one. */
+  /** Heading in the help; hidden if absent. */
   group?: 'Media' | 'Organise' | 'Account' | 'Try it' | 'Scripting';
   load(): Promise<Define>;
 };
 
-/** The command tree, noun by noun; a noun's module is loaded when it is called. */
+/** All top-level commands, in the order of the help. A module is loaded only when its command is called. */
 export const nouns: Noun[] = [
   {
     name: 'upload',

@@ -16,9 +16,9 @@ import { shortWords, spelledOut } from './short-words.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
 /**
- * Parses argv (without node and script), runs the command, shows its result or its error.
+ * Parses argv (without node and script), runs the command and prints its result or its error.
  *
- * @returns the exit code; nothing is thrown
+ * @returns the exit code; never throws
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
   let called: Command | undefined;
@@ -34,14 +34,14 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok;
-    // A noun without a verb: its help is on stderr, and says it all.
+    // A noun without a verb: Commander has printed its help to stderr.
     if (thrown instanceof CommanderError && thrown.code === 'commander.help')
       return exitCodes.usage;
     const error =
       thrown instanceof CommanderError
         ? await commanderUsage(thrown, called as Command)
         : asMediactlError(thrown);
-    // Where the settings themselves are wrong, argv tells what form was wanted.
+    // If the settings themselves are invalid, the output format is read from argv.
     const format = invocation.settings?.shape.format ?? formatTyped(argv, host);
     showError(host.terminal, error, format.startsWith('json'));
     if (invocation.settings?.debug)
@@ -57,7 +57,7 @@ function formatTyped(argv: readonly string[], { environment }: Host): string {
   return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_OUTPUT) ?? 'human';
 }
 
-/** What the command that runs was told, once it is known: errors are shown by it. */
+/** Settings of the running command, once resolved; they decide how errors are printed. */
 type Invocation = { settings?: Settings };
 
 function buildProgram(
@@ -69,7 +69,7 @@ function buildProgram(
   const program = new Command('mediactl').exitOverride().configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
     writeErr: (text) => void terminal.stderr.write(terminal.redactor.redact(text)),
-    outputError: () => {}, // said once, by showError
+    outputError: () => {}, // printed once, by showError
     getOutHelpWidth: () => Math.min(terminal.columns, 100),
     getErrHelpWidth: () => Math.min(terminal.columns, 100),
     getOutHasColors: () => terminal.colors(terminal.stdout).level > 0,
@@ -92,7 +92,7 @@ function buildProgram(
   return program;
 }
 
-/** The whole tree with every noun loaded, for what is generated from it; nothing in it runs. */
+/** Builds the complete command tree with every noun loaded, for generated files. Its commands cannot be run. */
 export async function wholeTree(version: string): Promise<Command> {
   const program = addNouns(new Command('mediactl'), version);
   const run: Run = () => async () => {
@@ -108,7 +108,7 @@ function addNouns(program: Command, version: string): Command {
     .version(version, '-V, --version', 'print the version')
     .helpCommand(false)
     .enablePositionalOptions()
-    .showSuggestionAfterError(false); // said by commanderUsage
+    .showSuggestionAfterError(false); // commanderUsage adds suggestions
   example(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
   for (const option of globalOptions()) program.addOption(option);
   for (const { name, summary, group, load } of nouns)
@@ -124,7 +124,7 @@ function addNouns(program: Command, version: string): Command {
   return program;
 }
 
-/** A command without the types of its own arguments and options. */
+/** Casts a command to the general type, without the types of its arguments and options. */
 const plain = (command: unknown) => command as Command;
 
 const parentOf = (command: Command) => plain(command.parent) as Command | null;
@@ -137,7 +137,7 @@ async function loadNoun(command: Command, run: Run): Promise<void> {
   for (const leaf of leavesOf(command)) addGlobals(leaf);
 }
 
-/** A command's own option of the same name comes first. */
+/** Adds the global options to a command, except those that its own options shadow. */
 function addGlobals(leaf: Command): void {
   const own = leaf.options.map(({ long }) => long);
   for (const option of globalOptions()) if (!own.includes(option.long)) leaf.addOption(option);
@@ -154,7 +154,7 @@ const runner =
   async (...input) => {
     const command = input.at(-1) as Command;
     const typed = typedOptions(command);
-    // Loaded by the command that runs: --version and --help pay for none of it.
+    // Lazy imports: --version and --help do not pay for them.
     const [{ Context, profilesOf }, { givenFlags, resolveSettings }, { present }] =
       await Promise.all([
         import('./context.ts'),
@@ -177,7 +177,7 @@ const runner =
       } = 'result' in outcome ? outcome : { result: outcome };
       let left: unknown;
       try {
-        if (picture) await host.terminal.write(picture); // no pager hands it on
+        if (picture) await host.terminal.write(picture); // pagers do not pass pictures on
         await present(host.terminal, settings.shape, result, host.clock.now(), () =>
           context.shownUids(),
         );
@@ -185,7 +185,7 @@ const runner =
         if (!(error instanceof OutputClosed)) throw error;
         left = error;
       }
-      // A reader that left has not seen it: stderr and the exit code still tell.
+      // If stdout was closed early, stderr and the exit code still report the failure.
       const failure = typeof ending === 'function' ? ending() : ending;
       if (failure ?? left) throw failure ?? left;
     } finally {
@@ -193,7 +193,7 @@ const runner =
     }
   };
 
-/** The options that were typed, those before the noun too: `mediactl --json assets ls`. */
+/** Returns the global options that were typed, including those before the noun: `mediactl --json assets ls`. */
 function typedOptions(command: Command): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
   for (let at: Command | null = command; at; at = parentOf(at))
@@ -201,20 +201,20 @@ function typedOptions(command: Command): Record<string, unknown> {
       const name = option.attributeName();
       const value = at.opts()[name as never] as unknown;
       if (at.getOptionValueSource(name as never) === 'cli' && typed[name] !== false)
-        typed[name] = value === false ? value : (typed[name] ?? value); // --no-input holds anywhere
+        typed[name] = value === false ? value : (typed[name] ?? value); // --no-input applies at any level
     }
   return typed;
 }
 
-/** A bare `--debug` must not take the next word as its value; after `--` nothing is an option. */
+/** Expands a bare `--debug` to `--debug=on`, so that it does not consume the next argument. Ignored after `--`. */
 const expandDebug = (word: string, at: number, words: readonly string[]) =>
   word === '--debug' && !words.slice(0, at).includes('--') ? '--debug=on' : word;
 
-/** An option of every command that is followed by its value. */
+/** Returns true for a global option that is followed by its value. */
 const takesValue = (option: string) =>
   globalOptions().some(({ short, long, required }) => required && [short, long].includes(option));
 
-/** Nothing at all, `help`, `help NOUN VERB` and `help TOPIC`, as Commander's own help does not load our nouns. */
+/** Rewrites an empty argv, `-v` and `help [NOUN VERB | TOPIC]` to options, since Commander's help does not load nouns. */
 async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<string[]> {
   if (argv.length === 0) return ['--help'];
   if (argv.length === 1 && argv[0] === '-v') return ['--version'];
@@ -231,10 +231,10 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
   const [meant = noun] = spelledOut([noun], takesValue);
   return nouns.some(({ name }) => name === meant)
     ? [...spelledOut([noun, ...verbs], takesValue), '--help']
-    : [noun]; // Commander says that it is unknown
+    : [noun]; // Commander reports an unknown command
 }
 
-/** What is wrong with argv, and what was meant: by what other tools call it, or by its letters. */
+/** Converts a Commander error to a usage error with a suggestion: another tool's name for it, or a similar spelling. */
 async function commanderUsage(error: CommanderError, command: Command): Promise<MediactlError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')

@@ -1,4 +1,4 @@
-/** What people type first: a word that stands for a noun and its verb. */
+/** Shortcuts for frequent commands: one word that expands to a noun and its verb. */
 export const shortWords: Readonly<Record<string, readonly string[]>> = {
   ls: ['assets', 'ls'],
   get: ['assets', 'get'],
@@ -13,9 +13,9 @@ export const shortWords: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The words as Commander knows them: a short word in the place of the command is spelled out.
+ * Expands a shortcut such as `ls` to the command it stands for.
  *
- * @param takesValue whether an option before the command is followed by its value
+ * @param takesValue returns true if an option before the command is followed by its value
  */
 export function spelledOut(
   argv: readonly string[],
@@ -27,7 +27,7 @@ export function spelledOut(
   return at < argv.length ? [...argv.slice(0, at), ...meant, ...argv.slice(at + 1)] : [...argv];
 }
 
-/** Where the first word stands that is no option and no value of one. */
+/** Returns the index of the first argument that is neither an option nor the value of one. */
 function commandAt(argv: readonly string[], takesValue: (option: string) => boolean): number {
   let at = 0;
   while (argv[at]?.startsWith('-') && argv[at] !== '--')

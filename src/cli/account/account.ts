@@ -6,9 +6,9 @@ import { parseBaseUrl } from './base-url.ts';
 import { keyOf } from './key-stores.ts';
 import type { Profile, ProfileConfig } from './profile-file.ts';
 
-/** Who calls, and where: what flags, variables and the profile come to. */
+/** Credentials and service of API calls, resolved from flags, variables and the profile. */
 export type Account = {
-  /** The profile's name; `environment` where MEDIACTL_API_KEY alone gives the account. */
+  /** Name of the profile; `environment` if the key comes from MEDIACTL_API_KEY. */
   profile: string;
   baseUrl: URL;
   apiKey: string;
@@ -16,15 +16,15 @@ export type Account = {
   names: NameOverrides;
 };
 
-/** The profile that commands go by, if there is one. */
+/** The profile that the command uses, if any. */
 export type ProfileInUse = {
   name: string | undefined;
   profile: Profile | undefined;
-  /** Those there are, to choose from. */
+  /** Names of all profiles, for errors. */
   names: readonly string[];
 };
 
-/** @throws MediactlError `no_such_profile` where one is asked for that is not there */
+/** Returns the requested or current profile. @throws MediactlError `no_such_profile` if the requested one does not exist */
 export function profileInUse(
   { profile: asked, profileInUse: name }: Settings,
   { profiles }: ProfileConfig,
@@ -34,13 +34,13 @@ export function profileInUse(
   return { name, profile, names: Object.keys(profiles) };
 }
 
-/** The service to call, which needs no key. @throws MediactlError `no_base_url`, `no_profile` (4) */
+/** Returns the base URL of the service; needs no key. @throws MediactlError `no_base_url`, `no_profile` (4) */
 export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse): URL {
   if (!profile && !settings.baseUrl) throw settings.apiKey ? noBaseUrl() : noProfile(names);
   return parseBaseUrl(settings.baseUrl ?? (profile as Profile).baseUrl);
 }
 
-/** @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … with exit code 4 */
+/** Resolves the account with its key. @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … with exit code 4 */
 export async function accountOf(
   settings: Settings,
   inUse: ProfileInUse,
@@ -57,7 +57,7 @@ export async function accountOf(
   };
 }
 
-/** A key goes only to the origin of its own profile. */
+/** Returns the key of a profile. Refuses if the base URL has another origin, so that keys never leak to other hosts. */
 async function profileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
   if (name === undefined || !profile) throw noProfile(names);
   const home = parseBaseUrl(profile.baseUrl);

@@ -1,7 +1,7 @@
 import { usageError } from '../../client/errors.ts';
 import { apiPrefix } from '../../contract/paths.ts';
 
-/** The service host from what a person typed: the API's own prefix may be pasted along. */
+/** Parses the service host from user input; accepts the API's path prefix, since users paste whole URLs. */
 export function parseBaseUrl(text: string): URL {
   const hint = 'give the service host, such as https://media.example.com';
   let url: URL;
@@ -24,5 +24,5 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 export const isLoopback = (url: URL) => loopback.has(url.hostname);
 
-/** A key over plain http can be read on the way; only this machine itself is exempt. */
+/** Returns true for http to another machine, where the key can be intercepted; loopback is safe. */
 export const isPlaintextElsewhere = (url: URL) => url.protocol === 'http:' && !isLoopback(url);

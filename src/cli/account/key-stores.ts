@@ -1,14 +1,14 @@
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { Profile } from './profile-file.ts';
 
-/** The account name under which the OS keychain keeps a key: one a profile and config folder. */
+/** Identifies a key in the OS keychain: one per profile and config folder. */
 export type KeychainEntry = { configDir: string; profile: string };
 
 const service = 'mediactl';
 const account = ({ configDir, profile }: KeychainEntry) => `${profile}@${configDir}`;
-/** Linux's other store, the kernel's keyring, forgets at the next restart. */
+/** Selects the Secret Service on Linux; the kernel keyring loses its keys on reboot. */
 const options = { linux: { store: 'secret-service' } } as const;
-/** A keychain that asks nobody's agent, or hangs on D-Bus, must not hold a command up. */
+/** Timeout of keychain calls, which may hang on D-Bus or on an unlock dialog that is not shown. */
 const keychainTimeoutMs = 3_000;
 
 async function keychain<T>(
@@ -23,7 +23,7 @@ async function keychain<T>(
   return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), late]);
 }
 
-/** @throws MediactlError for what can be no key: nothing, several words, control characters */
+/** Validates the form of an API key. @throws MediactlError if it is empty, or contains spaces or control characters */
 export function assertKey(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new MediactlError(key === '' ? 'no key was given' : 'that is not an API key', {
@@ -34,23 +34,24 @@ export function assertKey(key: string): void {
   });
 }
 
-/** Keeps a key in the OS keychain; false where this machine has none that answers. */
+/** Stores a key in the OS keychain. @returns false if no keychain is available or responds */
 export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<boolean> {
   try {
     await keychain(entry, (item, signal) => item.setPassword(key, signal));
     return (await keychain(entry, (item, signal) => item.getPassword(signal))) === key;
   } catch {
-    return false; // said by the caller: the key then goes to the config file
+    return false; // the caller reports it and stores the key in the config file
   }
 }
 
+/** Deletes a key from the OS keychain. @throws MediactlError `keychain` (4) */
 export async function forgetInKeychain(entry: KeychainEntry): Promise<void> {
   await keychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
     throw keychainError(entry.profile, error, 'remove');
   });
 }
 
-/** The key of a profile, wherever it is kept. */
+/** Returns the API key of a profile, from the config file or the keychain. */
 export async function keyOf(profile: Profile, entry: KeychainEntry): Promise<string> {
   if (profile.keyStore !== 'keychain' && profile.key) return profile.key;
   if (profile.keyStore !== 'keychain')

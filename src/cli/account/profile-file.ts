@@ -4,33 +4,34 @@ import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
 
-/** One account on one service, as the config file keeps it. */
+/** An account on a service, as stored in the config file. */
 export type Profile = {
-  /** The service host: an origin. */
+  /** Origin of the service, without a path. */
   baseUrl: string;
-  /** Absent where the key is in the keychain. */
+  /** API key; absent if it is in the keychain. */
   key?: string;
   keyStore: 'file' | 'keychain';
-  /** Uid of the workspace that commands use. */
+  /** Uid of the default workspace. */
   workspace?: string;
-  /** What it was called when it was chosen. */
+  /** Name of the workspace at the time it was selected. */
   workspaceName?: string;
-  /** What `config set` keeps for this profile: output, folder, color and others. */
+  /** Settings stored by `config set`: output, folder, color and others. */
   settings?: Record<string, string>;
-  /** Of one that `sandbox start` made: the sandbox's data folder. */
+  /** Data folder of the sandbox, if `sandbox start` created this profile. */
   sandbox?: string;
-  /** Field names of this service, where our guess is wrong (wire/assumptions). */
+  /** Field names of this service that differ from our assumptions (wire/assumptions). */
   names?: NameOverrides;
 };
 
+/** Content of the config file. */
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
-/** Writes take milliseconds; half a minute is many of them, on a busy machine too. */
+/** Maximum wait for the lock of the config file. Writes take milliseconds, even on a busy machine far less than this. */
 const lockWaitMs = 30_000;
 
 /**
- * The config file. Read with `fs`, since every command does it and `conf` costs 88 ms to load;
- * written with `conf`: atomically, mode 0600. A corrupt file is an error and stays as it is.
+ * The config file with all profiles. Read with `fs`, since every command reads it and `conf` takes 88 ms
+ * to load; written with `conf`: atomic rename, mode 0600. A corrupt file is an error and never overwritten.
  */
 export class ProfileFile {
   readonly path: string;
@@ -41,7 +42,7 @@ export class ProfileFile {
     this.path = join(directory, 'config.json');
   }
 
-  /** @throws MediactlError `config_corrupt`, naming the path */
+  /** Reads all profiles; none if the file is missing. @throws MediactlError `config_corrupt` with the path */
   async read(): Promise<ProfileConfig> {
     let text: string;
     try {
@@ -58,15 +59,15 @@ export class ProfileFile {
       throw this.#unusable((error as Error).message, error);
     }
     if (!isProfileConfig(config)) throw this.#unusable('it has no profiles in it');
-    // Without a prototype: no profile is called `constructor` unless somebody named one so.
+    // Without a prototype, so that `constructor` is no profile unless the user created one.
     return { ...config, profiles: Object.assign(Object.create(null), config.profiles) };
   }
 
-  /** Reads, changes and writes in one go; others wait, so that no change is lost. */
+  /** Reads, changes and writes the file under a lock, so that concurrent processes lose no change. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
     const [{ whileLocked }, { default: Conf }] = await Promise.all([
       import('../../client/lock.ts'),
-      import('conf'), // before the lock, which nobody is to wait for longer than need be
+      import('conf'), // loaded before locking, to hold the lock as briefly as possible
     ]);
     const busy = () => this.#unusable('another mediactl process has locked it');
     const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };
@@ -87,7 +88,7 @@ export class ProfileFile {
     });
   }
 
-  /** Half-written files of a process that was killed: they may hold keys. The lock is ours. */
+  /** Deletes temporary files of killed processes, which may contain keys. Safe since we hold the lock. */
   async #sweep(): Promise<void> {
     for (const name of await readdir(this.directory))
       if (name.startsWith('config.json.tmp')) await rm(join(this.directory, name), { force: true });
@@ -104,7 +105,7 @@ export class ProfileFile {
   }
 }
 
-/** @throws MediactlError for names that a shell or JSON would trip over */
+/** Validates a profile name. @throws MediactlError for names with characters special to a shell or JSON */
 export function assertProfileName(name: string): void {
   if (!/^[A-Za-z0-9][\w.@-]*$/.test(name))
     throw usageError(

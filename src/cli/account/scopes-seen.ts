@@ -5,10 +5,13 @@ import { readTextFileIfAny } from '../../client/read-file.ts';
 import { fieldsIn, jsonIn } from '../../contract/reading.ts';
 import { type Scope, scopes } from '../../contract/scopes.ts';
 
-/** What the service answered where a call needed the scope, and when it did so first. */
+/** Outcome of a call that needs a scope, and when it was first observed. */
 export type ScopeSeen = { allowed: boolean; at: string };
 
-/** What is known of the scopes of a profile's key, which no endpoint tells: by what was done with it, and what was answered 403. */
+/**
+ * Scopes of a profile's key as observed from its calls: allowed, or denied with 403. No endpoint returns
+ * them. Stored per profile and service.
+ */
 export class ScopesSeen {
   readonly #path: string;
 
@@ -29,7 +32,7 @@ export class ScopesSeen {
     );
   }
 
-  /** Writes where something is new. @param now milliseconds since the epoch */
+  /** Stores observed scopes if they changed. @param now milliseconds since the epoch */
   async note(answers: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
     const known = this.read();
     const news = [...answers].filter(([scope, allowed]) => known[scope]?.allowed !== allowed);
@@ -39,7 +42,7 @@ export class ScopesSeen {
     await keepState(this.#path, JSON.stringify(known));
   }
 
-  /** The profile has another key. What cannot be forgotten is put right by what that key is answered. */
+  /** Deletes the observations, since the profile has a new key. Errors are ignored: later calls correct the record. */
   async forget(): Promise<void> {
     await rm(this.#path, { force: true }).catch(() => {});
   }

@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import type { RenderContext, Row } from './result.ts';
 
-/** Labels in a column of their own, dimmed; values beside them. */
+/** Formats the fields of a record as two aligned columns: dimmed labels and their values. */
 export function detail(rows: readonly Row[], render: RenderContext): string {
   const width = Math.max(...rows.map(([label]) => stringWidth(label)));
   return rows

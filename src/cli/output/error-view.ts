@@ -3,13 +3,13 @@ import { toJson } from '../../contract/reading.ts';
 import { printable } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** Problem, cause, next step on stderr; in a machine mode, one JSON line. */
+/** Prints an error to stderr as problem, cause and hint; as one JSON line if `machine` is set. */
 export function showError(terminal: Terminal, error: MediactlError, machine: boolean): void {
   if (machine) {
     terminal.tell(toJson({ error: error.toJSON() }));
     return;
   }
-  // Who says no has not met an error.
+  // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') {
     terminal.tell(error.message);
     return;

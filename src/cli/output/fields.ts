@@ -4,7 +4,7 @@ import type { Column, ListResult, Row, Shown } from './result.ts';
 
 type Json = unknown;
 
-/** The value at a path such as `player_config.theme` or `items.0.asset`; a name maps over a list. */
+/** Returns the value at a path such as `player_config.theme` or `items.0.asset`; a name maps over a list. */
 function valueAt(record: Json, path: string): Json {
   return path.split('.').reduce<Json>((value, name) => step(value, name), record);
 }
@@ -15,11 +15,11 @@ function step(value: Json, name: string): Json {
   return Object.hasOwn(value, name) ? (value as Record<string, Json>)[name] : undefined;
 }
 
-/** The fields of a record under the paths they were asked by; null where it has none. */
+/** Returns an object of the requested paths and their values in the record; null for missing ones. */
 const picked = (record: Json, paths: readonly string[]): Record<string, Json> =>
   Object.fromEntries(paths.map((path) => [path, valueAt(record, path) ?? null]));
 
-/** Remembers which of the paths any record had, so that a mistyped one is not silently empty. */
+/** Tracks which requested paths occurred in no record, to warn of mistyped ones. */
 class FieldsSeen {
   readonly #missing: Set<string>;
   #records = 0;
@@ -34,13 +34,13 @@ class FieldsSeen {
       if (valueAt(record, path) !== undefined) this.#missing.delete(path);
   }
 
-  /** Paths that no record had, where there was a record. */
+  /** Paths that occurred in no record; empty if there were no records at all. */
   get missing(): string[] {
     return this.#records === 0 ? [] : [...this.#missing];
   }
 }
 
-/** --fields: records of those fields alone, as rows and as columns. */
+/** Applies --fields: reduces records, rows and columns to the requested fields. */
 export function withFields(result: Shown, fields: readonly string[], terminal: Terminal): Shown {
   const seen = new FieldsSeen(fields);
   const warn = () => {
@@ -52,7 +52,7 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
     return picked(item, fields);
   };
   if (result.kind === 'record') {
-    // A record that is a list, such as a tree, is picked from item by item.
+    // A record may itself be a list, such as a folder tree: the fields are picked from each item.
     const only = Array.isArray(result.record) ? result.record.map(pick) : pick(result.record);
     warn();
     return {
@@ -81,7 +81,7 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
   };
 }
 
-/** As tables show the field, on a terminal and in a pipe; in the order that was asked for. */
+/** Returns the table column for a field: the command's own one if it has one, else a generic one. */
 function columnOf(field: string, columns: ListResult['columns']): Column<Record<string, Json>> {
   const known = columns.find((column) => column.field === field);
   return {

@@ -1,14 +1,14 @@
 import { runInNewContext } from 'node:vm';
 import jqWeb from 'jq-web';
 
-/** jq itself, compiled to WebAssembly. */
+/** The jq program, compiled to WebAssembly. */
 type Jq = { raw(json: string, filter: string, flags: string[]): string | undefined };
 
 const defaultLimitMs = 60_000;
 
 /**
- * Runs a jq filter over JSON text: strings come out bare, everything else as compact JSON, a line
- * each. Returns jq's own words if the filter or the value does not fit, or if the filter does not end.
+ * Runs a jq filter over JSON text: strings are printed raw, everything else as compact JSON, one result
+ * a line. Returns jq's error message if the filter fails, or a timeout message if it does not finish.
  */
 export async function runJq(
   json: string,
@@ -17,7 +17,7 @@ export async function runJq(
 ): Promise<{ text: string } | { problem: string }> {
   const jq = (await jqWeb) as Jq;
   try {
-    // jq runs in this thread, where no timer fires: V8 itself ends it.
+    // jq blocks this thread, so no timer can fire: V8's own timeout interrupts it.
     const run = () => jq.raw(json, filter, ['-c', '-r']) ?? '';
     return {
       text: runInNewContext('run()', { run }, { timeout: limitMs, breakOnSigint: true }) as string,

@@ -6,16 +6,17 @@ import type { Terminal } from '../terminal/terminal.ts';
 import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
 import { csvLines, tsvLines } from './rows.ts';
 
+/** Formats a value as JSON: indented and colored on a terminal, compact in a pipe. */
 export const json = (value: unknown, render: RenderContext) =>
   render.isTerminal ? jsonText(toJson(value, 2), render) : toJson(value);
 
-/** One record a line, whoever reads it. */
+/** Formats a record as JSON on one line (JSONL), colored on a terminal. */
 export const line = (value: unknown, render: RenderContext) =>
   render.isTerminal ? jsonText(toJson(value), render) : toJson(value);
 
 const jsonToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
-/** For a person: safe to show, and in the colours of jq. */
+/** Escapes control characters in JSON text and colors it as jq does. */
 function jsonText(text: string, { colors }: RenderContext): string {
   const safe = printableJson(text);
   if (colors.level === 0) return safe;
@@ -25,7 +26,7 @@ function jsonText(text: string, { colors }: RenderContext): string {
   });
 }
 
-/** One JSON array, written while pages arrive. */
+/** Streams all records as one JSON array, page by page as they arrive. */
 export async function writeArray(
   terminal: Terminal,
   pages: AsyncIterable<unknown[]> | Iterable<unknown[]>,
@@ -42,7 +43,7 @@ export async function writeArray(
 
 const indent = (text: string) => text.replace(/^/gm, '  ');
 
-/** Everything as the one value that --json would print. */
+/** Returns the whole result as the one value that --json prints. */
 async function wholeOf(result: Exclude<Shown, { kind: 'raw' }>): Promise<unknown> {
   if (result.kind === 'record') return result.record;
   if (result.kind === 'text') return result.text;
@@ -51,7 +52,7 @@ async function wholeOf(result: Exclude<Shown, { kind: 'raw' }>): Promise<unknown
   return all;
 }
 
-/** --jq: over the whole value; with --jsonl, over each record as it comes. */
+/** Applies --jq to the whole value and prints the output; with --jsonl, to each record as it arrives. */
 export async function filtered(
   terminal: Terminal,
   filter: string,
@@ -78,7 +79,7 @@ export async function filtered(
   for await (const page of result.pages) for (const item of page) await write(toJson(item));
 }
 
-/** --csv, --tsv: a header, then a row a record; all fields that any record has, or those asked for. */
+/** Prints records as CSV or TSV: a header, then one row a record, with the requested fields or all that occur. */
 export async function writeRows(
   terminal: Terminal,
   { format, fields }: Shape,
@@ -88,7 +89,7 @@ export async function writeRows(
   const value = await wholeOf(result);
   const records = (Array.isArray(value) ? value : [value]).map(fieldsIn);
   const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
-  if (header.length === 0) return; // nothing is there, and nothing says what would be
+  if (header.length === 0) return; // no records and no --fields: the column names are unknown
   const rows = records.map((record) => header.map((field) => record[field]));
   const text = await (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
   await terminal.write(render.isTerminal ? printableLines(text) : text);

@@ -15,9 +15,10 @@ import type {
 } from './result.ts';
 
 /**
- * Result to stdout, in the shape asked for; what is longer than the terminal goes to the pager.
+ * Prints a command's result to stdout in the requested format; through the pager if it is longer than
+ * the terminal.
  *
- * @param uids how uids are shown short, and remembered; asked for where a person sees some
+ * @param uids store that shortens uids and remembers the short forms; loaded only if a user sees some
  */
 export async function present(
   terminal: Terminal,
@@ -65,17 +66,17 @@ async function show(
     : writeList(terminal, shape, shaped, render, uids);
 }
 
-/** Whether records are wanted, of an answer that came as a text. */
+/** Returns true if a raw response must be split into records: for --csv, --tsv and --fields. */
 const isTabular = ({ format, fields, jq }: Shape) =>
   jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
 
-/** The records in a text of the service: the items of a page, an array, an object; else the text. */
+/** Parses records from a raw response: the items of a page, an array or an object; otherwise returns it unchanged. */
 function recordsIn(result: Extract<Shown, { kind: 'raw' }>): Shown {
   let value: unknown;
   try {
     value = JSON.parse(result.text);
   } catch {
-    return result; // no JSON: it has no fields
+    return result; // not JSON: it has no fields
   }
   const items = Array.isArray(value) ? value : fieldsIn(value).items;
   if (Array.isArray(items)) {
@@ -119,7 +120,7 @@ async function writeList(
   if (format === 'json' || (format === 'human' && result.alwaysJson))
     return writeArray(terminal, result.pages, render);
   if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render, uids);
-  // Scripts count columns: they stay where they are, whatever people get to see.
+  // Scripts count columns, so their order in a pipe is fixed.
   const columns = result.columns.filter(({ wide }) => !wide);
   for await (const page of result.pages)
     await terminal.write(
@@ -133,10 +134,10 @@ async function writeList(
     );
 }
 
-/** Label and value, a line each; empty ones are left out. Measuring text is for terminals only. */
+/** Formats labels and values, one a line, without empty values; aligned only on a terminal. */
 async function detailOf(rows: readonly Row[], render: RenderContext): Promise<string> {
   const shown = rows.filter(([, value]) => value !== '');
-  // One word a label, as JSON has it, and one in every line, for who splits lines.
+  // Labels become one word, repeated on continuation lines, so that scripts can split each line.
   if (!render.isTerminal) {
     let last = '';
     return shown

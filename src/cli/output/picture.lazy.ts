@@ -2,17 +2,17 @@ import { blocks, type Cells, iterm, kitty, sixel } from './pictures/escapes.ts';
 import { decoded, type Pixels, scaled } from './pictures/pixels.ts';
 import type { Protocol } from './pictures/protocol.ts';
 
-/** How a picture is to be shown, and the room that it may take. */
+/** Graphics protocol, color depth and maximum size (in characters) of a picture. */
 export type Room = Cells & { protocol: Protocol; hasAllColours: boolean };
 
-/** Of one character, in pixels: what most terminals have at least, so that nothing sticks out. */
+/** Assumed size of a character cell in pixels. Most terminals have larger cells, so pictures never overflow. */
 const [cellWidth, cellHeight] = [8, 16];
-/** Terminals that scale are given more: screens with finer pixels show it. */
+/** Extra resolution for terminals that scale pictures themselves, for high-density screens. */
 const finer = 2;
 
 /**
- * What a terminal is to be told to show a JPEG or PNG, or why nothing can be shown. Whatever the bytes
- * are, only pixels get through: they are decoded, made smaller, and encoded again.
+ * Returns the escape sequences that show a JPEG or PNG, or the reason why it cannot be shown. The image
+ * is decoded, scaled down and encoded again, so that no byte of an untrusted file reaches the terminal.
  */
 export function drawn(bytes: Buffer, room: Room): { text: string } | { problem: string } {
   try {
@@ -35,7 +35,7 @@ function encoded(pixels: Pixels, { protocol, hasAllColours, ...most }: Room): st
   return protocol === 'kitty' ? kitty(fine, cells) : iterm(fine, cells);
 }
 
-/** As large as there is room, no larger than it is, and not out of shape. */
+/** Returns the largest size in characters that fits, keeps the aspect ratio and does not enlarge the picture. */
 function cellsFor({ width, height }: Pixels, { columns, rows }: Cells): Cells {
   const scale = Math.min(1, (columns * cellWidth) / width, (rows * cellHeight) / height);
   const count = (size: number, cell: number, most: number) =>

@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
 
-/** What human output is rendered for; its content never depends on it. */
+/** Terminal properties that output is rendered for. They affect layout only, never content. */
 export type RenderContext = {
   isTerminal: boolean;
   columns: number;
@@ -8,37 +8,38 @@ export type RenderContext = {
   now: number;
 };
 
-/** What a uid is of: an asset may begin like a folder. */
+/** Resource type of a uid; short forms are unique only within one type. */
 export type UidKind = 'asset' | 'folder' | 'workspace';
 
-/** How uids are shown short, and remembered to be typed so. */
+/** Shortens uids for display and remembers the short forms, so that users can type them. */
 export type ShortUids = {
   shorten(kind: UidKind, uids: readonly string[]): Promise<(uid: string) => string>;
 };
 
-/** In a pipe all columns stand in their order, but for the `wide` ones; on a terminal those there is room for. */
+/** A table column. A pipe gets all columns except `terminalOnly` ones; a terminal gets those that fit. */
 export type Column<T> = {
   header: string;
   value(record: T, render: RenderContext): string;
-  /** On a terminal it stands first: what people know a record by. */
+  /** Moved to the first position on a terminal, since users recognize a record by it. */
   leads?: boolean;
-  /** The value is a uid of that kind: short on a terminal, whole in a pipe. */
+  /** Resource type if the value is a uid: shortened on a terminal, complete in a pipe. */
   uid?: UidKind;
-  /** The field that it shows, for --fields. */
+  /** Record field that the column shows, for --fields. */
   field?: string;
-  /** Never cut to fit. */
+  /** Never truncated to fit. */
   whole?: boolean;
-  /** Cells are cut to no less, in columns of the terminal. */
+  /** Minimum width after truncation, in terminal columns. */
   least?: number;
-  /** How soon it is left out for want of room: the highest first; 0, the last ones to go. */
+  /** Order in which columns are dropped on a narrow terminal: the highest first, 0 last. */
   spare?: number;
-  /** Not in a pipe. */
+  /** Omitted in a pipe. */
   wide?: boolean;
 };
 
+/** One field of a record as shown to users. */
 export type Row = readonly [label: string, value: string];
 
-/** What a command's `run` returns. `view` is for people; the machine formats take the records. */
+/** Result of a command. `view` renders it for users; machine-readable formats use the records. */
 export type Result =
   | {
       kind: 'list';
@@ -49,11 +50,11 @@ export type Result =
       // biome-ignore lint/suspicious/noExplicitAny: columns and records agree inside list()
       id: (record: any) => string;
       empty: string;
-      /** Records of any shape: JSON for people too. */
+      /** Records have no fixed fields: print JSON in the `human` format too. */
       alwaysJson?: boolean;
-      /** What stands under the table, once all of it is there. */
+      /** Returns a line to print under the complete table. */
       footer?: () => string | undefined;
-      /** It goes on while it is read: not for a pager. */
+      /** The list grows while it is shown, so it bypasses the pager. */
       isLive?: boolean;
     }
   | {
@@ -61,25 +62,25 @@ export type Result =
       record: unknown;
       view: (render: RenderContext) => readonly Row[] | string;
       id: string;
-      /** What its id is of: it may be typed short from then on. */
+      /** Resource type of `id`; if set, its short form is remembered. */
       uid?: UidKind | undefined;
-      /** How single fields are shown, for --fields. */
+      /** Columns that format single fields, for --fields. */
       // biome-ignore lint/suspicious/noExplicitAny: columns and record agree inside record()
       columns?: readonly Column<any>[] | undefined;
     }
   | { kind: 'text'; text: string }
-  /** What the service sent, the same in every format. */
+  /** Unmodified response of the service, the same in every format. */
   | { kind: 'raw'; text: string }
   | { kind: 'nothing' };
 
-/** What there is to print. */
+/** A result that has output. */
 export type Shown = Exclude<Result, { kind: 'nothing' }>;
 export type ListResult = Extract<Result, { kind: 'list' }>;
 export type RecordResult = Extract<Result, { kind: 'record' }>;
 
 type WithUid = { uid: string };
 
-/** Pages of anything; `id` is what --quiet prints. */
+/** Builds a list result from pages of records. @param id returns the text that --quiet prints */
 const listPages = <T>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   id: (record: T) => string,
@@ -87,12 +88,14 @@ const listPages = <T>(
   empty: string,
 ): Result => ({ kind: 'list', pages, columns, empty, id });
 
+/** Builds a list result of records that have a uid. @param empty message if there are no records */
 export const list = <T extends WithUid>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   columns: readonly Column<T>[],
   empty: string,
 ): Result => listPages(pages, ({ uid }: T) => uid, columns, empty);
 
+/** Builds a list result of records without a uid. @param id returns the text that --quiet prints */
 export const listBy = <T>(
   id: (record: T) => string,
   records: readonly T[],
@@ -100,7 +103,7 @@ export const listBy = <T>(
   empty: string,
 ): Result => listPages([[...records]], id, columns, empty);
 
-/** One object. The view gives rows of label and value, or a text as it is. */
+/** Builds the result for one record. @param view returns rows of label and value, or preformatted text */
 export const record = <T>(
   value: T,
   id: string,
@@ -111,7 +114,7 @@ export const record = <T>(
   ...{ uid, columns },
 });
 
-/** A text that is the result itself: a URL, a token. The same in every format but JSON. */
+/** Builds a result of plain text, such as a URL or a token. The same in every format except JSON. */
 export const text = (value: string): Result => ({ kind: 'text', text: value });
 
 export const nothing: Result = { kind: 'nothing' };

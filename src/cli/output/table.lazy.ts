@@ -24,15 +24,15 @@ const frameless = {
   middle: '',
 };
 
-/** What a column is glad of; more is given where there is room, less where there is not. */
+/** Preferred column width; columns grow or shrink from it with the space available. */
 const comfortable = 28;
 
 /**
- * A borderless table fitted to the terminal: as many columns as stand comfortably, the spare ones left
- * out first; then the widest give way.
+ * Renders a borderless table fitted to the terminal. Columns are dropped by `dropPriority` until the
+ * others have their preferred width; then the widest are truncated.
  */
 export function table(
-  // biome-ignore lint/suspicious/noExplicitAny: only header and how it gives way are read
+  // biome-ignore lint/suspicious/noExplicitAny: only headers and layout options are read
   columns: readonly Column<any>[],
   rows: readonly string[][],
   render: RenderContext,

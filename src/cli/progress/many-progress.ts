@@ -7,18 +7,19 @@ import { Tally } from './tally.ts';
 
 type Planned = RunEvent & { event: 'planned' };
 
-/** Shows a run of many files: in sum, those in flight, and what somebody should know. */
+/** Progress display for a run of many files: totals, files in flight, warnings. */
 export type ManyProgress = {
   begin(planned: Planned): void;
   show(event: FileEvent): void;
   close(): void;
 };
 
-/** In a terminal's usual 24 lines there is room for what came before. */
+/** Maximum number of files in flight shown; leaves space for earlier output on a terminal of 24 lines. */
 const mostFiles = 8;
 const plainIntervalMs = 10_000;
 const jsonIntervalMs = 1_000;
 
+/** Creates the progress display for a run of many files. @param budget requests left in the rate limit window */
 export async function openManyProgress(
   mode: Exclude<ProgressMode, 'auto'>,
   terminal: Terminal,
@@ -55,7 +56,7 @@ export async function openManyProgress(
   };
 }
 
-/** On a terminal: the whole and the files in flight, under what is worth a line of its own. */
+/** Shows totals and files in flight as a live display at the bottom of the terminal; notices scroll above it. */
 function standing(terminal: Terminal, tally: Tally, open: () => { close(): void }): ManyProgress {
   let shown: ReturnType<typeof open> | undefined;
   return {

@@ -5,23 +5,24 @@ import { printable } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { Rate } from './rate.ts';
 
-/** What one file's events are shown by. */
+/** Progress display for the upload of a single file. */
 export type FileProgress = { show(event: FileEvent): void; close(): void };
 
+/** Warns of notices and of uploads without a checksum; the only output of --progress none. */
 export function sayDoubt(event: FileEvent, terminal: Terminal): void {
   sayNotice(event, terminal);
   if (event.event === 'uploaded' && event.verified === null)
     terminal.warn(`${printable(event.path)}: ${unverified}`);
 }
 
-/** What is said in every form but --quiet. */
+/** Warns of a `notice` event; shown in every progress mode unless --quiet. */
 function sayNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(printable(event.message));
 }
 
 const unverified = 'unverified: the service gave no checksum to compare with';
 
-/** The events that are a line in every form for people. */
+/** Formats an event that gets a line of its own in the bar and plain modes; undefined for other events. */
 export function lineOf(event: FileEvent): string | undefined {
   const name = printable(event.path);
   switch (event.event) {
@@ -38,20 +39,20 @@ export function lineOf(event: FileEvent): string | undefined {
   }
 }
 
-/** Why it waits: for the service's budget, or for the service. */
+/** Returns why an upload waits: for the rate limit, or to retry after a failure. */
 export const waitReason = ({
   why,
   reason,
 }: Pick<FileEvent & { event: 'waiting' }, 'why' | 'reason'>) =>
   why === 'rate-limited' ? 'rate limit reached' : printable(reason);
 
-/** Returns why it waits, for how long, and until when: `rate limit reached; waiting 50:00, until 14:07`. */
+/** Formats a wait: `rate limit reached; waiting 50:00, until 14:07`. */
 export function waitText(event: Omit<FileEvent & { event: 'waiting' }, 'path'>, now: number) {
   const until = Date.parse(event.until);
   return `${waitReason(event)}; waiting ${duration((until - now) / 1000)}, until ${timeOfDay(until)}`;
 }
 
-/** Returns what warns of waits as they begin: once for all files that wait for the same. */
+/** Creates an event handler that warns when a wait begins. Deduplicated: once for all files that share it. */
 export function waitWarnings(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
   let warned = '';
   return (event) => {
@@ -65,7 +66,7 @@ export function waitWarnings(terminal: Terminal, clock: Clock): (event: FileEven
 
 const plainIntervalMs = 10_000;
 
-/** Lines for logs: what happened, and how far it is every ten seconds. */
+/** Progress of one file as log lines: each event, and the bytes sent every ten seconds. */
 export class PlainProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
@@ -105,7 +106,7 @@ export class PlainProgress implements FileProgress {
     this.#terminal.tell(`${printable(event.path)}: ${parts.filter(Boolean).join(', ')}`);
   }
 
-  /** Once each: somebody asks again and again while it is processed. */
+  /** Prints a status when it changes. Polling reports the same status repeatedly. */
   #status({ path, status }: FileEvent & { event: 'status' }): void {
     if (this.#statuses.get(path) === status) return;
     this.#statuses.set(path, status);

@@ -4,10 +4,14 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { type FileProgress, PlainProgress, sayDoubt, waitWarnings } from './plain-progress.ts';
 import type { ProgressMode } from './progress-modes.ts';
 
-/** Shows transfers on stderr. `close` ends what is redrawn; lines may be said again. */
+/** Shows transfer progress on stderr. `close` removes the live display. */
 export type Progress = { show(event: UploadEvent): void; close(): void };
 
-/** @param budget what is left of the requests, as far as the service tells */
+/**
+ * Creates the progress display of an upload: for one file at first, for many after a `planned` event.
+ *
+ * @param budget requests left in the rate limit window, if the service reports it
+ */
 export async function openProgress(
   mode: ProgressMode,
   terminal: Terminal,

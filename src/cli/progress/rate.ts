@@ -1,33 +1,33 @@
 import { bytes, duration } from '../../contract/figures.ts';
 
-/** A rate is that of the last seconds. */
+/** Length of the sliding window over which the rate is averaged. */
 const windowMs = 8_000;
-/** Less time says little. */
+/** Minimum time between samples for a meaningful rate. */
 const leastMs = 1_000;
 const stepMs = 250;
 
-/** Bytes a second, of what went out lately. */
+/** Transfer rate in bytes a second, averaged over a sliding window. */
 export class Rate {
   #samples: { at: number; count: number }[] = [];
 
-  /** @param count in all, so far; a smaller one than before begins anew */
+  /** Adds a sample. @param count total bytes so far; a smaller value than before resets the rate */
   add(count: number, now: number): void {
     const last = this.#samples.at(-1);
     if (last && count < last.count) this.#samples = [];
     const before = this.#samples.at(-2);
-    // What came just now takes the place of what came just before.
+    // Throttle: a sample within 250 ms replaces the previous one.
     if (last && before && last.at - before.at < stepMs) this.#samples.pop();
     this.#samples.push({ at: now, count });
     while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) > windowMs)
       this.#samples.shift();
   }
 
-  /** After a wait: the time before says nothing of what comes. */
+  /** Resets the rate after a wait, since earlier samples no longer predict it. */
   restart(): void {
     this.#samples = [];
   }
 
-  /** Undefined while nothing tells. */
+  /** Returns the rate; undefined while there are too few samples. */
   bytesPerSecond(now: number): number | undefined {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     if (!first || !last || now - first.at < leastMs) return undefined;
@@ -35,13 +35,13 @@ export class Rate {
     return rate > 0 ? rate : undefined;
   }
 
-  /** `4.2 MiB/s`; empty while nothing tells. */
+  /** Formats the rate as `4.2 MiB/s`; empty while it is unknown. */
   text(now: number): string {
     const rate = this.bytesPerSecond(now);
     return rate === undefined ? '' : `${bytes(rate)}/s`;
   }
 
-  /** `4:07 left`, of so many bytes that are left; empty while nothing tells. */
+  /** Formats the time left as `4:07 left`; empty while the rate is unknown. @param remaining in bytes */
   left(remaining: number, now: number): string {
     const rate = this.bytesPerSecond(now);
     return rate === undefined ? '' : `${duration(Math.max(1, remaining / rate))} left`;

@@ -8,12 +8,12 @@ import type { Standing } from './standing.lazy.ts';
 import type { Line } from './standing-lines.ts';
 import type { Transfer } from './transfer-line.ts';
 
-/** What is over so soon is not worth a line that flashes. */
+/** Delay before the display appears, so that short transfers do not make it flash. */
 const quickMs = 250;
 
 type OpenStanding = (lines: () => readonly Line[]) => Pick<Standing, 'close'>;
 
-/** One file on a terminal: how far it is, and under it what it waits for. */
+/** Live progress of one file on a terminal: the transfer, and below it the current wait. */
 export class StandingFile implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;

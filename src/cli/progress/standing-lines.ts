@@ -3,19 +3,19 @@ import stringWidth from 'string-width';
 import { duration } from '../../contract/figures.ts';
 import { type Transfer, transferLine } from './transfer-line.ts';
 
-/** What stands at the foot of the terminal, before it is known how wide that is. Words must be printable. */
+/** A line of the live display, before it is fitted to the terminal's width. Text must have control characters escaped. */
 export type Line =
   | { kind: 'transfer'; transfer: Transfer }
-  /** What goes on, and since when, in seconds. */
+  /** Current activity and its duration in seconds. */
   | { kind: 'working'; text: string; seconds: number }
-  /** What it waits for, and how long yet, in seconds. */
+  /** Reason of a wait and the seconds left. */
   | { kind: 'waiting'; why: string; seconds: number }
-  /** The most important first: as many as there is room for. */
+  /** Parts of one line, the most important first; those that do not fit are dropped. */
   | { kind: 'parts'; parts: readonly string[] }
-  /** A line each; names are cut at their beginning, since their end tells them apart. */
+  /** Files in flight, one a line; names are truncated at the start, since paths differ at the end. */
   | { kind: 'files'; files: readonly { name: string; state: string }[] };
 
-/** The lines, none of them wider than so many columns. @param mark that turns while something goes on */
+/** Renders the lines of the live display, each at most `columns` wide. @param spinnerFrame returns the current spinner frame */
 export function drawnLines(
   lines: readonly Line[],
   columns: number,
@@ -56,7 +56,7 @@ function fitted(parts: readonly string[], columns: number): string {
   return line;
 }
 
-/** Names, and beside each how far it is. */
+/** Aligns file names and their progress in two columns. */
 function inColumns(files: readonly { name: string; state: string }[], columns: number): string[] {
   const widest = Math.max(...files.map(({ state }) => stringWidth(state)));
   const cut = files.map(({ name }) => cutAtStart(name, columns - widest - 4));
@@ -70,7 +70,7 @@ function inColumns(files: readonly { name: string; state: string }[], columns: n
 const graphemes = new Intl.Segmenter();
 const partsOf = (text: string) => [...graphemes.segment(text)].map(({ segment }) => segment);
 
-/** As many of them as so many columns hold. */
+/** Returns the leading graphemes that fit into `columns`. */
 function fitting(parts: readonly string[], columns: number): string[] {
   let width = 0;
   const end = parts.findIndex((part) => {
@@ -87,7 +87,7 @@ function cutAtStart(text: string, columns: number): string {
     .join('')}`;
 }
 
-/** Names differ at their ends as often as at their beginnings. */
+/** Truncates text in the middle, since names differ at the end as often as at the start. */
 export function cutInMiddle(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   const [before, after] = [Math.ceil((columns - 1) / 2), Math.floor((columns - 1) / 2)];
@@ -96,6 +96,7 @@ export function cutInMiddle(text: string, columns: number): string {
   return `${fitting(parts, before).join('')}…${end.join('')}`;
 }
 
+/** Truncates text at the end to a width in terminal columns. */
 export function cutAtEnd(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   return `${fitting(partsOf(text), columns - 1).join('')}…`;

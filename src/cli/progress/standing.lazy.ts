@@ -7,10 +7,10 @@ import { drawnLines, type Line } from './standing-lines.ts';
 const framesPerSecond = 8;
 const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
 
-/** cli-progress's own: it knows how far below the first line it is. */
+/** Internal cursor of cli-progress, which tracks its offset from the first line. */
 type Cursor = { cursorRelativeReset(): void };
 
-/** Lines that stand at the foot of the terminal and are drawn anew; what is said meanwhile stands above them. */
+/** Live display at the bottom of the terminal, redrawn several times a second; other output scrolls above it. */
 export class Standing {
   readonly #terminal: Terminal;
   readonly #lines: () => readonly Line[];
@@ -21,14 +21,14 @@ export class Standing {
   #columns: number;
   #isClosed = false;
 
-  /** @param lines what stands there now; asked for each drawing */
+  /** Starts drawing. @param lines returns the current lines; called for each frame */
   constructor(terminal: Terminal, lines: () => readonly Line[]) {
     this.#terminal = terminal;
     this.#lines = lines;
     this.#columns = this.#width;
     const spinner = ora({
       ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
-      color: false as never, // ours, which knows NO_COLOR and --color
+      color: false as never, // colored by us, which respects NO_COLOR and --color
     });
     this.#mark = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({
@@ -42,13 +42,12 @@ export class Standing {
       emptyOnZero: true,
       forceRedraw: true,
     });
-    // The cursor rests where the lines begin: a terminal that wraps them anew leaves it there, whatever
-    // else it does.
+    // Park the cursor at the first line: when a resize rewraps the lines, terminals keep it there.
     const { terminal: cursor } = this.#multi as unknown as { terminal: Cursor };
     this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
     this.#multi.on('redraw-pre', () => this.#clearAfterResize());
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
-    // The block does not wrap; a line above it may, over rows that were drawn before.
+    // Lines of the display never wrap, but a line logged above may wrap over rows drawn earlier.
     terminal.standsBelow((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
     this.#draw();
   }
@@ -68,19 +67,19 @@ export class Standing {
       bar.update(0, { line: redactor.redact(lines[at] ?? '') });
   }
 
-  /** What was drawn for another width may be more lines by now, or end further right. */
+  /** Clears leftovers after a resize: the old lines may have wrapped to more rows or be wider. */
   #clearAfterResize(): void {
     if (this.#width !== this.#columns) clearScreenDown(this.#terminal.stderr);
     this.#columns = this.#width;
   }
 
-  /** Nothing of it is left; what comes is written where it stood. */
+  /** Removes the display; later output is written in its place. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearInterval(this.#timer);
     for (const bar of this.#bars) bar.update(0, { line: '' });
-    this.#multi.update(); // what was said last is still held
+    this.#multi.update(); // flush the buffered log lines
     this.#multi.stop();
     this.#terminal.standsBelow(undefined);
   }

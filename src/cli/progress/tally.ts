@@ -6,17 +6,17 @@ import { waitReason } from './plain-progress.ts';
 import { Rate } from './rate.ts';
 import type { Line } from './standing-lines.ts';
 
-/** A file under way: how far it is, and what it waits for. */
+/** Progress of a file in flight, in bytes; `note` is a status text shown instead. */
 type InFlight = { sent: number; size: number; note: string };
 
-/** The figures of a run of many files, kept from its events. */
+/** Statistics of a run of many files, accumulated from its events. */
 export class Tally {
   readonly #clock: Clock;
   readonly #budget: () => Budget | undefined;
   readonly #rate = new Rate();
-  /** By path; those that were begun first come first. */
+  /** Files in flight by path, in the order they were started. */
   readonly #inFlight = new Map<string, InFlight>();
-  /** Sent, and not seen to be ready yet. */
+  /** Uids of uploaded assets that the service is still processing. */
   readonly #processing = new Set<string>();
   #files = 0;
   #bytes = 0;
@@ -78,6 +78,7 @@ export class Tally {
     }
   }
 
+  /** Returns the totals as the `overall` event of --progress json. */
   overall(): RunEvent & { event: 'overall' } {
     const budget = this.#budget();
     const now = this.#clock.now();
@@ -97,7 +98,7 @@ export class Tally {
     };
   }
 
-  /** What stands on a terminal: the whole, what it waits for, the files in flight. */
+  /** Returns the lines of the live display: totals, current wait, files in flight. */
   lines(mostFiles: number): Line[] {
     const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
     const files = this.#inFlightStates(mostFiles);
@@ -108,14 +109,14 @@ export class Tally {
     ];
   }
 
-  /** The whole in a line. */
+  /** Formats the totals as one log line. */
   text(): string {
     const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
     const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${duration(seconds)}`] : [];
     return [...this.#parts(), ...waiting].join(', ');
   }
 
-  /** In words, what matters most first; no rate and no time left are claimed while it waits. */
+  /** Formats the totals, the most important first; without rate and time left during a wait. */
   #parts(): string[] {
     const now = this.#clock.now();
     const isWaiting = this.#waitUntil > now;
@@ -135,13 +136,13 @@ export class Tally {
     ].filter((part) => part !== '');
   }
 
-  /** Of a total that nobody knows, what came so far. */
+  /** Formats the bytes done, with the total if it is known. */
   #amount(): string {
     const soFar = bytes(this.#bytesSoFar());
     return this.#bytes > 0 ? `${soFar} of ${bytes(this.#bytes)}` : soFar;
   }
 
-  /** How each file in flight is called, and how far it is. */
+  /** Returns name and progress of the first files in flight. */
   #inFlightStates(most: number): { name: string; state: string }[] {
     return [...this.#inFlight].slice(0, most).map(([path, { sent, size, note }]) => {
       const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);

@@ -1,14 +1,15 @@
 import type { ChalkInstance } from 'chalk';
 import { bytes } from '../../contract/figures.ts';
 
-/** How far a transfer is, in bytes; what was handed to the line is `sent`, what the other side has `held`. */
+/** Progress of a transfer in bytes: `sent` to the network, `acknowledged` by the service. */
 export type Transfer = {
   held: number;
   sent: number;
-  /** 0 where nobody knows. */
+  /** Total bytes; 0 if unknown. */
   size: number;
-  /** In words; empty while nothing tells, or while it waits. */
+  /** Formatted rate; empty if unknown or during a wait. */
   rate: string;
+  /** Formatted time left; empty if unknown. */
   left: string;
 };
 
@@ -17,8 +18,8 @@ const shortestBar = 6;
 const longestBar = 40;
 
 /**
- * A bar, and what there is room for beside it: of all things the time left is the last to go, then the
- * share, the bytes, the rate.
+ * Renders a progress bar and the figures that fit beside it. On a narrow terminal the rate is dropped
+ * first, then the bytes, then the percentage, then the time left.
  */
 export function transferLine(
   { held, sent, size, rate, left }: Transfer,
@@ -28,7 +29,7 @@ export function transferLine(
   const amount = size > 0 ? `${bytes(sent)} of ${bytes(size)}` : bytes(sent);
   const share =
     size > 0 ? `${Math.min(held < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
-  // The most important first, each as wide as it may become; they stand in another order.
+  // By importance, each padded to its maximum width; `at` is the position on the line.
   const parts = [
     { at: 4, text: left.padStart(left === '' ? 0 : 10) },
     { at: 1, text: share.padStart(4) },

@@ -8,7 +8,7 @@ import type { Line } from './standing-lines.ts';
 
 type Event<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
 
-/** What is waited for, on stderr: how many there are yet, on a terminal; elsewhere a line a change. */
+/** Shows on stderr how many assets are ready while waiting: live on a terminal, elsewhere one line per change. */
 export class WaitDisplay {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class WaitDisplay {
     this.#since = clock.now();
   }
 
-  /** @param count assets in all */
+  /** Opens the display. @param count total number of assets */
   static async open(terminal: Terminal, clock: Clock, count: number): Promise<WaitDisplay> {
     const display = new WaitDisplay(terminal, clock, count);
     if (count > 0 && terminal.canAnimate) {
@@ -37,7 +37,7 @@ export class WaitDisplay {
     return display;
   }
 
-  /** @param name what a person knows it by */
+  /** Shows the status of an asset if it has changed. @param name display name of the asset */
   status(name: string, status: string): void {
     if (this.#statuses.get(name) === status) return;
     this.#statuses.set(name, status);
@@ -45,12 +45,13 @@ export class WaitDisplay {
       this.#terminal.say(`${printable(name)} is ${printable(status)}`);
   }
 
+  /** Counts an asset whose processing has ended. */
   settled(isReady: boolean): void {
     if (isReady) this.#ready++;
     else this.#failed++;
   }
 
-  /** The service is away, or the budget is used up; or it goes on. */
+  /** Shows that the service is unreachable or the rate limit is used up, or that the wait is over. */
   waits(event: Event<'waiting'> | Event<'going_on'>): void {
     if (event.event === 'going_on') {
       this.#waiting = undefined;

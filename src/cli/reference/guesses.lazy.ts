@@ -1,4 +1,4 @@
-/** The command to type here, and the words of other tools for it, after the commands before them. */
+/** Command names of other tools (comma-separated, with parent commands), by the mediactl command to suggest. */
 const words: Record<string, string> = {
   ls: 'list, lsl',
   'search WORDS': 'find, grep, assets search',
@@ -90,7 +90,7 @@ const words: Record<string, string> = {
   'embed domains add DOMAIN': 'embed add',
 };
 
-/** The same for options, alone or after the command that they were typed to. */
+/** Options of other tools, optionally after the command they were typed with, by the option to suggest. */
 const options: Record<string, string> = {
   'mediactl assets update @last --add-tag TAG, or a --manifest with tags':
     'upload --tag, upload --tags, upload --add-tag',
@@ -129,14 +129,14 @@ const options: Record<string, string> = {
   '--dry-run': '--dryrun',
 };
 
-/** Commands and options that delete or replace: none is suggested for a word that only resembles it. */
+/** Commands and options that delete or replace data. They are never suggested by similarity alone. */
 const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|--again)$/;
 
 /**
- * Returns what to type instead: what another tool's word means here, else the known words that were
- * mistyped.
+ * Returns a suggestion for an unknown command or option: the equivalent of another tool's name, else the
+ * known names with the most similar spelling.
  *
- * @param path the commands before it, without mediactl
+ * @param path parent commands, without mediactl
  */
 export function suggestion(
   path: string,
@@ -152,7 +152,7 @@ export function suggestion(
   return similar.length > 0 ? `did you mean ${similar.join(' or ')}?` : undefined;
 }
 
-/** What may be guessed in a place, and how it is typed here. @param has the options of the command, where one was guessed */
+/** Returns other tools' names that apply after `path`, with suggestions. @param commandOptions set if an option is unknown */
 function guessesAt(path: string, has: readonly string[] | undefined): Map<string, string> {
   const begin = path === '' ? '' : `${path} `;
   const isThere = (meant: string) => {
@@ -170,17 +170,17 @@ function guessesAt(path: string, has: readonly string[] | undefined): Map<string
   );
 }
 
-/** Each way to go on is a command of its own. */
+/** Prefixes each alternative with `mediactl`. */
 const typed = (meant: string) =>
   meant
     .split(', or ')
     .map((each) => `mediactl ${each}`)
     .join(', or ');
 
-/** So many letters may be wrong in a word so long. */
+/** Returns the maximum edit distance for a suggestion, by word length. */
 const mistakes = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
 
-/** Those of the known words that are the fewest letters away. */
+/** Returns the known words with the smallest edit distance, if it is small enough. */
 function mistyped(unknown: string, known: readonly string[]): string[] {
   const word = unknown.replace(/^-+/, '');
   if (word.length === 1)
@@ -192,7 +192,7 @@ function mistyped(unknown: string, known: readonly string[]): string[] {
     : [];
 }
 
-/** Letters to add, leave out, change or swap with their neighbour: optimal string alignment. */
+/** Returns the edit distance with transpositions of adjacent letters (optimal string alignment). */
 function distance(one: string, other: string): number {
   const rows = [[...Array(other.length + 1).keys()]];
   for (let i = 1; i <= one.length; i++) {

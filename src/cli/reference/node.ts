@@ -1,23 +1,23 @@
 import type { Names } from '../commands/command.ts';
 
-/** A command as plain data: what documentation and completions are made of. */
+/** A command as plain data; input of documentation and shell completion, and printed by `commands --json`. */
 export type CommandNode = {
-  /** `mediactl assets ls` */
+  /** Full command, such as `mediactl assets ls`. */
   path: string;
   aliases: readonly string[];
-  /** Single words that stand for it: `ls`. */
+  /** Shortcuts for it, such as `ls`. */
   short: readonly string[];
   summary: string;
   description: string;
   arguments: readonly ArgumentNode[];
-  /** Its own; those of every command are mediactl's. */
+  /** Options of this command; global options belong to the root node. */
   options: readonly OptionNode[];
   examples: readonly string[];
   children: readonly CommandNode[];
 };
 
 type ArgumentNode = {
-  /** `<id...>` */
+  /** Placeholder in the usage, such as `<id...>`. */
   term: string;
   description: string;
   choices: readonly string[];
@@ -25,8 +25,9 @@ type ArgumentNode = {
   isVariadic: boolean;
 };
 
+/** An option of a command as plain data. */
 export type OptionNode = {
-  /** `-r, --recursive` */
+  /** Spellings, such as `-r, --recursive`. */
   flags: string;
   short: string | null;
   long: string | null;
@@ -37,13 +38,13 @@ export type OptionNode = {
   defaultValue: string | null;
 };
 
-/** Every command that does something, in the tree's order. */
+/** Returns all executable commands (those without subcommands), in tree order. */
 export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
 
-/** A command and all below it. */
+/** Returns a command and all its descendants. */
 export const every = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(every)];
 
-/** The options of every command: what mediactl itself takes, but for its version. */
+/** Returns the global options: those of the root node, except --version. */
 export const globalsOf = (tree: CommandNode): readonly OptionNode[] =>
   tree.options.filter(({ long }) => long !== '--version');

@@ -9,7 +9,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`)
     .join('');
 
-/** docs/commands.md: a section a command. */
+/** Generates docs/commands.md, with a section for each command. */
 export function commandsPage(tree: CommandNode): string {
   const commands = leaves(tree);
   const globals = globalsOf(tree);
@@ -68,7 +68,7 @@ const optionTable = (options: readonly OptionNode[]) =>
     ]),
   );
 
-/** docs/assumptions.md: what the specification does not show, and what we take it to be. */
+/** Generates docs/assumptions.md: names missing from the specification and the values that mediactl assumes. */
 export const assumptionsPage = () =>
   [
     `${generated}# Assumptions\n`,

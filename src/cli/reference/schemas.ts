@@ -1,7 +1,7 @@
 const nullable = (type: string) => ({ type: [type, 'null'] });
 const uid = { type: 'string', format: 'uuid' };
 
-/** What stands on stderr with --json, and beside each item that failed. */
+/** Schema of an error: printed on stderr with --json, and attached to each failed item. */
 const errorRecord = {
   type: 'object',
   required: [
@@ -31,7 +31,7 @@ const errorRecord = {
 
 const errorOrNull = { anyOf: [errorRecord, { type: 'null' }] };
 
-/** A record whose every field is there, in whatever command prints it. */
+/** Builds the schema of an object in which every property is required and no others are allowed. */
 const closed = (properties: Record<string, unknown>) => ({
   type: 'object',
   required: Object.keys(properties),
@@ -80,7 +80,7 @@ const link = closed({
   problem: nullable('string'),
 });
 
-/** Of a command, what is empty is left out. */
+/** Builds the schema of an object whose empty properties are omitted, as `commands --json` prints them. */
 const sparse = (required: readonly string[], properties: Record<string, unknown>) => ({
   type: 'object',
   ...{ required, additionalProperties: false, properties },
@@ -122,10 +122,10 @@ const command = sparse(['path', 'summary', 'description'], {
   children: arrayOf({ $ref: '#/$defs/command' }),
 });
 
-/** Files, and the bytes in them. */
+/** Schema of a number of files and their total bytes. */
 const count = closed({ files: { type: 'integer' }, bytes: { type: 'integer' } });
 
-/** JSON Schemas (2020-12) of what mediactl makes itself; records of the service are the service's. */
+/** JSON Schemas (2020-12) of mediactl's own output. Records of the service are passed through and not described here. */
 export const schemas: Record<string, { summary: string; schema: object }> = {
   upload: {
     summary: 'upload, uploads resume, uploads watch, worker',
@@ -282,6 +282,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   },
 };
 
+/** Returns a schema as a standalone document. */
 export const schemaOf = (name: string) => {
   const { summary, schema } = schemas[name] as (typeof schemas)[string];
   return {

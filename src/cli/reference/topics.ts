@@ -9,7 +9,7 @@ import {
   table,
 } from '../settings/table.ts';
 
-/** Variables that are no setting of a command. */
+/** Environment variables that are not settings. */
 const others: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
   ['MEDIACTL_STATE_DIR', 'folder of uploads under way, and of the sandbox'],
@@ -24,7 +24,7 @@ const others: [string, string][] = [
   ['NODE_EXTRA_CA_CERTS', 'a file of further certificate authorities to trust'],
 ];
 
-/** Every environment variable, with what it does. */
+/** Returns all environment variables and their descriptions. */
 export const environmentRows = (): [string, string][] => [
   ...settingNames.map((name): [string, string] => {
     const { variable, what } = table[name];
@@ -41,7 +41,7 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
 
 const lineWidth = 80;
 
-/** Wraps a text at 80 columns, under the end of its label. */
+/** Wraps text at 80 columns with a hanging indent after its label. */
 function wrapped(label: string, text: string): string {
   const indent = ' '.repeat(label.length);
   let [done, line] = ['', label.slice(0, -1)];
@@ -61,7 +61,7 @@ const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: 
   ].join('');
 };
 
-/** What `mediactl help TOPIC` prints. */
+/** Texts of `mediactl help TOPIC`. */
 export const topics: Record<string, { summary: string; text(): string }> = {
   options: {
     summary: 'the options of every command',

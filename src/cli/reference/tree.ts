@@ -9,6 +9,7 @@ import {
 import { shortWords } from '../short-words.ts';
 import type { CommandNode, OptionNode } from './node.ts';
 
+/** Converts a Commander command and its subcommands to plain data. */
 export function describe(command: Command, parents: readonly string[] = []): CommandNode {
   const path = [...parents, command.name()];
   return {
@@ -59,7 +60,7 @@ function describeOption(option: Option): OptionNode {
   };
 }
 
-/** By the word in its usage: `<folder>` is a folder wherever it stands. */
+/** Kinds of names to complete, by placeholder: `<folder>` is a folder in every command. */
 const byWord: Record<string, Names> = {
   workspace: 'workspaces',
   folder: 'folders',

@@ -1,8 +1,8 @@
-/** What stdout carries: a view for people, or one of the machine forms. */
+/** Output formats of stdout: `human` for users, the others machine-readable. */
 export const formats = ['human', 'json', 'jsonl', 'csv', 'tsv', 'quiet'] as const;
 export type Format = (typeof formats)[number];
 
-/** The form of the result, and what is taken out of it. */
+/** Output format, field selection and jq filter of a command's result. */
 export type Shape = {
   format: Format;
   /** `--fields`: paths such as `name` and `player_config.theme`, in order. */

@@ -2,20 +2,21 @@ import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { type QueueAddress, readQueueAddress } from '../../client/queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
-/** What a setting's text may be, and what it comes to. */
+/** Value type of a setting: parses and validates its text. */
 export type Kind<T, Unset = undefined> = {
-  /** @param name what to call the setting in an error @throws MediactlError exit 2 */
+  /** Parses a value. @param name how errors name the setting @throws MediactlError exit 2 */
   read(name: string, text: string): T;
-  /** Where nobody gave it. */
+  /** Value if the setting is not set. */
   unset: Unset;
-  /** Ends the name of its property: the unit. */
+  /** Unit, appended to the name of the property in `Settings`. */
   suffix: '' | 'Ms';
-  /** The whole set of values, for completion. */
+  /** All allowed values, for shell completion. */
   choices?: readonly string[];
-  /** What of it may be shown, where that is not all of it. */
+  /** Removes secrets from a value for display; undefined if it has none. */
   shown?: (text: string) => string;
 };
 
+/** Any text. */
 export const text: Kind<string> = {
   read: (_name, value) => value,
   unset: undefined,
@@ -29,7 +30,7 @@ export const duration: Kind<number> & { suffix: 'Ms' } = {
   suffix: 'Ms',
 };
 
-/** A duration of more than zero: none at all would end everything at once. */
+/** A duration greater than zero: a timeout of zero would abort everything at once. */
 export const positiveDuration: typeof duration = {
   ...duration,
   read: (name, value) => {
@@ -39,7 +40,7 @@ export const positiveDuration: typeof duration = {
   },
 };
 
-/** On or off. Nobody should have to guess whether `off` deletes: other words are an error. */
+/** A boolean: 1, true, 0 or false. Other values are errors, so that the meaning of `off` is never guessed. */
 export const onOrOff: Kind<boolean, false> & { suffix: '' } = {
   read: (name, value) => ['1', 'true'].includes(parseOneOf(name, onOffWords, value)),
   unset: false,
@@ -48,7 +49,7 @@ export const onOrOff: Kind<boolean, false> & { suffix: '' } = {
 
 const onOffWords = ['1', 'true', '0', 'false'] as const;
 
-/** One of a set of words. */
+/** Creates the type of a setting that accepts one of several values. */
 export const oneOf = <const T extends string>(choices: readonly T[]) =>
   ({
     read: (name: string, value: string): T => parseOneOf(name, choices, value),
@@ -57,7 +58,7 @@ export const oneOf = <const T extends string>(choices: readonly T[]) =>
     choices,
   }) as const;
 
-/** `--debug`: on, or every request too. */
+/** Type of `--debug`: off, on, or on with a trace of every request. */
 export const debugLevel: Kind<false | 'on' | 'http', false> & { suffix: '' } = {
   read: (name, value) => {
     const level = parseOneOf(name, ['on', 'http', '1', 'true', '0', 'false', 'off'], value);
@@ -67,7 +68,7 @@ export const debugLevel: Kind<false | 'on' | 'http', false> & { suffix: '' } = {
   suffix: '',
 };
 
-/** The address of a queue, shown without user, password and options. */
+/** Setting type for the address of a queue; displayed without its password. */
 export const queueAddress: Kind<QueueAddress> & { suffix: ''; shown(text: string): string } = {
   read: readQueueAddress,
   unset: undefined,

@@ -8,19 +8,20 @@ import {
   table,
 } from './table.ts';
 
+/** Environment variables of the process. */
 export type Environment = Record<string, string | undefined>;
 
-/** A value, and the flag, variable or file that gave it. */
+/** A setting's value and where it comes from: a flag, variable, file or default. */
 export type Sourced = {
   value: string | undefined;
   origin: string;
   rank: (typeof ranks)[keyof typeof ranks];
 };
 
-/** Which source comes first: the higher. */
+/** Precedence of the sources of a setting; the highest wins. */
 export const ranks = { flag: 4, variable: 3, project: 2, profile: 1, fallback: 0 } as const;
 
-/** Flag > MEDIACTL_* variable > .mediactl.json > profile > default. */
+/** Resolves settings by precedence: flag > MEDIACTL_* variable > .mediactl.json > profile > default. */
 export class Origins {
   readonly #flags: GivenFlags;
   readonly #environment: Environment;
@@ -33,7 +34,7 @@ export class Origins {
     this.#project = project;
   }
 
-  /** What is asked for after this may come from that profile too. */
+  /** Adds a profile as a source for later calls of `resolve`. */
   useProfile(name: string, settings: Record<string, unknown>): void {
     this.#profile = { name, settings };
   }

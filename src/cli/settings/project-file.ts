@@ -3,13 +3,13 @@ import { exitCodes, MediactlError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import { type GivenFlags, projectSettings } from './table.ts';
 
-/** `.mediactl.json`. It names no base URL and no key: a cloned repository must not steal keys. */
+/** A parsed `.mediactl.json`. It must not set base URL or key: a cloned repository could steal keys. */
 export type ProjectFile = { path: string; settings: GivenFlags };
 
 /**
- * Finds `.mediactl.json` in this folder, or the nearest one above it.
+ * Finds and parses `.mediactl.json` in this folder or the nearest parent.
  *
- * @throws MediactlError `project_file` (exit 2) if it is not a file with such an object
+ * @throws MediactlError `project_file` (exit 2) if it cannot be read or is invalid
  */
 export function findProjectFile(cwd: string): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {

@@ -16,7 +16,7 @@ import {
 
 type Table = typeof table;
 
-/** `max_wait` as `maxWait`. */
+/** Converts snake case to camel case: `max_wait` to `maxWait`. */
 type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<Camel<Rest>>}`
   : Name;
@@ -26,28 +26,28 @@ type Value<Name extends SettingName> =
   | ReturnType<Kinds[Name]['read']>
   | (Table[Name] extends { fallback: string } ? never : Kinds[Name]['unset']);
 
-/** A property for each row of the table: `max_wait`, a duration, is `maxWaitMs`. */
+/** Values of all settings, one property each: `max_wait`, a duration, becomes `maxWaitMs`. */
 type Values = {
   readonly [Name in SettingName as `${Camel<Name>}${Kinds[Name]['suffix']}`]: Value<Name>;
 };
 
-/** What flags, variables, the project file and the profile come to. */
+/** Effective settings, resolved from flags, variables, project file, profile and defaults. */
 export type Settings = Values & {
-  /** The profile asked for, else the current one; undefined where key and base URL are given without it. */
+  /** The requested or current profile; undefined if key and base URL are given without one. */
   profileInUse: string | undefined;
-  /** What `output`, `fields` and `jq` come to together. */
+  /** Output options, combined from `output`, `fields` and `jq`. */
   shape: Shape;
-  /** Which source each came from, for `config ls --show-origin`. */
+  /** Source of each setting, for `config ls --show-origin`. */
   origins: Origins;
 };
 
-/** Of the config file, what settings are read from. */
+/** The part of the config file that settings are read from. */
 type Profiles = {
   current?: string;
   profiles: Record<string, { workspace?: string; settings?: Record<string, string> }>;
 };
 
-/** @throws MediactlError exit 2 where a value is not one that the setting takes */
+/** Resolves all settings. @throws MediactlError exit 2 if a value is invalid */
 export function resolveSettings(
   flags: GivenFlags,
   environment: Environment,
@@ -56,7 +56,7 @@ export function resolveSettings(
 ): Settings {
   const origins = new Origins(flags, environment, findProjectFile(cwd));
   const { value: asked, rank } = origins.of('profile');
-  // Key and base URL are a whole account: what a repository calls its profile need not be here.
+  // Key and base URL are a complete account: a profile named by the project file need not exist here.
   const isWhole = Boolean(origins.of('api_key').value && origins.of('base_url').value);
   const profile = isWhole && rank === ranks.project ? undefined : asked;
   const profileInUse = profile ?? (isWhole ? undefined : current);
@@ -77,12 +77,12 @@ function propertyOf(name: SettingName): string {
 
 const read = (name: SettingName, value: string | undefined) => {
   const { kind, fallback }: Setting = table[name];
-  // `--request-timeout=`, of an unset variable, says nothing.
+  // `--request-timeout=`, from an empty shell variable, counts as unset.
   const isEmpty = value === '' && kind !== text && fallback === undefined;
   return value === undefined || isEmpty ? kind.unset : kind.read(spokenName(name), value);
 };
 
-/** Parsed options by their setting. @param given by Commander's names, those alone that were typed */
+/** Maps parsed options to settings. @param given typed options by Commander's attribute names, without defaults */
 export function givenFlags(given: Record<string, unknown>): GivenFlags {
   const flags: GivenFlags = {};
   for (const name of settingNames) {
@@ -98,11 +98,11 @@ export function givenFlags(given: Record<string, unknown>): GivenFlags {
   return flags;
 }
 
-/** `--no-input` makes false of `input`, which a command may have a value for too (`api --input FILE`). */
+/** Returns true if an option was typed. `--no-input` sets `input` to false; `api --input FILE` shares that attribute. */
 const isTyped = (long: string, given: Record<string, unknown>) =>
   long.startsWith('--no-') ? given[attributeOf(long)] === false : attributeOf(long) in given;
 
-/** What Commander calls an option: `--no-input` is `input`. */
+/** Returns Commander's attribute name of an option: `input` for `--no-input`. */
 const attributeOf = (long: string) =>
   long.replace(/^--(no-)?/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -113,7 +113,7 @@ function shapeOf(origins: Origins): Shape {
   const [output, filter] = [origins.of('output'), origins.of('jq')];
   let format = table.output.kind.read(spokenName('output'), output.value as string);
   let jq = filter.value;
-  // jq reads JSON. Where both were typed that is a mistake; else the stronger source wins.
+  // jq needs JSON. Two conflicting flags are an error; otherwise the source with higher precedence wins.
   if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
     if (output.rank === filter.rank && output.rank === ranks.flag)
       throw exclusive('--jq', `--${format}`);

@@ -10,37 +10,37 @@ import {
   text,
 } from './kinds.ts';
 
-/** An option that gives a setting, as Commander spells it. */
+/** A command-line option that sets a setting, in Commander's syntax. */
 export type SettingFlag = {
   flags: string;
   help: string;
-  /** What an option without an argument stands for, if not `1`. */
+  /** Value that an option without an argument sets; `1` by default. */
   gives?: string;
-  /** An option of that name takes something else with some commands: there it is theirs alone. */
+  /** Some commands have an option of the same name with another meaning, which shadows this one. */
   hasNamesake?: true;
-  /** The option that help lists before this one, where that is not the one above. */
+  /** Option that help lists directly before this one, if not the previous row. */
   after?: string;
 };
 
-/** One setting: everything that the program and its documentation know of it. */
+/** Definition of a setting, used by the program, its help and its documentation. */
 export type Setting = {
   kind: Kind<unknown, unknown>;
   flags?: readonly SettingFlag[];
   variable: string;
-  /** May stand in `.mediactl.json`. */
+  /** Allowed in `.mediactl.json`. */
   project?: true;
-  /** May stand in a profile, by `config set`. */
+  /** Can be stored in a profile with `config set`. */
   profile?: true;
   fallback?: string;
-  /** Names that completion offers. */
+  /** Kind of names that shell completion offers. */
   suggests?: 'profiles' | 'workspaces' | 'folders';
-  /** For `help environment`. */
+  /** Description for `help environment`. */
   what: string;
 };
 
 /**
- * Every setting, in the order that `config ls` and the documentation show them. A row is all that a
- * setting takes: its options, its property of `Settings`, `config`, help and completion are made of it.
+ * All settings, in the order shown by `config ls` and the documentation. To add a setting, add a row: its
+ * options, its property of `Settings`, `config`, help and completion are derived from it.
  */
 export const table = {
   profile: {
@@ -214,32 +214,33 @@ export const table = {
 
 export type SettingName = keyof typeof table;
 
-/** What was typed, or stands in a file, by setting. */
+/** Unparsed values of settings, from the command line or a project file. */
 export type GivenFlags = Partial<Record<SettingName, string>>;
 
 export const settingNames = Object.keys(table) as SettingName[];
 
-/** Settings that `config set` keeps in a profile, besides `names.*`. */
+/** Settings that `config set` can store in a profile, besides `names.*`. */
 export const profileSettings = settingNames.filter((name) => 'profile' in table[name]);
 
-/** Settings that `.mediactl.json` may name. */
+/** Settings that `.mediactl.json` may set. */
 export const projectSettings = settingNames.filter((name) => 'project' in table[name]);
 
+/** Returns the options that set a setting. */
 export const flagsOf = (name: SettingName): readonly SettingFlag[] => {
   const setting: Setting = table[name];
   return setting.flags ?? [];
 };
 
-/** `--base-url` of `--base-url <url>`. */
+/** Returns the long form of an option: `--base-url` from `--base-url <url>`. */
 export const longOf = ({ flags }: SettingFlag) => /--[\w-]+/.exec(flags)?.[0] as string;
 
-/** What errors call a setting: its option, if that takes a value. */
+/** Returns the name of a setting in errors: its option if that has an argument, else its variable. */
 export function spokenName(name: SettingName): string {
   const flag = flagsOf(name).find(({ flags }) => flags.includes('<'));
   return flag ? longOf(flag) : table[name].variable;
 }
 
-/** The options of every command, in the order in which help lists them, each with its setting. */
+/** Returns the global options with their settings, in the order of the help. */
 export function settingFlags(): { name: SettingName; flag: SettingFlag }[] {
   const listed: { name: SettingName; flag: SettingFlag }[] = [];
   const all = settingNames.flatMap((name) => flagsOf(name).map((flag) => ({ name, flag })));

@@ -2,7 +2,7 @@ import { usageError } from '../../client/errors.ts';
 
 const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `90s`, `30m`, `1h30m`, `500ms`; a bare number is seconds. In milliseconds. */
+/** Parses a duration such as `90s`, `30m`, `1h30m` or `500ms` to milliseconds; a bare number is seconds. */
 export function parseDuration(name: string, text: string): number {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
@@ -16,7 +16,7 @@ export function parseDuration(name: string, text: string): number {
 
 const powers: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 };
 
-/** `8MiB` and `8M` in powers of 1024, `500kB` in powers of 1000; a bare number is bytes. */
+/** Parses a size to bytes: `8MiB` and `8M` use powers of 1024, `500kB` powers of 1000; a bare number is bytes. */
 export function parseSize(name: string, text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)$/i.exec(text);
   const power = powers[match?.[2]?.toLowerCase() ?? '?'];
@@ -26,7 +26,7 @@ export function parseSize(name: string, text: string): number {
   return Math.floor(Number(match[1]) * (decimal ? 1000 : 1024) ** power);
 }
 
-/** A whole number of at least `least`. */
+/** Parses an integer of at least `min`. */
 export function parseCount(name: string, text: string, least = 0): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < least)
@@ -36,7 +36,7 @@ export function parseCount(name: string, text: string, least = 0): number {
 
 const dayMs = 86_400_000;
 
-/** `YYYY-MM-DD`, `today`, `yesterday`, or an age in days or weeks (`7d`, `2w`), as YYYY-MM-DD in UTC. */
+/** Parses `YYYY-MM-DD`, `today`, `yesterday` or an age (`36h`, `7d`, `2w`) to a UTC date, YYYY-MM-DD. */
 export function parseDay(name: string, text: string, now: number): string {
   const hint = 'YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
@@ -54,8 +54,8 @@ export function parseDay(name: string, text: string, now: number): string {
 }
 
 /**
- * `06:00` (the next one, by the clock on the wall here), a moment such as `2026-03-01T06:00Z`, or a
- * while from now (`8h`). In milliseconds since the epoch.
+ * Parses a point in time to milliseconds since the epoch: `06:00` (the next one in local time), a
+ * timestamp such as `2026-03-01T06:00Z`, or a duration from now (`8h`).
  */
 export function parseMoment(name: string, text: string, now: number): number {
   const time = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text);

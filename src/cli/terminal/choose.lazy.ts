@@ -3,13 +3,14 @@ import stringWidth from 'string-width';
 import { cutAtEnd } from '../progress/standing-lines.ts';
 import type { Terminal } from './terminal.ts';
 
-/** So many stand at once: a terminal has 24 lines or more. */
+/** Maximum number of choices visible at once; fits a terminal of 24 lines. */
 const pageSize = 12;
 
 /**
- * A list to choose one of, on stderr; cells are aligned, and must be printable.
+ * Shows an interactive list on stderr and waits for a choice. Cells are aligned; control characters in
+ * them must already be escaped.
  *
- * @returns the index of the one chosen; undefined where the person left
+ * @returns the index of the chosen row, or undefined if the user cancelled
  */
 export async function chooseAt(
   terminal: Pick<Terminal, 'stdin' | 'stderr' | 'columns' | 'interruption'>,

@@ -4,13 +4,13 @@ import { withoutByteOrderMark } from '../../client/read-file.ts';
 import { readStdin } from './prompt.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The largest list or body, in bytes: a device such as /dev/zero has no end. */
+/** Maximum size of a list or body, in bytes: a device such as /dev/zero is endless. */
 const maxInputBytes = 256 * 1024 * 1024;
 
 /**
- * Reads a whole file that the user named; `-` is stdin.
+ * Reads a whole file given on the command line; `-` is stdin.
  *
- * @throws MediactlError exit 2 if it cannot be read, is a named pipe (it might never be written) or too large
+ * @throws MediactlError exit 2 if it cannot be read, is a named pipe (reading could block forever) or is too large
  */
 export async function readInput(terminal: Terminal, path: string): Promise<Buffer> {
   if (path === '-') return readStdin(terminal);
@@ -22,7 +22,7 @@ export async function readInput(terminal: Terminal, path: string): Promise<Buffe
 }
 
 async function readWhole(path: string): Promise<Buffer> {
-  // The shell's <(…) is a pipe that has a writer.
+  // A shell's <(…) is a pipe under /dev/ that certainly has a writer.
   if (!path.startsWith('/dev/') && (await lstat(path)).isFIFO())
     throw new Error('it is a named pipe; give - and redirect it');
   const parts: Buffer[] = [];
@@ -35,6 +35,6 @@ async function readWhole(path: string): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Reads it as text, without a byte order mark. */
+/** Reads a file or stdin (`-`) as UTF-8 text, without a byte order mark. */
 export const readInputText = async (terminal: Terminal, path: string) =>
   withoutByteOrderMark((await readInput(terminal, path)).toString('utf8'));

@@ -2,17 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { withoutKey } from '../../client/processes.ts';
 
-/** What `less` and `lv` are told where the person has told them nothing: leave short texts, keep colours. */
+/** Default options of `less` and `lv`, unless the user has set them: quit on short text, keep colors. */
 const usual = { LESS: 'FRX', LV: '-c' };
 
-/** How a shell ends that cannot find a program, or may not run it. */
+/** Exit codes of a shell that cannot find or execute a program. */
 const notRun: readonly unknown[] = [126, 127];
 
-/** A program that shows a text page by page. It is a line for the shell, as PAGER is everywhere. */
+/** A running pager such as `less`. The command is passed to the shell, as is usual for PAGER. */
 export class Pager {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
-  /** Somebody has seen enough, or there is no such program. */
+  /** True once the pager has exited: the user quit it, or it could not be run. */
   hasLeft = false;
 
   constructor(command: string, environment: Record<string, string | undefined>) {
@@ -33,7 +33,7 @@ export class Pager {
     await new Promise<void>((resolve) => this.#child.stdin?.write(text, () => resolve()));
   }
 
-  /** Waits until the person has left it. @returns false where there is no such program */
+  /** Waits until the user quits the pager. @returns false if the pager could not be run */
   async close(): Promise<boolean> {
     this.#child.stdin?.end();
     const [code] = await this.#ended;

@@ -14,10 +14,10 @@ const interrupted = () =>
     exitCode: exitCodes.interrupted,
   });
 
-/** One line from the person at the terminal. */
+/** Prints a question to stderr and reads one line from the terminal. */
 async function ask(terminal: Terminal, question: string): Promise<string> {
   const { createInterface } = await import('node:readline');
-  // Names of the service stand in questions: they must not rewrite them.
+  // Questions contain names from the service: control characters in them could rewrite the question.
   terminal.stderr.write(terminal.redactor.redact(printable(question)));
   const lines = createInterface({
     input: terminal.stdin,
@@ -39,11 +39,11 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
   });
 }
 
-/** Asks for a line. Interactive terminals only. */
+/** Prompts for a line of text. Interactive terminals only. */
 export const askLine = async (terminal: Terminal, question: string) =>
   (await ask(terminal, `${question}: `)).trim();
 
-/** Asks for a secret: a dot for each character. Interactive terminals only. */
+/** Prompts for a secret, masked with dots. Interactive terminals only. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   const { stdin: input, stderr: output, interruption } = terminal;
@@ -57,10 +57,10 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
 }
 
 /**
- * Asks a yes-or-no question, default No.
+ * Asks a yes-or-no question; the default is no.
  *
- * @param instead what to type where nobody can be asked
- * @throws MediactlError exit 130 when declined, exit 2 where nobody can be asked
+ * @param instead hint for non-interactive runs: the option that answers the question
+ * @throws MediactlError exit 130 if declined, exit 2 if the terminal is not interactive
  */
 export async function confirm(
   terminal: Terminal,
@@ -74,10 +74,10 @@ export async function confirm(
 }
 
 /**
- * One of a list, chosen by the person at the terminal. Interactive terminals only.
+ * Lets the user choose one of several records. Interactive terminals only.
  *
- * @param rows the cells of each, printable
- * @throws MediactlError exit 130 where they leave
+ * @param rows the cells of each record, with control characters escaped
+ * @throws MediactlError exit 130 if the user cancels
  */
 export async function choose<T>(
   terminal: Terminal,
@@ -91,7 +91,7 @@ export async function choose<T>(
   return records[at] as T;
 }
 
-/** Everything on stdin, for `--with-key` and `-`. */
+/** Reads stdin to its end, for `--with-key` and `-`. */
 export async function readStdin(terminal: Terminal): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of terminal.stdin) parts.push(Buffer.from(part));

@@ -1,29 +1,29 @@
 const mask = '***';
 
-/** In URLs, JSON and headers: what a signed URL, a token or a key looks like whoever sent it. */
+/** Patterns of signed URLs, tokens and keys in URLs, JSON and headers, whatever their origin. */
 const patterns: [RegExp, string][] = [
   [/(authorization:\s*\w+\s+)[^\s"']+/gi, `$1${mask}`],
   [/(bearer\s+)[^\s"']+/gi, `$1${mask}`],
   [/("?(?:playback_)?token"?\s*[:=]\s*"?)[^"&\s,}]+/gi, `$1${mask}`],
-  // Name and password in an address.
+  // User name and password in a URL.
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, `$1${mask}@`],
-  // Parts of a URL that sign it, whichever store or delivery network made them.
+  // Signature parameters of URLs by common object stores and CDNs.
   [
     /([?&](?:signature|sig|token|access_token|auth|jwt|hdnea|hdnts|expires|exp|st|se|sv|policy|key-pair-id|(?:api_?)?key|hmac|verify|x-(?:amz|goog|oss|cos)-[a-z-]+)=)[^&\s"'>]+/gi,
     `$1${mask}`,
   ],
-  // Headers that carry a secret, in a trace.
+  // Secret headers in a request trace.
   [
     /^([ \t]*(?:[a-z-]*cookie|[a-z-]*api-?key|x-[a-z-]*(?:token|secret|signature)[a-z-]*):[ \t]*).+$/gim,
     `$1${mask}`,
   ],
 ];
 
-/** The one redactor: errors, traces and hints pass it, wherever they go. */
+/** Masks secrets in all errors, traces and hints before they are printed or stored. */
 export class Redactor {
   readonly #secrets = new Set<string>();
 
-  /** Remembers a key or token of this run, to be masked wherever it turns up. */
+  /** Registers a key or token of this run, to be masked everywhere. */
   add(secret: string | undefined): void {
     if (secret && secret.length >= 4) this.#secrets.add(secret);
   }
@@ -37,7 +37,7 @@ export class Redactor {
     return safe;
   }
 
-  /** Redacts every string of a record of ours that holds somebody else's words. */
+  /** Redacts every string in a record that contains text from outside, such as error messages. */
   redactRecord<T>(value: T): T {
     return JSON.parse(
       JSON.stringify(value, (_key, each) => (typeof each === 'string' ? this.redact(each) : each)),
@@ -45,6 +45,6 @@ export class Redactor {
   }
 }
 
-/** `abcd…wxyz`: enough to recognise, too little to use. */
+/** Shortens a secret to `abcd…wxyz`: enough to recognize, too little to use. */
 export const masked = (secret: string) =>
   secret.length < 16 ? mask : `${secret.slice(0, 4)}…${secret.slice(-4)}`;

@@ -13,24 +13,24 @@ type TerminalSettings = {
   color: 'auto' | 'always' | 'never';
   noInput: boolean;
   shape: Pick<Shape, 'format'>;
-  /** Undefined for PAGER; `cat` or nothing for none. */
+  /** Pager command; undefined uses PAGER, `cat` or an empty string disables paging. */
   pager: string | undefined;
 };
 
 export type TerminalOptions = {
-  /** Aborts where the program is to end: questions end with it. */
+  /** Aborts when the program is interrupted; cancels open questions. */
   interruption?: AbortSignal;
-  /** Opened by who reads it: that alone costs a command 3 ms. */
+  /** Opens stdin lazily, since that alone costs 3 ms. */
   stdin: () => InputStream;
   stdout: OutputStream;
   stderr: OutputStream;
   environment: Record<string, string | undefined>;
 };
 
-/** The reader of our stdout has left (`| head`): no error, and nothing more to say. */
+/** Thrown when the reader of stdout has closed it (`| head`, a pager that was quit). Not an error: output just stops. */
 export class OutputClosed extends Error {}
 
-/** The streams, and what may be done on them. stdout carries the result, nothing else. */
+/** Standard streams of the program: colors, paging, redaction. stdout carries the result, nothing else. */
 export class Terminal {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -55,7 +55,7 @@ export class Terminal {
     stdout.on('error', (error) => {
       this.#stdoutError ??= error;
     });
-    // Nobody reads our warnings: nothing can be said about that, and nothing is lost by it.
+    // A closed stderr cannot be reported anywhere, and loses warnings only.
     stderr.on('error', () => {});
   }
 
@@ -70,7 +70,7 @@ export class Terminal {
     return this.#openStdin();
   }
 
-  /** A person sits at this terminal and may be asked. */
+  /** True if the user can be prompted: a terminal, no CI, no --no-input. */
   get isInteractive(): boolean {
     return Boolean(
       this.stdin.isTTY && this.stderr.isTTY && !this.isCi && !this.#noInput && !this.#isDumb,
@@ -82,7 +82,7 @@ export class Terminal {
     return CI !== undefined && CI !== '' && CI !== '0' && CI !== 'false';
   }
 
-  /** A bar or a spinner may redraw its line on stderr. Some terminals of CI have no width at all. */
+  /** True if progress bars and spinners may redraw lines on stderr. Some CI terminals have no width. */
   get canAnimate(): boolean {
     return Boolean(this.stderr.isTTY && this.stderr.columns) && !this.isCi && !this.#isDumb;
   }
@@ -99,7 +99,7 @@ export class Terminal {
     return this.#environment.TERM === 'dumb';
   }
 
-  /** Colours for a stream, or none: --color, NO_COLOR, FORCE_COLOR, and whether it is a terminal. */
+  /** Returns the colors for a stream, by --color, NO_COLOR, FORCE_COLOR and whether it is a terminal. */
   colors(stream: OutputStream): ChalkInstance {
     const { NO_COLOR, FORCE_COLOR } = this.#environment;
     const auto = NO_COLOR
@@ -111,15 +111,15 @@ export class Terminal {
     return new Chalk({ level: on ? 1 : 0 });
   }
 
-  /** The one place that writes results. Waits while the pipe is full; throws once it is closed. */
+  /** Writes a part of the result to stdout. Waits for back-pressure. @throws OutputClosed if the pipe is closed */
   async write(text: string | Uint8Array): Promise<void> {
     if (this.#paging) await this.#writePaged(this.#paging, text);
     else await this.#writeOut(text);
   }
 
   /**
-   * What is written while `work` goes on goes to the person's pager, once it is longer than the
-   * terminal; stdout elsewhere.
+   * Runs `work` and sends its output to the user's pager once it is longer than the terminal; otherwise
+   * to stdout.
    */
   async paged(work: () => Promise<void>): Promise<void> {
     if (!this.#pagedBy) return work();
@@ -137,12 +137,12 @@ export class Terminal {
     }
   }
 
-  /** The pager is there, and has the keyboard. */
+  /** True while a pager is running and owns the keyboard. */
   get isPaging(): boolean {
     return this.#paging?.pager?.hasLeft === false;
   }
 
-  /** The pager's command line, where there is somebody to page for. */
+  /** Command line of the pager; undefined if output is not paged. */
   get #pagedBy(): string | undefined {
     const { PAGER } = this.#environment;
     const command = (this.#pagerCommand ?? PAGER ?? '').trim();
@@ -150,7 +150,7 @@ export class Terminal {
     return isFor && command !== '' && command !== 'cat' ? command : undefined;
   }
 
-  /** Holds what is written back until it is longer than the terminal; a pager that is not there gets none of it. */
+  /** Buffers output until it is longer than the terminal, then starts the pager; the buffer is kept in case it cannot run. */
   async #writePaged(paging: Paging, text: string | Uint8Array): Promise<void> {
     paging.held.push(text);
     if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
@@ -161,7 +161,7 @@ export class Terminal {
     await this.#writeOn(paging.pager, paging.held.join(''));
   }
 
-  /** @throws OutputClosed once the person has left it */
+  /** Writes to the pager. @throws OutputClosed if the user has quit it */
   async #writeOn(pager: Pager, text: string | Uint8Array): Promise<void> {
     await pager.write(text);
     if (pager.hasLeft && (await pager.close())) throw new OutputClosed();
@@ -181,36 +181,37 @@ export class Terminal {
   }
 
   /**
-   * Lines beside the result: a notice, a hint. Secrets are masked, and whatever could drive the
-   * terminal is spelled out, whoever's words they are. --quiet asks for none.
+   * Prints a notice or a hint to stderr, unless --quiet. Secrets are masked and control characters
+   * escaped, since lines contain text of the service.
    */
   say(text: string): void {
     if (!this.#isQuiet) this.tell(text);
   }
 
+  /** Prints a warning to stderr, unless --quiet. */
   warn(text: string): void {
     if (!this.#isQuiet)
       this.tellStyled(`${this.colors(this.stderr).yellow('warning:')} ${printableLines(text)}`);
   }
 
-  /** Like `say`, for what was asked for, or cannot be left unsaid: a question's list, an error, a trace. */
+  /** Prints to stderr even with --quiet: errors, traces, the list that a question refers to. */
   tell(text: string): void {
     this.tellStyled(printableLines(text));
   }
 
-  /** Like `tell`, for lines that carry colours of our own: words of others in them must be printable. */
+  /** Like `emit`, for lines with colors: the caller must escape text from outside. */
   tellStyled(text: string): void {
     const line = `${this.redactor.redact(text)}\n`;
     if (this.#above) this.#above(line);
     else this.stderr.write(line);
   }
 
-  /** While something stands at the foot of the terminal, lines go above it: that is how. */
+  /** Redirects stderr lines to a live display, which prints them above itself; undefined restores stderr. */
   standsBelow(above: ((line: string) => void) | undefined): void {
     this.#above = above;
   }
 
-  /** At a sudden end: what stood there hid the cursor and let no line wrap. */
+  /** Restores cursor and line wrapping, which a live display has switched off, before an immediate exit. */
   leave(): void {
     if (this.#above) this.stderr.write(`${showCursor}${wrapLines}\n`);
   }
@@ -218,5 +219,5 @@ export class Terminal {
 
 const [showCursor, wrapLines] = ['\u001b[?25h', '\u001b[?7h'];
 
-/** What was written, until it is known that a pager shows it; the pager, once there is more than the terminal shows. */
+/** Output buffered for the pager; `pager` is set once the output is longer than the terminal. */
 type Paging = { held: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };

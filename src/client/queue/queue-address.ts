@@ -1,20 +1,20 @@
 import { usageError } from '../errors.ts';
 
-/** Where a queue of uploads is. */
+/** Address of an upload queue in Redis or PostgreSQL. */
 export type QueueAddress = {
   store: 'redis' | 'postgres';
-  /** To connect to, with its password. */
+  /** Connection URL, including the password. */
   href: string;
-  /** Of the queue: a store may hold several. */
+  /** Name of the queue; one store can hold several. */
   name: string;
-  /** To be shown: without user, password and options. */
+  /** Address for display, without user, password and query. */
   label: string;
   hasPassword: boolean;
 };
 
 const usualName = 'mediactl';
 
-/** @param option what to call it in an error @throws MediactlError exit 2 */
+/** Parses the address of a queue. @param option how errors name the option @throws MediactlError exit 2 */
 export function readQueueAddress(option: string, text: string): QueueAddress {
   const [, store] = /^(redis|postgres)(?:(?<=redis)s|(?<=postgres)ql)?:\/\//i.exec(text) ?? [];
   const url = URL.canParse(text) && isDecodable(text) ? new URL(text) : undefined;

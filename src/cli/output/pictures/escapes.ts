@@ -3,12 +3,12 @@ import { PNG } from 'pngjs';
 import { image2sixel } from 'sixel/lib/SixelEncoder.js';
 import type { Pixels } from './pixels.ts';
 
-/** What a terminal is told, each made of pixels alone: no byte of the file that they came from is in it. */
+/* Escape sequences for pictures. They are built from pixels alone and contain no bytes of the source file. */
 
-/** A place on the terminal, in characters. */
+/** Size on the terminal, in characters. */
 export type Cells = { columns: number; rows: number };
 
-/** A chunk carries at most 4,096 characters; `q=2` asks for no answer, which would look like typing. */
+/** Encodes for the kitty protocol, in chunks of 4,096 characters. `q=2` suppresses replies, which would arrive as typed input. */
 export function kitty(pixels: Pixels, { columns, rows }: Cells): string {
   const parts =
     png(pixels)
@@ -23,16 +23,17 @@ export function kitty(pixels: Pixels, { columns, rows }: Cells): string {
     .join('');
 }
 
+/** Encodes for the inline image protocol of iTerm2. */
 export function iterm(pixels: Pixels, { columns, rows }: Cells): string {
   const file = png(pixels);
   const how = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`;
   return `\u001b]1337;File=${how}:${file.toString('base64')}\u0007`;
 }
 
-/** The encoder writes on what it is given. */
+/** Encodes as sixel. The pixels are copied, since the encoder modifies its input. */
 export const sixel = ({ width, height, data }: Pixels) => image2sixel(data.slice(), width, height);
 
-/** A character is two pixels, one above the other: an upper half block on the colour of the lower one. */
+/** Renders with half blocks: each character shows two pixels, the upper one as foreground, the lower one as background. */
 export function blocks({ width, height, data }: Pixels, hasAllColours: boolean): string {
   const chalk = new Chalk({ level: hasAllColours ? 3 : 2 });
   const colourAt = (x: number, y: number) =>

@@ -2,16 +2,16 @@ import { inflateSync } from 'node:zlib';
 import { decode as decodeJpeg } from 'jpeg-js';
 import { PNG } from 'pngjs';
 
-/** Red, green, blue and alpha of each pixel, a byte each; alpha is always 255. */
+/** A decoded image: RGBA, one byte per channel; alpha is always 255. */
 export type Pixels = { width: number; height: number; data: Uint8Array };
 
-/** A thumbnail is a fraction of one; the decoders take their time, and nobody can end them. */
+/** Maximum image size. Decoders are synchronous and cannot be aborted; thumbnails are far below one megapixel. */
 const mostMegapixels = 16;
 const tooLarge = `it has more than ${mostMegapixels} megapixels`;
-/** A progressive JPEG has ten or so; each makes the decoder go over the whole picture. */
+/** Maximum number of JPEG scans. Each makes the decoder process the whole image; progressive JPEGs have about ten. */
 const mostScans = 40;
 
-/** The pixels of a JPEG or PNG, and nothing else that is in the file. @throws whatever is wrong with it */
+/** Decodes the pixels of a JPEG or PNG and discards everything else in the file. @throws Error with the reason */
 export function decoded(bytes: Buffer): Pixels {
   if (isPng(bytes)) return decodedPng(bytes);
   if (isJpeg(bytes)) return decodedJpeg(bytes);
@@ -22,7 +22,7 @@ const isPng = (bytes: Buffer) => bytes.subarray(0, 8).toString('hex') === '89504
 const isJpeg = (bytes: Buffer) => bytes.subarray(0, 3).toString('hex') === 'ffd8ff';
 
 function decodedPng(bytes: Buffer): Pixels {
-  // The decoder, too, takes these for the size: the first chunk must be the header.
+  // The header must be the first chunk; the decoder reads the size from the same bytes.
   const header = bytes.subarray(0, 24);
   const [width, height] = known(() => [header.readUInt32BE(16), header.readUInt32BE(20)] as const);
   if (width * height > mostMegapixels * 1e6) throw new Error(tooLarge);
@@ -36,13 +36,13 @@ function decodedJpeg(bytes: Buffer): Pixels {
   let scans = 0;
   for (let at = bytes.indexOf(startOfScan); at >= 0; at = bytes.indexOf(startOfScan, at + 2))
     if (++scans > mostScans) throw new Error('it has too many scans');
-  // The decoder looks at its header before it takes memory.
+  // The decoder checks these limits against the header before it allocates memory.
   const bounds = { maxResolutionInMP: mostMegapixels, maxMemoryUsageInMB: 1024 };
   const { width, height, data } = known(() => decodeJpeg(bytes, { useTArray: true, ...bounds }));
   return { width, height, data };
 }
 
-/** What a decoder throws, in words for people, and in no words of the file. */
+/** Runs a decoder and replaces its errors by messages for users, which contain no text of the untrusted file. */
 function known<T>(decode: () => T): T {
   try {
     return decode();
@@ -54,7 +54,7 @@ function known<T>(decode: () => T): T {
 
 const startOfScan = Buffer.from('ffda', 'hex');
 
-/** A few bytes may inflate to gigabytes, and of an interlaced picture the decoder does not ask how many. */
+/** Rejects decompression bombs: the decoder does not limit the inflated size of interlaced images. @param maxBytes maximum inflated size */
 function assertInflates(bytes: Buffer, most: number): void {
   const parts: Buffer[] = [];
   for (let at = 8; at + 8 <= bytes.length; ) {
@@ -66,7 +66,7 @@ function assertInflates(bytes: Buffer, most: number): void {
   inflateSync(Buffer.concat(parts), { maxOutputLength: Math.max(1, most) });
 }
 
-/** What is transparent is shown as on a page: a terminal may have any colour behind it. */
+/** Blends transparent pixels with white, as on a page, since the terminal's background color is unknown. */
 function onWhite({ width, height, data }: Pixels): Pixels {
   const flat = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += 4) {
@@ -78,7 +78,7 @@ function onWhite({ width, height, data }: Pixels): Pixels {
   return { width, height, data: flat };
 }
 
-/** A smaller picture: each pixel is the mean of those it stands for. */
+/** Scales an image down: each pixel is the mean of the pixels it covers. */
 export function scaled({ width, height, data }: Pixels, toWidth: number, toHeight: number): Pixels {
   const small = new Uint8Array(toWidth * toHeight * 4);
   for (let y = 0; y < toHeight; y++) {
@@ -98,7 +98,7 @@ export function scaled({ width, height, data }: Pixels, toWidth: number, toHeigh
   return { width: toWidth, height: toHeight, data: small };
 }
 
-/** Of so many small ones, which of the large ones it stands for: one at least. */
+/** Returns the range of source pixels that one target pixel covers along an axis: at least one pixel. */
 function span(at: number, small: number, large: number): readonly [number, number] {
   const from = Math.floor((at * large) / small);
   return [from, Math.max(from + 1, Math.floor(((at + 1) * large) / small))];

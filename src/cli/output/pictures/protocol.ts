@@ -1,20 +1,20 @@
-/** How a terminal is made to show a picture: by a protocol for pictures, or by coloured half blocks. */
+/** Ways to show a picture in a terminal: three graphics protocols, or colored half blocks. */
 export type Protocol = 'kitty' | 'iterm' | 'sixel' | 'blocks';
 
 type Environment = Record<string, string | undefined>;
 
 /**
- * The protocol that the terminal is known to have by what it says of itself. One that only may have it
- * would show the picture as pages of letters.
+ * Detects the terminal's graphics protocol from environment variables; undefined unless it is certain,
+ * since a terminal without support would print pages of garbage.
  */
 export function knownProtocol(environment: Environment): Protocol | undefined {
   const { TERM = '', TERM_PROGRAM = '', LC_TERMINAL, TMUX, STY } = environment;
-  // They hand on no pictures, and keep the variables of the terminal around them.
+  // tmux and screen pass no pictures on, but inherit the variables of the outer terminal.
   if (TMUX || STY || /^(?:tmux|screen)/.test(TERM)) return undefined;
   if (/kitty|ghostty/.test(`${TERM} ${TERM_PROGRAM}`)) return 'kitty';
   if (/^(?:foot|mlterm|contour)/.test(TERM)) return 'sixel';
   if (/^(?:iTerm\.app|WezTerm|mintty)$/.test(TERM_PROGRAM)) return 'iterm';
-  // A terminal that names itself may have been started from one whose variables are still there.
+  // The variables below may be inherited from another terminal: trust TERM_PROGRAM over them.
   if (TERM_PROGRAM) return undefined;
   if (LC_TERMINAL === 'iTerm2') return 'iterm';
   if (environment.KITTY_WINDOW_ID) return 'kitty';
@@ -22,9 +22,9 @@ export function knownProtocol(environment: Environment): Protocol | undefined {
   return undefined;
 }
 
-/** Konsole 22.04. */
+/** Minimum Konsole version with sixel support: 22.04. */
 const firstKonsole = 220400;
 
-/** Whether it shows all colours; elsewhere a picture of blocks has 256. */
+/** Returns true if the terminal supports 24-bit color; otherwise half blocks use 256 colors. */
 export const hasAllColours = ({ COLORTERM = '' }: Environment) =>
   /truecolor|24bit/i.test(COLORTERM);

@@ -7,7 +7,7 @@ const list = (words: readonly { word: string }[]) => words.map(({ word }) => wor
 const line = (place: Place) =>
   `    '${place.path}') words='${list(place.verbs)}' flags='${list(place.flags)}' ${values(place)} ;;\n`;
 
-/** Names from the service are compared and quoted, and never expanded: no compgen -W for them. */
+/** Generates the bash completion script. Names from the service are quoted without `compgen -W`, which would expand them. */
 export const bashCompletion = (tree: CommandNode) => `# ${header}
 _mediactl_names() {
   local name

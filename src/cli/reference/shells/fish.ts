@@ -12,7 +12,7 @@ import {
 
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Pairs of word and description, as printf takes them. */
+/** Formats words and descriptions as alternating arguments of printf. */
 const pairs = (words: readonly Word[]) =>
   words.flatMap(({ word, description }) => [quoted(word), quoted(description)]).join(' ');
 
@@ -25,7 +25,7 @@ function place({ path, verbs, flags, values, isVariadic }: Place): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** One function tells every candidate; fish itself keeps those that begin as typed. */
+/** Generates the fish completion script. It prints all candidates; fish filters them by prefix. */
 export const fishCompletion = (tree: CommandNode) => `# ${header}
 function __mediactl_names
     switch "$argv[1]"

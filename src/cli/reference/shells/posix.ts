@@ -1,9 +1,12 @@
 import type { CommandNode } from '../node.ts';
 import { completedOptions, type Place, spellings, typedCommands, valuedOptions } from './model.ts';
 
-/* What bash and zsh say alike: the words typed so far, and the values of an option. */
+/* Parts shared by the bash and zsh scripts. */
 
-/** Into $place, the command typed; into $at, how many arguments; into $skip, an option whose value is next. */
+/**
+ * Generates the loop body that parses the words typed so far. It sets $place to the command, $at to the
+ * number of arguments, and $skip to an option whose value comes next.
+ */
 export const walk = (tree: CommandNode, typed: string) => `\
     word=\${${typed}[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
@@ -22,7 +25,7 @@ ${typedCommands(tree)
     esac
 `;
 
-/** What completes the value of each option: a fixed set, or names of a kind. */
+/** Generates the `case` that completes the value of the option in $skip: fixed choices or names. */
 export const optionValues = (
   tree: CommandNode,
   choose: (choices: string) => string,
@@ -40,6 +43,6 @@ ${completedOptions(tree)
   esac
 `;
 
-/** `values=(…)`, and whether the last of them goes on. */
+/** Generates the assignment of $values, and of $more if the last argument is variadic. */
 export const values = ({ values: kinds, isVariadic }: Place) =>
   `values=(${kinds.map((each) => `'${each}'`).join(' ')})${isVariadic ? ' more=1' : ''}`;

@@ -19,6 +19,7 @@ const pairs = (words: readonly Word[]) =>
 const place = ({ path, verbs, flags, values, isVariadic }: Place) =>
   `        ${quoted(path)} { $verbs = ${pairs(verbs)}; $flags = ${pairs(flags)}; $values = ${list(values)}; $more = ${isVariadic ? '$true' : '$false'} }\n`;
 
+/** Generates the PowerShell completion script. */
 export const powershellCompletion = (tree: CommandNode) => `# ${header}
 Register-ArgumentCompleter -Native -CommandName mediactl -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)

@@ -4,7 +4,7 @@ import { fishCompletion } from './fish.ts';
 import { powershellCompletion } from './powershell.ts';
 import { zshCompletion } from './zsh.ts';
 
-/** The shells that are completed for: how their script is made, and its file in `completions/`. */
+/** Supported shells: the generator of the completion script and its file name in `completions/`. */
 export const shells = {
   bash: { file: 'mediactl.bash', script: bashCompletion },
   zsh: { file: '_mediactl', script: zshCompletion },

@@ -4,7 +4,7 @@ import { optionValues, values, walk } from './posix.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** `word:description`, as _describe takes it. */
+/** Formats words as `word:description`, the arguments of _describe. */
 const described = (words: readonly Word[]) =>
   words
     .map(({ word, description }) => quoted(`${word}:${description.replaceAll(':', '\\:')}`))
@@ -13,7 +13,7 @@ const described = (words: readonly Word[]) =>
 const line = (place: Place) =>
   `    '${place.path}') verbs=(${described(place.verbs)}) flags=(${described(place.flags)}) ${values(place)} ;;\n`;
 
-/** Names from the service are handed over as they are: nothing in them is expanded. */
+/** Generates the zsh completion script. Names from the service are passed without expansion. */
 export const zshCompletion = (tree: CommandNode) => `#compdef mediactl
 # ${header}
 _mediactl_names() {

@@ -3,7 +3,7 @@ import { record } from '../../output/result.ts';
 import { type CommandNode, leaves } from '../node.ts';
 import { describe } from '../tree.ts';
 
-/** Without what is empty: whoever reads it pays by the word. */
+/** Removes empty properties, since agents that read the tree pay by the token. */
 const compact = (tree: CommandNode): unknown =>
   JSON.parse(
     JSON.stringify(tree, (_key, value) =>

@@ -12,9 +12,8 @@ const patience = '500ms';
 const mostAssets = 50;
 
 /**
- * What shells ask while somebody types: a name a line, a tab and a description. It must never be in
- * the way: no answer within half a second (MEDIACTL_COMPLETION_TIMEOUT), or any error, is no names and
- * no word.
+ * Prints names for shell completion, one a line: name, tab, description. On an error, or after a timeout
+ * of half a second (MEDIACTL_COMPLETION_TIMEOUT), it prints nothing, so that typing is never disturbed.
  */
 export const complete: Define = (command, run) => {
   example(command, 'mediactl __complete folders');
@@ -40,10 +39,10 @@ export const complete: Define = (command, run) => {
     );
 };
 
-/** What means something else than a name where an id is typed. */
+/** Returns true for names that an <id> argument would interpret as an option, `@last` or a uid. */
 const isReserved = (name: string) => name.startsWith('-') || name === '@last' || isUid(name);
 
-/** Nobody can type a control character, and no shell should be handed one. */
+/** Returns true if a name can be typed: control characters cannot, and are unsafe to pass to a shell. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
 async function namesOf(context: Context, values: Names): Promise<KeptName[]> {
@@ -58,7 +57,7 @@ async function namesOf(context: Context, values: Names): Promise<KeptName[]> {
   return (await remote[values]?.(context).within(keptMs))?.names ?? [];
 }
 
-/** Names that cost a request: a minute old is new enough for somebody who types. */
+/** Names that need a request to the service; cached for a minute. */
 const remote: Partial<Record<Names, (context: Context) => KeptNames>> = {
   workspaces: keptWorkspaces,
   folders: keptFolders,

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { type Scope, scopes } from '../contract/scopes.ts';
-import type { Browse } from '../web/browse/server/browse.ts';
+import type { BrowseApp } from '../web/browse/server/browse.ts';
 import { createApp } from './app.ts';
 import { boundedServer } from './bounds.ts';
 import { Credits } from './credits.ts';
@@ -122,9 +122,9 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     isStrict: options.strict ?? false,
     answers: answersFor(options.strict ?? false),
     transaction: (work) => store.transaction(work),
-    page: async (request) => page?.answer(request),
+    page: async (request) => page?.handle(request),
   };
-  let page: Browse | undefined; // created after listening, when the origin is known
+  let page: BrowseApp | undefined; // created after listening, when the origin is known
   const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
   const end = async () => {
     await sessionClock.close();
@@ -159,7 +159,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     createKey: (name, granted = scopes) => keys.create(name, granted),
     hasKey: (key) => keys.find(key) !== undefined,
     hasKeys: () => keys.count() > 0,
-    pageAddress: () => page?.address() ?? origin,
+    pageAddress: () => page?.createEntryUrl() ?? origin,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -1,20 +1,20 @@
-import { head as headOf } from './shared/head.ts';
-import { type Html, html, inline } from './shared/html.ts';
-import { policyOf } from './shared/policy.ts';
-import { colours } from './shared/style.ts';
+import { buildPolicy } from './shared/content-security-policy.ts';
+import { renderHead as headOf } from './shared/head.ts';
+import { type Html, html, inlineCode } from './shared/html.ts';
+import { colors } from './shared/style.ts';
 
 /** Header data of a contact sheet. */
 export type ContactSheet = {
   title: string;
   count: number;
   /** True if there are more assets than the sheet shows. */
-  isPart: boolean;
+  hasMore: boolean;
   /** YYYY-MM-DD. */
   date: string;
 };
 
 /** An asset in the sheet. */
-export type Card = {
+export type ContactSheetCard = {
   uid: string;
   name: string;
   type: string;
@@ -29,17 +29,18 @@ export type Card = {
 export type Thumbnail = { mediaType: string; bytes: Buffer };
 
 /** Renders a self-contained page of thumbnails without scripts, in parts for streaming: head, cards, foot. */
-export const contactSheet = ({ title, count, isPart, date }: ContactSheet) => ({
+export const renderContactSheet = ({ title, count, hasMore, date }: ContactSheet) => ({
   head: html`<!doctype html>
 <html lang="en">
-${headOf({ title, contentSecurityPolicy: policyOf({ style }), style, referrer: 'no-referrer' })}
+${headOf({ title, contentSecurityPolicy: buildPolicy({ style }), style, referrer: 'no-referrer' })}
 <body>
 <main>
 <h1>${title}</h1>
-<p class="summary">${isPart ? 'the first ' : ''}${count} ${count === 1 ? 'asset' : 'assets'}${isPart ? ' of more' : ''}, <time datetime="${date}">${date}</time></p>
+<p class="summary">${hasMore ? 'the first ' : ''}${count} ${count === 1 ? 'asset' : 'assets'}${hasMore ? ' of more' : ''}, <time datetime="${date}">${date}</time></p>
 <ul class="sheet" role="list">
 `.markup,
-  card: (card: Card, thumbnail: Thumbnail | undefined) => cardOf(card, thumbnail).markup,
+  card: (card: ContactSheetCard, thumbnail: Thumbnail | undefined) =>
+    renderCard(card, thumbnail).markup,
   foot: html`</ul>
 </main>
 </body>
@@ -47,9 +48,12 @@ ${headOf({ title, contentSecurityPolicy: policyOf({ style }), style, referrer: '
 `.markup,
 });
 
-const cardOf = ({ uid, name, type, details, status, tags }: Card, picture?: Thumbnail): Html =>
+const renderCard = (
+  { uid, name, type, details, status, tags }: ContactSheetCard,
+  picture?: Thumbnail,
+): Html =>
   html`<li class="card">
-${picture ? imageOf(picture, name) : html`<div class="picture" aria-hidden="true">${type}</div>`}
+${picture ? renderThumbnail(picture, name) : html`<div class="picture" aria-hidden="true">${type}</div>`}
 <h2 title="${name}"><bdi>${name}</bdi></h2>
 <p>${[type, ...details].filter(Boolean).join(', ')}</p>
 ${status && html`<p class="status">${status}</p>`}
@@ -58,10 +62,10 @@ ${tags.length > 0 ? html`<ul class="tags" role="list" aria-label="Tags">${tags.m
 </li>
 `;
 
-const imageOf = ({ mediaType, bytes }: Thumbnail, name: string): Html =>
+const renderThumbnail = ({ mediaType, bytes }: Thumbnail, name: string): Html =>
   html`<img class="picture" src="data:${mediaType};base64,${bytes.toString('base64')}" alt="Thumbnail of ${name}">`;
 
-const style = inline(`${colours}
+const style = inlineCode(`${colors}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.4 system-ui, sans-serif; }
 main { max-width: 90rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
-import { watchPage } from '../../src/web/watch/server/page.ts';
+import { renderWatchPage } from '../../src/web/watch/server/page.ts';
 import {
   browserWorld,
   chromiumPath,
@@ -20,7 +20,7 @@ import { fixture, playerScript, startSandbox } from '../support/sandbox.ts';
 const { clip, open, playbackInfo, upload, watchUrl, world } = browserWorld();
 
 const siteThatPlays = (info: PlaybackInfo) =>
-  siteOf(watchPage({ title: 'x', info, script: playerScript }).html);
+  siteOf(renderWatchPage({ title: 'x', info, script: playerScript }).html);
 
 const slider = (page: Page) => page.getByRole('slider', { name: 'Seek' });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { type WatchPageInput, watchPage } from '../../src/web/watch/server/page.ts';
+import { renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 import {
   browserWorld,
   chromiumPath,
@@ -21,7 +21,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 const { clip, create, open, playbackInfo, send, upload, watchUrl, world } = browserWorld();
 
 const pageOf = (input: Omit<WatchPageInput, 'script'>) =>
-  watchPage({ ...input, script: playerScript }).html;
+  renderWatchPage({ ...input, script: playerScript }).html;
 
 describe.skipIf(!chromiumPath)('the watch page of a video', () => {
   it('plays through hls.js from the keyboard, without a complaint or a request elsewhere', async () => {

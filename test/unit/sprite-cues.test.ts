@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { cuesOf } from '../../src/web/shared/sprites.ts';
+import { parseSprites } from '../../src/web/shared/sprites.ts';
 
 const at = 'http://127.0.0.1:4520/media/a/sprites.vtt?signature=s';
 const cue = (payload: string, times = '00:00:01.000 --> 00:00:02.500') =>
   `WEBVTT\n\n${times}\n${payload}\n`;
-const urls = (payload: string, base = at) => cuesOf(cue(payload), base).map(({ url }) => url);
+const urls = (payload: string, base = at) => parseSprites(cue(payload), base).map(({ url }) => url);
 
 describe('the cues of sprites', () => {
   it('name a part of a sheet, relative to their own URL, in the order of time', () => {
@@ -14,7 +14,7 @@ describe('the cues of sprites', () => {
       '2\n00:05.000 --> 01:00:06.500 align:start\nb.jpg?signature=x%3D#xywh=pixel:160,90,160,90',
       '00:00:00.000 --> 00:00:05.000\n/sheets/a.jpg#xywh=0,0,160,90\nand more',
     ].join('\r\n\r\n');
-    expect(cuesOf(text.replaceAll(/(?<!\r)\n/g, '\r\n'), at)).toEqual([
+    expect(parseSprites(text.replaceAll(/(?<!\r)\n/g, '\r\n'), at)).toEqual([
       {
         ...{ start: 0, end: 5, url: 'http://127.0.0.1:4520/sheets/a.jpg' },
         ...{ x: 0, y: 0, width: 160, height: 90 },
@@ -55,12 +55,12 @@ describe('the cues of sprites', () => {
   it.each(['00:02.000 --> 00:01.000', '0:1 --> 0:2', '--> 00:01.000', '00:00.000 -- 00:01.000'])(
     'no time is %s',
     (times) => {
-      expect(cuesOf(cue('a.jpg#xywh=0,0,1,1', times), at)).toEqual([]);
+      expect(parseSprites(cue('a.jpg#xywh=0,0,1,1', times), at)).toEqual([]);
     },
   );
 
   it('are 10,000 at most', () => {
-    expect(cuesOf(cue('a.jpg#xywh=0,0,1,1').repeat(10_001), at)).toHaveLength(10_000);
-    expect(cuesOf('', at)).toEqual([]);
+    expect(parseSprites(cue('a.jpg#xywh=0,0,1,1').repeat(10_001), at)).toHaveLength(10_000);
+    expect(parseSprites('', at)).toEqual([]);
   });
 });

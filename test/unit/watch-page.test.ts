@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
 import { resumeFrom } from '../../src/sandbox/media/resume.ts';
-import { noticePage, type WatchPageInput, watchPage } from '../../src/web/watch/server/page.ts';
+import {
+  renderNoticePage,
+  renderWatchPage,
+  type WatchPageInput,
+} from '../../src/web/watch/server/page.ts';
 
 const pageOf = (info: PlaybackInfo, input: Partial<WatchPageInput> = {}) =>
-  watchPage({ title: 'A title', script: 'play()', info, ...input });
+  renderWatchPage({ title: 'A title', script: 'play()', info, ...input });
 const http = (path: string) => `http://127.0.0.1:4520/${path}`;
 
 describe('what a page says is text', () => {
@@ -26,7 +30,7 @@ describe('what a page says is text', () => {
     expect(html).toContain(`<time>1:02:03</time> <span>${escaped}</span>`);
     expect(html).not.toContain('<script>alert');
     expect(html.match(/<script/g)).toHaveLength(2);
-    expect(noticePage(hostile, hostile).html).not.toContain('<script');
+    expect(renderNoticePage(hostile, hostile).html).not.toContain('<script');
     expect(pageOf({ type: hostile }).html).not.toContain('<script>alert');
   });
 
@@ -222,7 +226,7 @@ it.each([
 
 it('what a service sends is text, even where it looks like our own markup', () => {
   const evil = { markup: '"><script>steal()</script><x y="' } as unknown as string;
-  const { html: page } = watchPage({
+  const { html: page } = renderWatchPage({
     title: evil,
     info: {
       type: 'video',

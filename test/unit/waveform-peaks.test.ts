@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { louder, peaksOf } from '../../src/web/watch/browser/peaks.ts';
+import { downsamplePeaks, parsePeaks } from '../../src/web/watch/browser/peaks.ts';
 
 it.each<[string, unknown, number[]]>([
   ['peaks', { duration: 3, peaks: [0, 0.5, 1] }, [0, 0.5, 1]],
@@ -9,7 +9,7 @@ it.each<[string, unknown, number[]]>([
   ['audiowaveform, 16 bits', { bits: 16, data: [-8192, 0] }, [0.25]],
   ['of two channels', { bits: 8, channels: 2, data: [-1, 1, -64, 1, 0, 0, 0, 32] }, [0.5, 0.25]],
 ])('A14: a waveform as %s', (_, waveform, expected) => {
-  expect(peaksOf(waveform)).toEqual(expected);
+  expect(parsePeaks(waveform)).toEqual(expected);
 });
 
 it.each([
@@ -23,13 +23,13 @@ it.each([
   ],
   ...[0, -1, 0.5, 1e9].map((channels) => ({ bits: 8, channels, data: [1, 2] })),
 ])('is none: %j', (waveform) => {
-  expect(peaksOf(waveform)).toBeUndefined();
+  expect(parsePeaks(waveform)).toBeUndefined();
 });
 
 it('is as long as a screen has use for, and loses no loud part', () => {
   const long = Array.from({ length: 500_000 }, (_, at) => (at === 250_001 ? 1 : 0.1));
-  const peaks = peaksOf(long) as number[];
+  const peaks = parsePeaks(long) as number[];
   expect(peaks).toHaveLength(2000);
   expect(peaks.filter((peak) => peak === 1)).toHaveLength(1);
-  expect(louder([0.1, 0.9], 4)).toEqual([0.1, 0.1, 0.9, 0.9]);
+  expect(downsamplePeaks([0.1, 0.9], 4)).toEqual([0.1, 0.1, 0.9, 0.9]);
 });

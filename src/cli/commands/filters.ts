@@ -4,7 +4,7 @@ import { usageError } from '../../client/errors.ts';
 import { assetStatuses, assetTypes } from '../../contract/asset-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
-import { folderParent } from '../library/folders.ts';
+import { resolveParentFilter } from '../library/folders.ts';
 import { ranks } from '../settings/origins.ts';
 import { parseDay } from '../settings/units.ts';
 import { filtersHeading, suggesting } from './command.ts';
@@ -95,6 +95,6 @@ export async function filtersOf(context: Context, options: FilterOptions): Promi
     created_before: createdBefore && parseDay('--created-before', createdBefore, now),
     ordering: sort,
     type: options.type,
-    parent: folder && (await folderParent(context, folder)),
+    parent: folder && (await resolveParentFilter(context, folder)),
   };
 }

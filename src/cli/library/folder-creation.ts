@@ -2,12 +2,12 @@ import type { FolderNode, FolderTree } from '../../client/api/folder-tree.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { comparableName } from '../../contract/reading.ts';
 import type { Context } from '../context.ts';
-import { readTree } from './folders.ts';
-import { keptFolders } from './kept-names.ts';
-import { workspaceUid } from './workspaces.ts';
+import { fetchFolderTree } from './folders.ts';
+import { cachedFolders } from './name-cache.ts';
+import { resolveWorkspaceUid } from './workspaces.ts';
 
 /** Splits a folder path into names. @throws MediactlError exit 2 if it has none */
-export function namesInPath(path: string): string[] {
+export function parseFolderPath(path: string): string[] {
   const names = path.split('/').filter(Boolean);
   if (names.length === 0) throw usageError(`no folder to create in '${path}'`, '/Campaigns/2026');
   return names;
@@ -19,18 +19,22 @@ export function namesInPath(path: string): string[] {
  *
  * @throws MediactlError `not_found` (3), `exists` (6): see `findMissingFolders`
  */
-export const createPath = (context: Context, names: readonly string[], withParents: boolean) =>
+export const createFolderPath = (
+  context: Context,
+  names: readonly string[],
+  withParents: boolean,
+) =>
   context.exclusively('folders', async (): Promise<{ node: FolderNode; tree: FolderTree }> => {
     const { folders } = await context.api();
-    let { tree, workspace } = await readTree(context);
-    const { missing, above } = missingFolders(tree, names, withParents);
+    let { tree, workspace } = await fetchFolderTree(context);
+    const { missing, above } = findMissingFolders(tree, names, withParents);
     let at = above;
     for (const name of missing) {
       const parent = at?.folder.uid ?? null;
       // The tree after a write shows the field names to use for the next one.
       ({ placed: at, tree } = await folders.create(workspace, tree, { name, parent }));
     }
-    if (missing.length > 0) await keptFolders(context).forget();
+    if (missing.length > 0) await cachedFolders(context).invalidate();
     return { node: at as FolderNode, tree };
   });
 
@@ -40,16 +44,20 @@ export const createPath = (context: Context, names: readonly string[], withParen
  *
  * @throws MediactlError `not_found` (3), `exists` (6); exit 2 if two folders share one path
  */
-export function missingFolders(tree: FolderTree, names: readonly string[], withParents: boolean) {
-  const { missing, above } = walked(tree, names);
+export function findMissingFolders(
+  tree: FolderTree,
+  names: readonly string[],
+  withParents: boolean,
+) {
+  const { missing, above } = walkPath(tree, names);
   if (!withParents) {
-    if (missing.length === 0) throw alreadyThere(names, above as FolderNode);
-    if (missing.length > 1) throw noParent(names);
+    if (missing.length === 0) throw alreadyExistsError(names, above as FolderNode);
+    if (missing.length > 1) throw noParentError(names);
   }
   return { missing, above };
 }
 
-function walked(tree: FolderTree, names: readonly string[]) {
+function walkPath(tree: FolderTree, names: readonly string[]) {
   let above: FolderNode | undefined;
   for (const [n, name] of names.entries()) {
     const level = above ? above.children : tree.roots;
@@ -70,14 +78,14 @@ function walked(tree: FolderTree, names: readonly string[]) {
   return { missing: [], above };
 }
 
-const noParent = (names: readonly string[]) =>
+const noParentError = (names: readonly string[]) =>
   new MediactlError(`no folder /${names.slice(0, -1).join('/')}`, {
     code: 'not_found',
     exitCode: exitCodes.notFound,
     hint: `mediactl folders create -p /${names.join('/')}`,
   });
 
-const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
+const alreadyExistsError = (names: readonly string[], { folder }: FolderNode) =>
   new MediactlError(`/${names.join('/')} is there already`, {
     code: 'exists',
     exitCode: exitCodes.rejected,
@@ -86,13 +94,13 @@ const alreadyThere = (names: readonly string[], { folder }: FolderNode) =>
   });
 
 /** Folders that other processes of this machine created since the tree was read. */
-export type MadeFolders = {
+export type CreatedFolders = {
   find(path: string): string | undefined;
-  keep(path: string, uid: string): Promise<void>;
+  record(path: string, uid: string): Promise<void>;
 };
 
 /** Resolves folders of the workspace by path. */
-export type FoldersByPath = {
+export type FolderPathResolver = {
   /** Returns a folder's uid; undefined for the top level, null if it does not exist. */
   find(path: string): string | undefined | null;
   /** Returns a folder's uid; creates missing folders. */
@@ -101,20 +109,20 @@ export type FoldersByPath = {
   pathOf(uid: string): string | undefined;
 };
 
-const triesPerFolder = 3;
+const maxAttemptsPerFolder = 3;
 
 /** Retries after a lost response, and while another process holds the lock during a rate limit. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++)
+async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++)
     try {
       return await work();
     } catch (error) {
       const failure = asMediactlError(error);
       const { exitCode, explanation } = failure;
-      if (explanation.code === 'locked') tries--;
+      if (explanation.code === 'locked') attempts--;
       // Ends the run: every other folder would be misplaced too.
       else if (explanation.code === 'write_ignored') throw failure.with({ endsRun: true });
-      else if (exitCode !== exitCodes.unreachable || tries >= triesPerFolder) throw error;
+      else if (exitCode !== exitCodes.unreachable || attempts >= maxAttemptsPerFolder) throw error;
     }
 }
 
@@ -122,67 +130,67 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
  * Resolves and creates folders for many files. Reads the tree once and creates missing folders once, on demand.
  * Verifies the first creation at the top level and the first inside a folder: if one is misplaced, the run ends.
  */
-export async function foldersByPath(
+export async function createFolderPathResolver(
   context: Context,
-  madeSince: (workspace: string) => MadeFolders | undefined,
-): Promise<FoldersByPath> {
+  createdSince: (workspace: string) => CreatedFolders | undefined,
+): Promise<FolderPathResolver> {
   const { folders } = (await context.api()).observed({ lane: 'bulk' });
-  const workspace = await workspaceUid(context);
+  const workspace = await resolveWorkspaceUid(context);
   // Before the tree is read: it may miss folders that other processes create from now on.
-  const others = madeSince(workspace);
+  const createdByOthers = createdSince(workspace);
   const before = await folders.tree(workspace);
-  const made = new Map<string, string>();
-  let shown = before;
+  const created = new Map<string, string>();
+  let currentTree = before;
   /** False after a creation without a response: the tree is then refetched. */
-  let isCertain = true;
-  const isChecked = { top: false, inside: false };
+  let isTreeCurrent = true;
+  const isVerified = { top: false, inside: false };
   const uidAt = (names: readonly string[]): string | undefined => {
     const path = `/${names.join('/')}`;
-    const known = made.get(path);
+    const known = created.get(path);
     if (known !== undefined) return known;
-    const { missing, above } = walked(shown, names);
-    return missing.length === 0 ? above?.folder.uid : others?.find(path);
+    const { missing, above } = walkPath(currentTree, names);
+    return missing.length === 0 ? above?.folder.uid : createdByOthers?.find(path);
   };
   const create = async (names: readonly string[], parent: string | null): Promise<string> => {
-    if (!isCertain) shown = await folders.tree(workspace);
-    isCertain = true;
+    if (!isTreeCurrent) currentTree = await folders.tree(workspace);
+    isTreeCurrent = true;
     const existing = uidAt(names);
     if (existing !== undefined) return existing;
     const change = { name: names.at(-1) as string, parent };
-    isCertain = false;
+    isTreeCurrent = false;
     const kind = parent === null ? 'top' : 'inside';
-    const { uid, tree } = await folders.create(workspace, shown, change, isChecked[kind]);
-    shown = tree;
-    isChecked[kind] = true;
-    if (made.size === 0) await keptFolders(context).forget();
-    isCertain = true;
+    const { uid, tree } = await folders.create(workspace, currentTree, change, isVerified[kind]);
+    currentTree = tree;
+    isVerified[kind] = true;
+    if (created.size === 0) await cachedFolders(context).invalidate();
+    isTreeCurrent = true;
     const path = `/${names.join('/')}`;
-    made.set(path, uid);
-    await others?.keep(path, uid);
+    created.set(path, uid);
+    await createdByOthers?.record(path, uid);
     return uid;
   };
   /** Serializes creations in this process; the lock `folders` does so across processes. */
-  let turn: Promise<unknown> = Promise.resolve();
-  const make = async (names: readonly string[]): Promise<string> => {
-    const parent = names.length > 1 ? await there(names.slice(0, -1)) : null;
-    const mine = turn.then(() =>
-      patiently(() => context.exclusively('folders', () => create(names, parent))),
+  let lastCreation: Promise<unknown> = Promise.resolve();
+  const createInTurn = async (names: readonly string[]): Promise<string> => {
+    const parent = names.length > 1 ? await findOrCreate(names.slice(0, -1)) : null;
+    const mine = lastCreation.then(() =>
+      retryCreation(() => context.exclusively('folders', () => create(names, parent))),
     );
     // A misplaced folder blocks all further creations.
-    turn = mine.catch((error) => {
+    lastCreation = mine.catch((error) => {
       if (asMediactlError(error).explanation.endsRun) throw error;
     });
-    turn.catch(() => {});
+    lastCreation.catch(() => {});
     return mine;
   };
   /** Creations in flight by path: dedupes concurrent requests for the same folder. */
-  const underWay = new Map<string, Promise<string>>();
-  const there = async (names: readonly string[]): Promise<string> => {
+  const inFlight = new Map<string, Promise<string>>();
+  const findOrCreate = async (names: readonly string[]): Promise<string> => {
     const uid = uidAt(names);
     if (uid !== undefined) return uid;
     const path = names.join('/');
-    const making = underWay.get(path) ?? make(names).finally(() => underWay.delete(path));
-    underWay.set(path, making);
+    const making = inFlight.get(path) ?? createInTurn(names).finally(() => inFlight.delete(path));
+    inFlight.set(path, making);
     return making;
   };
   const namesIn = (path: string) => path.split('/').filter(Boolean);
@@ -193,8 +201,8 @@ export async function foldersByPath(
     },
     make: async (path) => {
       const names = namesIn(path);
-      return names.length === 0 ? undefined : there(names);
+      return names.length === 0 ? undefined : findOrCreate(names);
     },
-    pathOf: (uid) => shown.find(uid)?.path,
+    pathOf: (uid) => currentTree.find(uid)?.path,
   };
 }

@@ -3,17 +3,17 @@ import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
 import { cell, printable } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
-import { onlyOne, shownUid } from './names.ts';
-import { workspaceUid } from './workspaces.ts';
+import { expandUidPrefix, selectOne } from './ambiguity.ts';
+import { resolveWorkspaceUid } from './workspaces.ts';
 
 export const folderHelp = 'uid, or path such as /Campaigns/2026';
 
 /** Fetches the folder tree of the workspace in use. */
-export async function readTree(
+export async function fetchFolderTree(
   context: Context,
-  asking = true,
+  mayPrompt = true,
 ): Promise<{ workspace: string; tree: FolderTree }> {
-  const workspace = await workspaceUid(context, asking);
+  const workspace = await resolveWorkspaceUid(context, mayPrompt);
   return { workspace, tree: await (await context.api()).folders.tree(workspace) };
 }
 
@@ -22,7 +22,7 @@ export async function readTree(
  *
  * @throws MediactlError that names the first missing part of the path
  */
-export async function folderAt(
+export async function resolveFolder(
   context: Context,
   tree: FolderTree,
   uidOrPath: string,
@@ -32,13 +32,13 @@ export async function folderAt(
   const atPath = tree.at(uidOrPath);
   if (atPath.length === 0) {
     const { baseUrl } = (await context.api()).transport;
-    const shown = shownUid(context, baseUrl, 'folder', uidOrPath);
-    return (shown && tree.find(shown)) || missing(tree, uidOrPath);
+    const shown = expandUidPrefix(context, baseUrl, 'folder', uidOrPath);
+    return (shown && tree.find(shown)) || throwNotFound(tree, uidOrPath);
   }
-  const { uid } = await onlyOne(context, {
+  const { uid } = await selectOne(context, {
     noun: 'folder',
-    what: `are at ${uidOrPath}`,
-    found: atPath.map(({ folder }) => folder),
+    description: `are at ${uidOrPath}`,
+    matches: atPath.map(({ folder }) => folder),
     rows: async (folders) =>
       folders.map((folder) => [
         printable(folder.uid),
@@ -50,11 +50,11 @@ export async function folderAt(
 }
 
 /** Returns all descendants of a folder; parents come before their children. */
-export const below = ({ children }: FolderNode): FolderNode[] =>
-  children.flatMap((child) => [child, ...below(child)]);
+export const descendantsOf = ({ children }: FolderNode): FolderNode[] =>
+  children.flatMap((child) => [child, ...descendantsOf(child)]);
 
-function missing(tree: FolderTree, uidOrPath: string): never {
-  if (isRoot(uidOrPath))
+function throwNotFound(tree: FolderTree, uidOrPath: string): never {
+  if (isRootPath(uidOrPath))
     throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
   const parts = uidOrPath.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
@@ -74,14 +74,15 @@ function missing(tree: FolderTree, uidOrPath: string): never {
 }
 
 /** Resolves a uid without a request, or a path. */
-export async function folderUid(context: Context, uidOrPath: string): Promise<string> {
+export async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
   if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
-  return (await folderAt(context, (await readTree(context)).tree, uidOrPath)).folder.uid;
+  return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder
+    .uid;
 }
 
 /** Returns the `parent` filter (§4): "a parent folder uid in the primary workspace, or the literal root for top level". */
-export const folderParent = async (context: Context, folder: string) =>
-  isRoot(folder) ? 'root' : folderUid(context, folder);
+export const resolveParentFilter = async (context: Context, folder: string) =>
+  isRootPath(folder) ? 'root' : resolveFolderUid(context, folder);
 
 /** Returns true for the top level, `/`; any other name, even `root`, may be a folder. */
-export const isRoot = (folder: string) => /^\/+$/.test(folder);
+export const isRootPath = (folder: string) => /^\/+$/.test(folder);

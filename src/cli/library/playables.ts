@@ -17,70 +17,78 @@ export type Playable = {
   /** Expiry as received, ISO 8601. */
   expiresAt: unknown;
   /** Size of an image variant. */
-  extent?: Extent | undefined;
+  extent?: ImageExtent | undefined;
 };
 
 /** Size in pixels; a height of 0 is unknown. */
-export type Size = { width: number; height: number };
+export type PixelSize = { width: number; height: number };
 
 /** Size of an image variant in pixels, or the rank of its size name. */
-export type Extent = Size | { rank: number };
+export type ImageExtent = PixelSize | { rank: number };
 
 /** URLs of an asset, parsed from its playback info. */
 export type Playables = {
   /** Best first: "hls_url … for video; source_url fallback" (§2); images by size, the largest first. */
-  found: Playable[];
+  urls: Playable[];
   /** True if images are sorted by size; false if their sizes cannot be compared. */
-  areOrdered: boolean;
+  isSorted: boolean;
   /** Values that are no valid URL. */
   unusable: string[];
 };
 
 /** Parses the playable URLs of the playback info. @param baseUrl base for relative URLs */
-export function playables(info: PlaybackInfo, baseUrl: URL): Playables {
+export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
   const unusable: string[] = [];
-  const offered = (kind: Playable['kind'], value: unknown, extent?: Extent): Playable[] => {
-    const told = isFields(value) ? value.url : value; // A14, A15
-    if (told === undefined || told === null || told === '') return [];
-    const url = httpUrl(told, baseUrl);
-    if (!url) unusable.push(textIn(told) ?? typeof told);
+  const parsePlayable = (
+    kind: Playable['kind'],
+    value: unknown,
+    extent?: ImageExtent,
+  ): Playable[] => {
+    const reference = isFields(value) ? value.url : value; // A14, A15
+    if (reference === undefined || reference === null || reference === '') return [];
+    const url = httpUrl(reference, baseUrl);
+    if (!url) unusable.push(textIn(reference) ?? typeof reference);
     return url ? [{ kind, url, expiresAt: fieldsIn(value).expires_at, extent }] : [];
   };
   const images = listIn(info.variants).map((variant) => {
     const fields = fieldsIn(variant);
-    return { url: isFields(variant) ? fields.url : variant, extent: extentOf(fields) };
+    return { url: isFields(variant) ? fields.url : variant, extent: parseExtent(fields) };
   });
-  const areOrdered = images.length < 2 || areComparable(images.map(({ extent }) => extent));
-  if (areOrdered) images.sort((a, b) => compare(b.extent, a.extent));
-  const found = [
-    ...offered('hls', info.hls_url),
-    ...offered('file', info.source_url),
-    ...offered('file', info.source),
-    ...images.flatMap(({ url, extent }) => offered('image', url, extent)),
-    ...offered('document', info.url),
-    ...offered('embed', info.embed_url),
+  const isSorted = images.length < 2 || areComparable(images.map(({ extent }) => extent));
+  if (isSorted) images.sort((a, b) => compareExtents(b.extent, a.extent));
+  const urls = [
+    ...parsePlayable('hls', info.hls_url),
+    ...parsePlayable('file', info.source_url),
+    ...parsePlayable('file', info.source),
+    ...images.flatMap(({ url, extent }) => parsePlayable('image', url, extent)),
+    ...parsePlayable('document', info.url),
+    ...parsePlayable('embed', info.embed_url),
   ];
-  return { found, areOrdered, unusable };
+  return { urls, isSorted, unusable };
 }
 
 /** Returns the image nearest to a size: the smallest that covers it, otherwise the largest. */
-export function nearest(images: readonly Playable[], { width, height }: Size): Playable[] {
+export function findNearestImage(
+  images: readonly Playable[],
+  { width, height }: PixelSize,
+): Playable[] {
   const covering = images.filter(
-    ({ extent }) => isSize(extent) && extent.width >= width && (extent.height || height) >= height,
+    ({ extent }) =>
+      isPixelSize(extent) && extent.width >= width && (extent.height || height) >= height,
   );
-  const [best = images[0]] = covering.sort((a, b) => compare(a.extent, b.extent));
+  const [best = images[0]] = covering.sort((a, b) => compareExtents(a.extent, b.extent));
   return best ? [best] : [];
 }
 
 /** Parses `640x360`, or `640` for a width with any height. @throws MediactlError exit 2 */
-export function parseDimensions(text: string): Size {
+export function parseDimensions(text: string): PixelSize {
   const match = /^(\d{1,6})(?:x(\d{1,6}))?$/i.exec(text);
   if (match) return { width: Number(match[1]), height: Number(match[2] ?? 0) };
   throw usageError(`--size does not accept '${text}'`, 'a size in pixels such as 640x360, or 640');
 }
 
 /** Names of sizes, smallest first. */
-const names = [
+const sizeNames = [
   ...['icon', 'tiny', 'thumbnail', 'small', 'preview', 'medium', 'large', 'huge', 'full'],
   ...['original', 'source'],
 ];
@@ -90,7 +98,7 @@ const abbreviations: Record<string, string> = {
 };
 
 /** Parses the size of a variant (A15): `width` and `height`, a `size` of numbers or as `640x360`, or a size name. */
-function extentOf(variant: Fields): Extent | undefined {
+function parseExtent(variant: Fields): ImageExtent | undefined {
   const { size, name, label } = variant;
   for (const { width, height } of [variant, fieldsIn(size)]) {
     const [w, h] = [numberIn(width), numberIn(height)];
@@ -103,28 +111,28 @@ function extentOf(variant: Fields): Extent | undefined {
     const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(text) ?? [];
     if (w !== undefined) return { width: Number(w), height: Number(h) };
   }
-  const ranks = texts.map((text) => names.indexOf(abbreviations[text] ?? text));
+  const ranks = texts.map((text) => sizeNames.indexOf(abbreviations[text] ?? text));
   const rank = ranks.find((each) => each >= 0);
   return rank === undefined ? undefined : { rank };
 }
 
-export const isSize = (extent: Extent | undefined): extent is Size =>
+export const isPixelSize = (extent: ImageExtent | undefined): extent is PixelSize =>
   extent !== undefined && 'width' in extent;
 
-const areComparable = (extents: readonly (Extent | undefined)[]) =>
-  extents.every(isSize) || extents.every((extent) => extent !== undefined && 'rank' in extent);
+const areComparable = (extents: readonly (ImageExtent | undefined)[]) =>
+  extents.every(isPixelSize) || extents.every((extent) => extent !== undefined && 'rank' in extent);
 
 /** Compares by pixels; by width if a height is unknown. */
-function compare(a: Extent | undefined, b: Extent | undefined): number {
-  if (!isSize(a) || !isSize(b)) return rankOf(a) - rankOf(b);
+function compareExtents(a: ImageExtent | undefined, b: ImageExtent | undefined): number {
+  if (!isPixelSize(a) || !isPixelSize(b)) return rankOf(a) - rankOf(b);
   if (a.height === 0 || b.height === 0) return a.width - b.width;
   return a.width * a.height - b.width * b.height;
 }
 
-const rankOf = (extent: Extent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
+const rankOf = (extent: ImageExtent | undefined) => (extent && 'rank' in extent ? extent.rank : 0);
 
 /** Error for an image choice by size when the service does not report the sizes. */
-export const sizesUnknown = (uid: string) =>
+export const sizesUnknownError = (uid: string) =>
   new MediactlError(`the service does not tell how large the images of asset ${uid} are`, {
     code: 'sizes_unknown',
     exitCode: exitCodes.usage,

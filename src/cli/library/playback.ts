@@ -7,10 +7,10 @@ import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 
 /** Playback info of an asset; with the player data unless it came by a playback token. */
-export type Playback = { info: PlaybackInfo; player?: PlayerData };
+export type ResolvedPlayback = { info: PlaybackInfo; player?: PlayerData };
 
 /** Fetches the playback info, with the playback token from the player data (§4, §5.6). */
-export async function resolvePlayback(context: Context, uid: string): Promise<Playback> {
+export async function resolvePlayback(context: Context, uid: string): Promise<ResolvedPlayback> {
   const { assets, playback } = await context.api();
   const player = await assets.player(uid);
   context.terminal.redactor.add(player.playback_token);
@@ -18,7 +18,7 @@ export async function resolvePlayback(context: Context, uid: string): Promise<Pl
 }
 
 /** Fetches the playback info with a token from a file, without the API key, as a player page does (§4). */
-export async function playWithToken(
+export async function fetchPlaybackByToken(
   context: Context,
   assetUid: string,
   tokenFile: string,
@@ -34,7 +34,7 @@ export async function playWithToken(
 export async function assertNotBlocked(
   context: Context,
   uid: string,
-  playback: Playback,
+  playback: ResolvedPlayback,
 ): Promise<void> {
   const { blocked } = playback.info;
   // Any other truthy value counts as blocked, too.
@@ -45,14 +45,14 @@ export async function assertNotBlocked(
     reason: 'the service says that nothing is to be played',
     hint: `mediactl assets wait ${uid}, if it was uploaded just now; mediactl assets get ${uid} tells its status`,
   });
-  throw await whyUnplayable(context, uid, playback, error);
+  throw await explainUnplayable(context, uid, playback, error);
 }
 
 /** Returns an error with the failure reason if processing failed; otherwise the given error. */
-export async function whyUnplayable(
+export async function explainUnplayable(
   context: Context,
   uid: string,
-  { player }: Playback,
+  { player }: ResolvedPlayback,
   error: MediactlError,
 ): Promise<MediactlError> {
   if (!player) return error; // without a key the record cannot be read
@@ -60,7 +60,7 @@ export async function whyUnplayable(
   return asset && statusMeans(asset.status) === 'failed' ? processingFailed(asset) : error;
 }
 
-export const nothingToPlay = (
+export const nothingToPlayError = (
   uid: string,
   { type }: PlaybackInfo,
   unusable: readonly string[],

@@ -6,7 +6,7 @@ import type { Workspace } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { choose } from '../terminal/prompt.ts';
-import { onlyOne, shownUid } from './names.ts';
+import { expandUidPrefix, selectOne } from './ambiguity.ts';
 
 /**
  * Resolves a workspace by uid, uid prefix or exact name. Prompts if several match. Lists all workspaces, since there
@@ -17,53 +17,53 @@ export async function resolveWorkspace(
   api: Api,
   uidOrName: string,
 ): Promise<Workspace> {
-  const all = await allOf(api);
+  const all = await listAll(api);
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
   const named = all.filter(({ name }) => textIn(name) === uidOrName);
-  const shown = shownUid(context, api.transport.baseUrl, 'workspace', uidOrName);
-  const found = named.length === 0 ? all.filter(({ uid }) => uid === shown) : named;
-  if (found.length === 0)
+  const shown = expandUidPrefix(context, api.transport.baseUrl, 'workspace', uidOrName);
+  const matches = named.length === 0 ? all.filter(({ uid }) => uid === shown) : named;
+  if (matches.length === 0)
     throw new MediactlError(`no workspace is called ${uidOrName}`, {
       code: 'not_found',
       exitCode: exitCodes.notFound,
       hint: 'mediactl workspaces ls',
     });
-  return onlyOne(context, {
+  return selectOne(context, {
     noun: 'workspace',
-    what: `are called ${uidOrName}`,
-    found,
-    rows: async (some) => rowsOf(some),
+    description: `are called ${uidOrName}`,
+    matches,
+    rows: async (some) => workspaceRows(some),
   });
 }
 
-const rowsOf = (workspaces: readonly Workspace[]) =>
+const workspaceRows = (workspaces: readonly Workspace[]) =>
   workspaces.map(({ uid, name, is_primary }) => [
     ...[cell(name), printable(uid), is_primary ? 'primary' : ''],
   ]);
 
 /** Prompts for a workspace. @throws MediactlError `why`, if it cannot prompt */
-export async function chooseWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
+export async function promptForWorkspace(context: Context, why: MediactlError): Promise<Workspace> {
   if (!context.terminal.isInteractive) throw why;
-  const all = await allOf(await context.api());
+  const all = await listAll(await context.api());
   if (all.length === 0) throw why;
-  return choose(context.terminal, 'Which workspace?', all, rowsOf(all));
+  return choose(context.terminal, 'Which workspace?', all, workspaceRows(all));
 }
 
-async function allOf(api: Api): Promise<Workspace[]> {
+async function listAll(api: Api): Promise<Workspace[]> {
   const all: Workspace[] = [];
   for await (const page of api.workspaces.list()) all.push(...page);
   return all;
 }
 
 /** Returns the fields that a profile stores for its workspace. */
-export const chosenWorkspace = ({ uid, name }: Workspace) => ({
+export const toProfileFields = ({ uid, name }: Workspace) => ({
   workspace: uid,
   workspaceName: textIn(name) ?? uid,
 });
 
 /** Returns the primary workspace (A10), or the only one. */
-export const primaryOf = (workspaces: readonly Workspace[]): Workspace | undefined =>
+export const findPrimary = (workspaces: readonly Workspace[]): Workspace | undefined =>
   workspaces.find(({ is_primary }) => is_primary === true) ??
   (workspaces.length === 1 ? workspaces[0] : undefined);
 
@@ -73,18 +73,18 @@ export const primaryOf = (workspaces: readonly Workspace[]): Workspace | undefin
  *
  * @param mayPrompt false to fail instead, for lookups that are only for display
  */
-export async function workspaceUid(context: Context, asking = true): Promise<string> {
+export async function resolveWorkspaceUid(context: Context, mayPrompt = true): Promise<string> {
   const { workspace } = await context.account();
   if (workspace && isUid(workspace)) return workspace;
   const api = await context.api();
   if (workspace) return (await resolveWorkspace(context, api, workspace)).uid;
-  const primary = primaryOf(await allOf(api));
+  const primary = findPrimary(await listAll(api));
   if (primary) return primary.uid;
   const none = usageError(
     'no workspace',
     'mediactl workspaces use NAME, or give --workspace',
     'no flag, variable or profile names one, and the service calls none primary',
   );
-  if (!asking) throw none;
-  return (await chooseWorkspace(context, none)).uid;
+  if (!mayPrompt) throw none;
+  return (await promptForWorkspace(context, none)).uid;
 }

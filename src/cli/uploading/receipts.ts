@@ -3,7 +3,7 @@ import { makeStateFolder } from '../../client/folders.ts';
 import { stateError } from '../../client/state-error.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
-import type { MadeFolders } from '../library/folder-creation.ts';
+import type { CreatedFolders } from '../library/folder-creation.ts';
 
 const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
@@ -50,10 +50,14 @@ export async function forgetting(context: Context): Promise<(assetUid: string) =
 }
 
 /** Returns the folders that this machine creates from now on: a tree that was read earlier lacks them. */
-export function madeFolders(receipts: Receipts, service: string, workspace: string): MadeFolders {
+export function madeFolders(
+  receipts: Receipts,
+  service: string,
+  workspace: string,
+): CreatedFolders {
   const mark = receipts.folderMark();
   return {
     find: (path) => receipts.madeFolder(service, workspace, path, mark),
-    keep: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
+    record: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
   };
 }

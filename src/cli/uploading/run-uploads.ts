@@ -16,7 +16,7 @@ import type { Folders } from '../../client/upload/sources/wanted.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { counted } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
-import { keepLastUpload } from '../library/assets.ts';
+import { saveLastUpload } from '../library/asset-ids.ts';
 import { openProgress, type Progress } from '../progress/progress.ts';
 import type { ProgressMode } from '../progress/progress-modes.ts';
 import { confirm } from '../terminal/prompt.ts';
@@ -137,7 +137,7 @@ async function toolsFor(
     if (!last || last.isKept) return;
     last.isKept = true;
     keptAt = clock.now();
-    await keepLastUpload(context, last.uid);
+    await saveLastUpload(context, last.uid);
   };
   return {
     api,

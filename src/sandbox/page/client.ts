@@ -1,4 +1,4 @@
-import type { Budget } from '../../web/browse/protocol.ts';
+import type { RequestBudget } from '../../web/browse/protocol.ts';
 import { apiPrefix } from '../http.ts';
 
 type Call = {
@@ -25,7 +25,7 @@ export class Refused extends Error {
 export class Client {
   readonly #origin: () => string;
   readonly #key: string;
-  budget: Budget | undefined;
+  budget: RequestBudget | undefined;
 
   constructor(origin: () => string, key: string) {
     this.#origin = origin;

@@ -2,8 +2,8 @@ import { slugsOf } from '../../contract/asset.ts';
 import { editedSlugs } from '../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { FolderView } from '../../web/browse/protocol.ts';
-import { type Browse, browse } from '../../web/browse/server/browse.ts';
-import type { Library } from '../../web/browse/server/library.ts';
+import type { BrowseBackend } from '../../web/browse/server/backend.ts';
+import { type BrowseApp, createBrowseApp } from '../../web/browse/server/browse.ts';
 import type { Service } from '../service.ts';
 import { Client, Refused } from './client.ts';
 import { type Folder, sender } from './send.ts';
@@ -15,24 +15,25 @@ import { type Folder, sender } from './send.ts';
 export function sandboxPage(
   service: Service,
   scripts: { browse: string; player: string },
-  onEntered: () => void,
-): Browse {
-  return browse({
+  onTokenRedeemed: () => void,
+): BrowseApp {
+  return createBrowseApp({
     library: ownLibrary(service),
     origin: service.publicUrl,
     now: service.now,
     scripts,
-    howIn: 'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
-    onEntered,
+    accessHint:
+      'In a terminal, mediactl browse opens a new one, and mediactl sandbox status shows one.',
+    onTokenRedeemed,
   });
 }
 
-function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
+function ownLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
   const client = new Client(publicUrl, keys.ephemeral('the page'));
   const { uid: workspace } = workspaces.primary();
   return {
     baseUrl: new URL(publicUrl()),
-    page: async (query, limit, offset) => {
+    listAssets: async (query, limit, offset) => {
       const search = new URLSearchParams({ ...query, limit: `${limit}`, offset: `${offset}` });
       const { items, count } = await client.json<{ items: Asset[]; count?: number }>(
         `/assets/?${search}`,
@@ -53,17 +54,17 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
     trash: async (uid) => {
       await client.ask(`/assets/${uid}/`, { method: 'DELETE' });
     },
-    folders: async () =>
+    fetchFolders: async () =>
       (await client.json<Folder[]>(`/workspaces/${workspace}/folders/`)).map((folder) =>
         viewOf(folder),
       ),
-    playback: async (uid) => {
+    fetchPlayback: async (uid) => {
       const player = await client.json<PlayerData>(`/assets/${uid}/player/`);
       const json = { asset_id: uid, playback_token: player.playback_token };
       const info = await client.json<PlaybackInfo>('/playback/info/', { method: 'POST', json });
       return { info, player };
     },
-    media: async (url, mostBytes) => {
+    fetchMedia: async (url, mostBytes) => {
       // All media URLs of the sandbox are on its own origin.
       if (url.origin !== publicUrl()) throw new Refused(502, 'no media of this service');
       const response = await fetch(url, { redirect: 'error' });
@@ -71,9 +72,9 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): Library {
       if (response.ok && bytes.length <= mostBytes) return bytes;
       throw new Refused(502, 'that picture cannot be had');
     },
-    send: sender(client, workspace),
+    uploadFile: sender(client, workspace),
     budget: () => client.budget,
-    explain: (error) =>
+    toProblem: (error) =>
       error instanceof Refused
         ? { status: error.status, problem: error.message }
         : { status: 502, problem: (error as Error).message },

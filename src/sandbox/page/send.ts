@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dropped } from '../../web/browse/protocol.ts';
-import type { Library } from '../../web/browse/server/library.ts';
+import type { DroppedFileInfo } from '../../web/browse/protocol.ts';
+import type { BrowseBackend } from '../../web/browse/server/backend.ts';
 import { apiPrefix } from '../http.ts';
 import { type Client, Refused } from './client.ts';
 
@@ -32,7 +32,7 @@ type Session = { asset_uid: string; location: string };
 export type Folder = { uid: string; name: string; children: Folder[] };
 
 /** Creates the function that uploads a file from the page in chunks (§4, TUS). */
-export function sender(client: Client, workspace: string): Library['send'] {
+export function sender(client: Client, workspace: string): BrowseBackend['uploadFile'] {
   const folderFor = folders(client, workspace);
   return async (file, bytes, onProgress) => {
     const folder = await folderFor(file);
@@ -98,10 +98,10 @@ export function sender(client: Client, workspace: string): Library['send'] {
 function folders(client: Client, workspace: string) {
   const path = `/workspaces/${workspace}/folders/`;
   let turn: Promise<unknown> = Promise.resolve();
-  return ({ folder, below }: Dropped): Promise<string | null> => {
+  return ({ folder, relativeDir }: DroppedFileInfo): Promise<string | null> => {
     const made = turn.then(async () => {
       let at: string | null = folder;
-      for (const name of below.split('/').filter(Boolean)) {
+      for (const name of relativeDir.split('/').filter(Boolean)) {
         const tree = await client.json<Folder[]>(path);
         const level = at === null ? tree : (find(tree, at)?.children ?? []);
         const there = level.find((each) => each.name === name);

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { noticePage, type Page, watchPage } from '../../web/watch/server/page.ts';
+import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
 import { type App, jsonRequired } from '../http.ts';
 import { resumeFrom } from '../media/resume.ts';
@@ -21,7 +21,11 @@ export function watchRoutes(app: App, service: Service): void {
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       // The user sees this page, possibly in a frame, so any site may embed it.
-      const notice = noticePage('Nothing to watch here', inWords(error), service.player.theme);
+      const notice = renderNoticePage(
+        'Nothing to watch here',
+        inWords(error),
+        service.player.theme,
+      );
       return sent(c, notice, { status: error.status });
     }
   });
@@ -68,7 +72,7 @@ function watched(c: Context, service: Service): Response {
   const settings = service.embeds.of(asset.workspace_uid);
   if (!mayEmbed(c, settings))
     throw new ServiceError(403, 'this player may not be embedded on that site');
-  const page = watchPage({
+  const page = renderWatchPage({
     title: asset.name,
     info: infoOf(asset, service),
     config: playerConfig(service),
@@ -90,7 +94,7 @@ const showsItsWaveform = ({ extras }: AssetRow) =>
 
 type Sending = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
 
-function sent(c: Context, page: Page, { status = 200, ancestors }: Sending): Response {
+function sent(c: Context, page: HtmlPage, { status = 200, ancestors }: Sending): Response {
   const policies = [page.contentSecurityPolicy, ancestors].filter(Boolean);
   c.header('Content-Security-Policy', policies.join('; '));
   c.header('Cache-Control', 'no-store');

@@ -42,15 +42,15 @@ export type CardPage = { items: Card[]; total: number | null };
 export type FolderView = { uid: string; name: string; path: string; children: FolderView[] };
 
 /** Rate limit of the current window; `resetAt` in milliseconds since the epoch. */
-export type Budget = { limit: number; left: number; resetAt: number };
+export type RequestBudget = { limit: number; left: number; resetAt: number };
 
 /** Response header that reports the rate limit, as JSON. */
 export const budgetHeader = 'x-budget';
 
 /** Metadata of a dropped file: target folder, and the relative directory it was in (`day 1/cam a`). */
-export type Dropped = {
+export type DroppedFileInfo = {
   name: string;
-  below: string;
+  relativeDir: string;
   /** Folder uid; null for the top level. */
   folder: string | null;
   sizeBytes: number;
@@ -72,7 +72,7 @@ export const isEnded = ({ state }: Pick<UploadState, 'state'>) =>
   ['uploaded', 'there', 'failed'].includes(state);
 
 /** Frame of a video preview: its time range in seconds, and its rectangle in a sprite sheet in pixels. */
-export type Frame = {
+export type SpriteFrame = {
   start: number;
   end: number;
   x: number;
@@ -89,10 +89,10 @@ export type PageEvent =
   | { kind: 'going on' };
 
 /** Id of the element that holds the script's configuration as JSON. */
-export const setupId = 'browse-setup';
+export const gallerySetupId = 'browse-setup';
 
 /** Configuration that the markup passes to the gallery script. */
-export type Setup = {
+export type GallerySetup = {
   /** Path prefix of every route of the page. */
   base: string;
   /** Host of the service. */

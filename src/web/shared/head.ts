@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-type Head = {
+type HeadOptions = {
   title: string;
   contentSecurityPolicy: string;
   style: Html;
@@ -9,7 +9,12 @@ type Head = {
 };
 
 /** Renders the head of every page. */
-export const head = ({ title, contentSecurityPolicy, style, referrer }: Head): Html => html`<head>
+export const renderHead = ({
+  title,
+  contentSecurityPolicy,
+  style,
+  referrer,
+}: HeadOptions): Html => html`<head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">

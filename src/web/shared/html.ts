@@ -14,30 +14,30 @@ class Markup {
 export type Html = Markup;
 
 /** Values that a template accepts; anything else from the service is rendered as text. */
-type Value = string | number | Html | readonly Html[] | undefined;
+type TemplateValue = string | number | Html | readonly Html[] | undefined;
 
 /** Template tag that escapes every value that is not HTML; undefined renders nothing. */
-export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
+export const html = (parts: TemplateStringsArray, ...values: TemplateValue[]): Html =>
   new Markup(
-    parts.map((part, at) => part + (at < values.length ? markupOf(values[at]) : '')).join(''),
+    parts.map((part, at) => part + (at < values.length ? toMarkup(values[at]) : '')).join(''),
   );
 
-function markupOf(value: unknown): string {
+function toMarkup(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (value instanceof Markup) return value.markup;
-  if (Array.isArray(value)) return value.map(markupOf).join('\n');
-  return escaped(String(value));
+  if (Array.isArray(value)) return value.map(toMarkup).join('\n');
+  return escapeHtml(String(value));
 }
 
 const entities = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-const escaped = (text: string) =>
+const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, (character) => entities[character as keyof typeof entities]);
 
 /** Serializes JSON for a `<script type="application/json">`; escapes `<`, so that it cannot close the element. */
-export const json = (value: unknown): Html =>
+export const inlineJson = (value: unknown): Html =>
   new Markup(JSON.stringify(value).replace(/</g, '\\u003c'));
 
 /** Escapes code for a script or style element. Policy hashes are computed from the result. */
-export const inline = (code: string): Html =>
+export const inlineCode = (code: string): Html =>
   new Markup(code.replace(/<(?=\/(?:script|style))/gi, '<\\').replace(/<!--/g, '<\\!--'));

@@ -1,10 +1,10 @@
 /** Detects an image's media type by its magic number; undefined for other data. Rejects SVG: it can run scripts. */
-export function imageTypeOf(bytes: Uint8Array): string | undefined {
+export function detectImageType(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
-  return beginnings.find(([, beginning]) => beginning.test(start))?.[0];
+  return magicNumbers.find(([, beginning]) => beginning.test(start))?.[0];
 }
 
-const beginnings: readonly [mediaType: string, beginning: RegExp][] = [
+const magicNumbers: readonly [mediaType: string, beginning: RegExp][] = [
   // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes are looked for
   ['image/png', /^\x89PNG\r\n\x1a\n/],
   ['image/jpeg', /^\xff\xd8\xff/],

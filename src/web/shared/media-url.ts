@@ -5,7 +5,7 @@ import { fieldsIn, isFields, textIn } from '../../contract/reading.ts';
 export type MediaUrl = { url: string; expiresAt?: string };
 
 /** Parses a URL string or signed URL record (A14, A15). @returns undefined unless it is http or https */
-export function mediaUrl(value: unknown, base?: URL): MediaUrl | undefined {
+export function parseMediaUrl(value: unknown, base?: URL): MediaUrl | undefined {
   const url = httpUrl(isFields(value) ? value.url : value, base);
   if (!url) return undefined;
   const expiresAt = textIn(fieldsIn(value).expires_at);

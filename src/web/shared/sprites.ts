@@ -11,25 +11,25 @@ export type Sprite = {
 
 const maxCues = 10_000;
 
-const time = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
-const timing = new RegExp(String.raw`^\s*${time}\s+-->\s+${time}(?:\s|$)`);
+const timePattern = String.raw`(?:(\d{1,4}):)?(\d{2}):(\d{2}\.\d{3})`;
+const timing = new RegExp(String.raw`^\s*${timePattern}\s+-->\s+${timePattern}(?:\s|$)`);
 /** Sheet URL with a spatial fragment (Media Fragments URI 1.0 §4.2.2); rejects spaces and markup. */
-const part = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
+const spriteReference = /^([^\s<>"#]+)#xywh=(?:pixel:)?(\d{1,6}),(\d{1,6}),(\d{1,6}),(\d{1,6})$/;
 
 /**
  * Parses the sprite cues of a WebVTT file, in time order. Resolves sheet URLs against the file's; skips those
  * that the page's Content-Security-Policy would block.
  */
-export function cuesOf(text: string, baseUrl: string): Sprite[] {
+export function parseSprites(text: string, baseUrl: string): Sprite[] {
   const lines = text.split(/\r\n|\n|\r/);
   const sprites: Sprite[] = [];
   for (let at = 0; at + 1 < lines.length && sprites.length < maxCues; at++) {
     const times = timing.exec(lines[at] as string);
-    const place = times && part.exec((lines[at + 1] as string).trim());
-    const url = place && sheetUrl(place[1] as string, baseUrl);
-    if (!times || !place || !url) continue;
+    const reference = times && spriteReference.exec((lines[at + 1] as string).trim());
+    const url = reference && sheetUrl(reference[1] as string, baseUrl);
+    if (!times || !reference || !url) continue;
     const [start, end] = [seconds(times.slice(1, 4)), seconds(times.slice(4, 7))];
-    const [x = 0, y = 0, width = 0, height = 0] = place.slice(2).map(Number);
+    const [x = 0, y = 0, width = 0, height = 0] = reference.slice(2).map(Number);
     if (end > start && width > 0 && height > 0)
       sprites.push({ start, end, url, x, y, width, height });
   }
@@ -43,9 +43,9 @@ const seconds = ([hours = '0', minutes, rest]: (string | undefined)[]) =>
 function sheetUrl(reference: string, baseUrl: string): string | undefined {
   if (!URL.canParse(reference, baseUrl)) return undefined;
   const [url, base] = [new URL(reference, baseUrl), new URL(baseUrl)];
-  const isLetIn =
+  const isAllowed =
     base.protocol === 'https:'
       ? url.protocol === 'https:'
       : base.protocol === 'http:' && url.origin === base.origin;
-  return isLetIn ? url.href : undefined;
+  return isAllowed ? url.href : undefined;
 }

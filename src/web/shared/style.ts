@@ -1,7 +1,7 @@
-import { inline } from './html.ts';
+import { inlineCode } from './html.ts';
 
 /** Colors of every page, in a light and a dark theme. */
-export const colours = `
+export const colors = `
 :root {
   color-scheme: light dark;
   --ground: light-dark(#f6f6f4, #131417);
@@ -17,7 +17,7 @@ export const colours = `
 `;
 
 /** The looks of a page that plays. The theme is the page's `color-scheme`; without one, the reader's. */
-export const style = inline(`${colours}
+export const style = inlineCode(`${colors}
 :root[data-theme='light'] { color-scheme: light; }
 :root[data-theme='dark'] { color-scheme: dark; }
 * { box-sizing: border-box; }

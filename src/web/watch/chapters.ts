@@ -1,24 +1,24 @@
 import { fieldsIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
-import { clockTime } from '../shared/clock-time.ts';
+import { formatClockTime } from '../shared/clock-time.ts';
 import { type Html, html } from '../shared/html.ts';
 
 /** A chapter; `start` in seconds. */
-export type Chapter = { title: string; start: number };
+export type PlayerChapter = { title: string; start: number };
 
 /** Parses the chapters; skips those without a start time. */
-export const chaptersOf = ({ chapters }: PlaybackInfo): Chapter[] =>
+export const parseChapters = ({ chapters }: PlaybackInfo): PlayerChapter[] =>
   listIn(chapters).flatMap((each) => {
     const { title, start_time } = fieldsIn(each);
     const start = numberIn(start_time);
     return start === undefined ? [] : [{ title: textIn(title) ?? '', start }];
   });
 
-export function chapterList(chapters: readonly Chapter[]): Html | undefined {
+export function renderChapters(chapters: readonly PlayerChapter[]): Html | undefined {
   if (chapters.length === 0) return undefined;
   const entries = chapters.map(
     ({ title, start }) =>
-      html`<li><button type="button" data-seconds="${start}"><time>${clockTime(start)}</time> <span>${title}</span></button></li>`,
+      html`<li><button type="button" data-seconds="${start}"><time>${formatClockTime(start)}</time> <span>${title}</span></button></li>`,
   );
   return html`<nav aria-labelledby="chapters"><h2 id="chapters">Chapters</h2>
 <ol>

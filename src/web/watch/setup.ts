@@ -1,16 +1,16 @@
 import type { MediaUrl } from '../shared/media-url.ts';
-import type { Chapter } from './chapters.ts';
+import type { PlayerChapter } from './chapters.ts';
 
 /** Id of the element that holds the script's configuration as JSON. */
-export const setupId = 'player-setup';
+export const playerSetupId = 'player-setup';
 
 /** Configuration that the markup passes to the player script. */
-export type Setup = {
+export type PlayerSetup = {
   hls?: MediaUrl | undefined;
   file?: MediaUrl | undefined;
   /** WebVTT files; the language is a BCP 47 tag. */
   subtitles?: (MediaUrl & { label: string; language: string })[] | undefined;
-  chapters?: readonly Chapter[] | undefined;
+  chapters?: readonly PlayerChapter[] | undefined;
   /** Waveform of audio: JSON or an image (A14). */
   waveform?: MediaUrl | undefined;
   /** Preview sprites of a video: WebVTT cues that refer to rectangles in sprite sheets. */

@@ -4,7 +4,12 @@ import type { Collection } from '../../../contract/paths.ts';
 import { fieldsIn, listIn, textIn } from '../../../contract/reading.ts';
 import { cell } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
-import { assetUid, assetUids, idHelp, newestOption } from '../../library/assets.ts';
+import {
+  idHelp,
+  newestOption,
+  resolveAssetUid,
+  resolveAssetUids,
+} from '../../library/asset-ids.ts';
 import { type Row, record } from '../../output/result.ts';
 import { masked } from '../../terminal/redaction.ts';
 import { type Define, example, type Run } from '../command.ts';
@@ -45,7 +50,7 @@ function get(command: Command, run: Run, collection: Collection): void {
     .action(
       run(async (context, ids, options) => {
         const api = await context.api();
-        const uids = await assetUids(context, collection, ids, options);
+        const uids = await resolveAssetUids(context, collection, ids, options);
         const found: Asset[] = [];
         const failures: MediactlError[] = [];
         for (const uid of uids)
@@ -86,7 +91,7 @@ function player(command: Command, run: Run, collection: Collection): void {
     .option(...newestOption)
     .action(
       run(async (context, id, { reveal, ...choice }) => {
-        const uid = await assetUid(context, collection, id, choice);
+        const uid = await resolveAssetUid(context, collection, id, choice);
         const found = await (await context.api())[collection].player(uid);
         const shown = reveal ? found : { ...found, playback_token: masked(found.playback_token) };
         return record(shown, found.uid, playerRows);

@@ -5,7 +5,7 @@ import { numberIn } from '../../../contract/reading.ts';
 import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { Places, workspaceOf } from '../../library/places.ts';
+import { LocationNames, workspaceOf } from '../../library/location-names.ts';
 import {
   type Column,
   type ListResult,
@@ -53,7 +53,7 @@ const wideColumns = 120;
 /** Lists assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
   { terminal, isForPerson }: Context,
-  places: Places,
+  places: LocationNames,
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
@@ -61,7 +61,7 @@ export function assetList(
     return list(pages, assetColumns, empty) as ListResult;
   async function* located() {
     for await (const page of pages) {
-      await places.learn(
+      await places.load(
         'folders',
         page.map((asset) => parentOf(asset) ?? undefined),
       );
@@ -77,16 +77,16 @@ export function assetList(
   return list(located(), [...assetColumns, folder], empty) as ListResult;
 }
 
-function folderText(asset: Asset, places: Places): string {
+function folderText(asset: Asset, places: LocationNames): string {
   const parent = parentOf(asset);
-  return parent === null ? '/' : places.of(parent);
+  return parent === null ? '/' : places.displayName(parent);
 }
 
 const workspaceFields = ['workspace', 'workspace_uid'];
 
 /** Formats one asset as rows: the main fields first, then all others that the service sent. */
 const assetRows =
-  (places: Places) =>
+  (places: LocationNames) =>
   (asset: Asset, render: RenderContext): Row[] => {
     const {
       uid,
@@ -104,7 +104,7 @@ const assetRows =
       const label = field.replaceAll('_', ' ');
       if (isTerminal && parentFields.includes(field)) return ['folder', folder];
       if (isTerminal && workspaceFields.includes(field))
-        return ['workspace', places.of(workspaceOf(asset))];
+        return ['workspace', places.displayName(workspaceOf(asset))];
       if (isTerminal && field.endsWith('_at')) return [label, when(value, render.now)];
       return [label, isTerminal ? shortUrl(cell(value)) : cell(value)];
     };
@@ -122,10 +122,10 @@ const assetRows =
 
 /** Shows one asset; on a terminal, with its folder and workspace by name. */
 export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
-  const places = new Places(context);
+  const places = new LocationNames(context);
   if (context.isForPerson) {
-    await places.learn('folders', [parentOf(asset) ?? undefined]);
-    await places.learn('workspaces', [workspaceOf(asset)]);
+    await places.load('folders', [parentOf(asset) ?? undefined]);
+    await places.load('workspaces', [workspaceOf(asset)]);
   }
   return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
 }
@@ -137,6 +137,6 @@ export async function oneOrMany(
   asked: number,
 ): Promise<Result> {
   const [only] = assets;
-  if (asked !== 1) return assetList(context, new Places(context), [[...assets]], '');
+  if (asked !== 1) return assetList(context, new LocationNames(context), [[...assets]], '');
   return only ? assetRecord(context, only) : nothing;
 }

@@ -7,13 +7,13 @@ import type { Collection } from '../../../contract/paths.ts';
 import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption } from '../../library/assets.ts';
-import { type Playable, playables, sizesUnknown } from '../../library/playables.ts';
+import { idHelp, newestOption } from '../../library/asset-ids.ts';
+import { type Playable, parsePlayables, sizesUnknownError } from '../../library/playables.ts';
 import {
   assertNotBlocked,
-  nothingToPlay,
+  explainUnplayable,
+  nothingToPlayError,
   resolvePlayback,
-  whyUnplayable,
 } from '../../library/playback.ts';
 import { nothing } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
@@ -113,13 +113,13 @@ async function mediaOf(context: Context, asset: Asset): Promise<Media> {
   const playback = await resolvePlayback(context, uid);
   const { info } = playback;
   await assertNotBlocked(context, uid, playback);
-  const { found, areOrdered, unusable } = playables(info, transport.baseUrl);
-  const [source] = found.filter(({ kind }) => files.includes(kind));
+  const { urls, isSorted, unusable } = parsePlayables(info, transport.baseUrl);
+  const [source] = urls.filter(({ kind }) => files.includes(kind));
   if (!source) {
-    const nothing = nothingToPlay(uid, info, unusable, 'file');
-    throw await whyUnplayable(context, uid, playback, nothing);
+    const nothing = nothingToPlayError(uid, info, unusable, 'file');
+    throw await explainUnplayable(context, uid, playback, nothing);
   }
-  if (source.kind === 'image' && !areOrdered) throw sizesUnknown(uid);
+  if (source.kind === 'image' && !isSorted) throw sizesUnknownError(uid);
   const expected = expectedOf(asset, source, info.type);
   return { assetUid: uid, url: source.url, expected, createdAt: timeIn(asset.created_at) };
 }

@@ -7,8 +7,8 @@ import type { Collection } from '../../../contract/paths.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { countOf } from '../../library/count.ts';
-import { Places } from '../../library/places.ts';
+import { countAssets } from '../../library/asset-count.ts';
+import { LocationNames } from '../../library/location-names.ts';
 import { parseCount } from '../../settings/units.ts';
 import { example, type Run } from '../command.ts';
 import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from '../filters.ts';
@@ -62,7 +62,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
       if (count) {
         const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
         let total = 0;
-        for (const scope of scopes) total += await countOf(context, collection, scope);
+        for (const scope of scopes) total += await countAssets(context, collection, scope);
         return { kind: 'raw', text: String(total) } as const;
       }
       const offset = parseCount('--offset', options.offset ?? '0');
@@ -99,7 +99,7 @@ export function list(command: Command, run: Run, collection: Collection): void {
       const { pages, footer, isEmpty } = await find();
       if (isEmpty && words.length > 0 && !context.isForPerson) context.terminal.say(empty); // a terminal shows this text in place of the table
       return {
-        ...assetList(context, new Places(context), pages, empty),
+        ...assetList(context, new LocationNames(context), pages, empty),
         footer: () => footer,
       };
     }),

@@ -4,7 +4,12 @@ import { counted } from '../../../contract/figures.ts';
 import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
+import {
+  descendantsOf,
+  fetchFolderTree,
+  isRootPath,
+  resolveFolder,
+} from '../../library/folders.ts';
 
 /** Number of folders above which a notice is printed, since each costs a request. */
 const manyFolders = 20;
@@ -13,9 +18,9 @@ const manyFolders = 20;
 export async function foldersOf(context: Context, folder: string | undefined): Promise<string[]> {
   if (folder === undefined)
     throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
-  const { tree } = await readTree(context);
-  const top = isRoot(folder) ? undefined : await folderAt(context, tree, folder);
-  const inside = top ? [top, ...below(top)] : tree.all;
+  const { tree } = await fetchFolderTree(context);
+  const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
+  const inside = top ? [top, ...descendantsOf(top)] : tree.all;
   const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
   if (uids.length > manyFolders)
     context.terminal.say(`${counted(uids.length, 'folder')}: a request for each, or more`);

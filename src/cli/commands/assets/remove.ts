@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Collection } from '../../../contract/paths.ts';
-import { idHelp, newestOption } from '../../library/assets.ts';
+import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { forgetting } from '../../uploading/receipts.ts';
 import { example, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';

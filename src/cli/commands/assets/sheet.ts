@@ -6,7 +6,7 @@ import { bytes, counted, duration, grouped } from '../../../contract/figures.ts'
 import { numberIn, textIn } from '../../../contract/reading.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { type Card, contactSheet } from '../../../web/contact-sheet.ts';
+import { type ContactSheetCard, renderContactSheet } from '../../../web/contact-sheet.ts';
 import type { Context } from '../../context.ts';
 import { nothing, type RenderContext, type Result, type Row, record } from '../../output/result.ts';
 import { fill } from './place.ts';
@@ -38,7 +38,7 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
   if (context.isDryRun(`write a page of thumbnails to ${path}`)) return nothing;
   const written = await fill(context, { path, option: '--html' }, async (file) => {
     const { pages, footer } = await find();
-    const found: { card: Card; url: unknown }[] = [];
+    const found: { card: ContactSheetCard; url: unknown }[] = [];
     for await (const page of pages)
       for (const asset of page) found.push({ card: cardOf(asset), url: asset.thumbnail_url });
     if (footer) terminal.say(footer);
@@ -51,9 +51,9 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
       await file.write(chunk);
     };
     const date = new Date(clock.now()).toISOString().slice(0, 10);
-    const sheet = contactSheet({
+    const sheet = renderContactSheet({
       ...{ title, count: found.length, date },
-      isPart: footer !== undefined,
+      hasMore: footer !== undefined,
     });
     await write(sheet.head);
     // Written one by one: thousands of thumbnails would not fit in memory.
@@ -78,7 +78,15 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
 /** Number of assets above which a notice is printed, since their thumbnails take a while. */
 const fewAssets = 50;
 
-function cardOf({ uid, name, type, duration: length, size, status, tags }: Asset): Card {
+function cardOf({
+  uid,
+  name,
+  type,
+  duration: length,
+  size,
+  status,
+  tags,
+}: Asset): ContactSheetCard {
   const [seconds, count] = [numberIn(length), numberIn(size)];
   return {
     uid: textIn(uid) ?? '',

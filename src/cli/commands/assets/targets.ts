@@ -5,7 +5,7 @@ import { textIn } from '../../../contract/reading.ts';
 import { cell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { assetUids, type IdChoice } from '../../library/assets.ts';
+import { type IdOptions, resolveAssetUids } from '../../library/asset-ids.ts';
 import { confirmMany, firstFew, tooMany, type WriteLimit } from '../confirm-many.ts';
 import { refuseWorkspace } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
@@ -25,7 +25,7 @@ export async function targetsOf(
   ids: readonly string[],
   filters: AssetFilters,
   limit: WriteLimit,
-  { verb, ...choice }: IdChoice & { verb: 'rm' | 'update' | 'download' },
+  { verb, ...choice }: IdOptions & { verb: 'rm' | 'update' | 'download' },
 ): Promise<{ targets: Target[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
   const isNone = !byFilter && ids.length === 0;
@@ -39,7 +39,10 @@ export async function targetsOf(
   const targets = byFilter
     ? // One more than the limit shows that it is exceeded: no need to read the whole library.
       await matching(context, collection, filters, verb, isLimit ? limit.count + 1 : undefined)
-    : (await assetUids(context, collection, ids, choice)).map((uid) => ({ uid, name: null }));
+    : (await resolveAssetUids(context, collection, ids, choice)).map((uid) => ({
+        uid,
+        name: null,
+      }));
   if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
   return { targets, byFilter };
 }

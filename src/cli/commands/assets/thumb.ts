@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { assetUid, idHelp, newestOption } from '../../library/assets.ts';
+import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { nothing } from '../../output/result.ts';
 import { example, type Run } from '../command.ts';
 import { openDownloadProgress } from '../progress.ts';
@@ -29,7 +29,7 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
       run(async (context, id, { output, show, ...choice }) => {
         const protocol = show ? protocolAsked(context) : undefined;
         const api = await context.api();
-        const uid = await assetUid(context, collection, id, choice);
+        const uid = await resolveAssetUid(context, collection, id, choice);
         const { name, thumbnail_url } = await api[collection].get(uid);
         const url = httpUrl(thumbnail_url);
         if (!url) throw noThumbnail(uid);

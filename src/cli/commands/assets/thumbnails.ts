@@ -1,7 +1,7 @@
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { httpUrl } from '../../../contract/http-url.ts';
 import type { Thumbnail } from '../../../web/contact-sheet.ts';
-import { imageTypeOf } from '../../../web/shared/image-type.ts';
+import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
 
 const lanes = 6;
@@ -25,7 +25,7 @@ export async function* thumbnails(
     try {
       const bytes = await playback.small(url, bounds);
       lost = 0;
-      const mediaType = imageTypeOf(bytes);
+      const mediaType = detectImageType(bytes);
       return mediaType === undefined ? undefined : { mediaType, bytes };
     } catch (error) {
       if (isUnreachable(error)) lost++;

@@ -6,7 +6,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { isFields } from '../../../contract/reading.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption } from '../../library/assets.ts';
+import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { collect, example, jsonPair, pair, type Run } from '../command.ts';
 import { writeLimit } from '../confirm-many.ts';

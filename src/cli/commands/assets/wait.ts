@@ -6,7 +6,7 @@ import { assetStatuses } from '../../../contract/asset-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { assetUids, idHelp, newestOption } from '../../library/assets.ts';
+import { idHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
 import { example, type Run, suggesting } from '../command.ts';
@@ -32,7 +32,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
       run(async (context, ids, options) => {
         const { clock, signal, terminal } = context;
         const timeoutMs = parseDuration('--timeout', options.timeout);
-        const uids = await assetUids(context, collection, ids, options);
+        const uids = await resolveAssetUids(context, collection, ids, options);
         const api = await context.api();
         const display = await WaitDisplay.open(terminal, clock, uids.length);
         const observed = api.observed({

@@ -10,7 +10,7 @@ import { isPlaintextElsewhere, parseBaseUrl } from '../../account/base-url.ts';
 import { assertKey, storeInKeychain } from '../../account/key-stores.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import { chosenWorkspace, primaryOf, resolveWorkspace } from '../../library/workspaces.ts';
+import { findPrimary, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { nothing } from '../../output/result.ts';
 import { ranks } from '../../settings/origins.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -57,7 +57,7 @@ export function login(command: Command, run: Run): void {
           const chosen = isUnchecked
             ? { workspace: asked }
             : asked
-              ? chosenWorkspace(await resolveWorkspace(context, api, asked))
+              ? toProfileFields(await resolveWorkspace(context, api, asked))
               : usualWorkspace(home, workspaces);
           if (!chosen.workspace)
             terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
@@ -91,8 +91,8 @@ function usualWorkspace(
     const { workspace, workspaceName } = home;
     return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
   }
-  const primary = primaryOf(workspaces);
-  return primary ? chosenWorkspace(primary) : {};
+  const primary = findPrimary(workspaces);
+  return primary ? toProfileFields(primary) : {};
 }
 
 /** Reports that a profile gets another key. Asks first if it was for another service. */

@@ -6,8 +6,11 @@ import type { MediactlError } from '../../../client/errors.ts';
 import { keepState } from '../../../client/folders.ts';
 import { counted } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
-import { type Browse, browse as browsePages } from '../../../web/browse/server/browse.ts';
-import { entryPage } from '../../../web/browse/server/gallery-page.ts';
+import {
+  type BrowseApp,
+  createBrowseApp as browsePages,
+} from '../../../web/browse/server/browse.ts';
+import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
 import { nothing } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -57,15 +60,15 @@ export const browse: Define = (command, run) => {
           origin: () => server.origin,
           now: () => context.clock.now(),
           scripts: { browse: script, player },
-          howIn:
+          accessHint:
             'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
-          onEntered: () => void rm(entry, { force: true }),
+          onTokenRedeemed: () => void rm(entry, { force: true }),
         });
-        library.tellTo(pages.hub);
+        library.tellTo(pages.broadcaster);
         const server = await serve(pages, listenAt);
         let left = 0;
         try {
-          await tellAddress(context, pages.address(view));
+          await tellAddress(context, pages.createEntryUrl(view));
           const isOpened = open && context.isForPerson && !context.terminal.isCi;
           await Promise.all([
             isOpened && openPage(context, pages, view, entry),
@@ -108,24 +111,24 @@ const tellAddress = ({ terminal, settings }: Context, url: string) =>
   );
 
 /** Opens the page through a redirect file (0600): other users can read a URL with a token in argv. */
-async function openPage(context: Context, pages: Browse, view: string, entry: string) {
-  await keepState(entry, entryPage(pages.address(view)).html);
+async function openPage(context: Context, pages: BrowseApp, view: string, entry: string) {
+  await keepState(entry, renderEntryPage(pages.createEntryUrl(view)).html);
   const isOpened = await openWithDefault(context, pathToFileURL(entry)).catch((error) => {
     if (!context.signal.aborted) throw error;
     return true;
   });
-  if (!isOpened) await tellAddress(context, pages.address(view));
+  if (!isOpened) await tellAddress(context, pages.createEntryUrl(view));
 }
 
 /** Waits for Ctrl-C. Each Enter prints an address for another browser. */
 async function untilEnded(
   context: Context,
-  pages: Browse,
+  pages: BrowseApp,
   view: string,
   reads: boolean,
 ): Promise<void> {
   const { signal, terminal } = context;
-  const another = () => void tellAddress(context, pages.address(view));
+  const another = () => void tellAddress(context, pages.createEntryUrl(view));
   // A background job of a shell is stopped when it reads the terminal.
   const isAsked = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
   if (isAsked) {

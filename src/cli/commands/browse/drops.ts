@@ -10,18 +10,25 @@ import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { Folders } from '../../../client/upload/sources/wanted.ts';
-import type { Dropped } from '../../../web/browse/protocol.ts';
-import type { Library, Sending, Sent } from '../../../web/browse/server/library.ts';
+import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
+import type {
+  BrowseBackend,
+  TransferProgress,
+  UploadResult,
+} from '../../../web/browse/server/backend.ts';
 import type { Context } from '../../context.ts';
-import { keepLastUpload } from '../../library/assets.ts';
-import { type FoldersByPath, foldersByPath } from '../../library/folder-creation.ts';
-import { workspaceUid } from '../../library/workspaces.ts';
+import { saveLastUpload } from '../../library/asset-ids.ts';
+import {
+  createFolderPathResolver,
+  type FolderPathResolver,
+} from '../../library/folder-creation.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { madeFolders, openReceipts } from '../../uploading/receipts.ts';
 import { uploadOptions } from '../../uploading/upload-options.ts';
 
 /** Uploader of files that are dropped onto the page. */
 export type Drops = {
-  send: Library['send'];
+  send: BrowseBackend['uploadFile'];
   /**
    * Waits for running uploads to stop, after the context's signal.
    *
@@ -44,7 +51,7 @@ export async function openDrops(
 ): Promise<Drops> {
   const { clock, signal, stateDir } = context;
   setMaxListeners(0, signal); // each file adds a listener
-  const workspace = await workspaceUid(context, false);
+  const workspace = await resolveWorkspaceUid(context, false);
   const receipts = await openReceipts(context, false);
   const { profile, baseUrl } = await context.account();
   const { default: mime } = await import('mime/lite');
@@ -65,8 +72,11 @@ export async function openDrops(
 
   /** Mutex per file, to dedupe: if a file is dropped twice, the second upload finds the receipt of the first. */
   const turns = new Map<string, Promise<unknown>>();
-  const inTurn = <T>({ folder, below, name, sizeBytes }: Dropped, work: () => Promise<T>) => {
-    const key = JSON.stringify([folder, below, name, sizeBytes]);
+  const inTurn = <T>(
+    { folder, relativeDir, name, sizeBytes }: DroppedFileInfo,
+    work: () => Promise<T>,
+  ) => {
+    const key = JSON.stringify([folder, relativeDir, name, sizeBytes]);
     const mine = (turns.get(key) ?? Promise.resolve()).then(work);
     const over = mine
       .catch(() => {}) // the sender gets the error
@@ -76,11 +86,11 @@ export async function openDrops(
   };
 
   const run = async (
-    file: Dropped,
+    file: DroppedFileInfo,
     bytes: AsyncIterable<Uint8Array>,
-    onProgress: (sending: Sending) => void,
-  ): Promise<Sent> => {
-    const { name, below } = file;
+    onProgress: (sending: TransferProgress) => void,
+  ): Promise<UploadResult> => {
+    const { name, relativeDir } = file;
     const folders = await foldersAt(file);
     const many = new UploadMany(options, {
       ...{ api, journal, receipts, throttle, spool, profile, signal, folders },
@@ -90,12 +100,17 @@ export async function openDrops(
       onEvent: progressOf(onProgress),
       contentType: () => undefined,
       onPlan: async () => {},
-      onUploaded: (uid) => keepLastUpload(context, uid),
+      onUploaded: (uid) => saveLastUpload(context, uid),
       findLost: () => Promise.reject(new Error('the run looks them up')),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
     });
     const wanted = {
-      ...{ path: '-', filename: name, below, label: below ? `${below}/${name}` : name },
+      ...{
+        path: '-',
+        filename: name,
+        below: relativeDir,
+        label: relativeDir ? `${relativeDir}/${name}` : name,
+      },
       about: { contentType: mime.getType(name) ?? undefined },
     };
     const outcomes: FileOutcome[] = [];
@@ -122,7 +137,7 @@ async function* buffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
 }
 
 /** Converts upload events to the progress that the page shows. */
-function progressOf(onProgress: (sending: Sending) => void) {
+function progressOf(onProgress: (sending: TransferProgress) => void) {
   let sentBytes = 0;
   return (event: FileEvent | RunEvent) => {
     if (event.event === 'progress') ({ sent_bytes: sentBytes } = event);
@@ -137,27 +152,27 @@ function progressOf(onProgress: (sending: Sending) => void) {
  * on the user's disk. Caches the folder tree, to read it once for many files.
  */
 function placing(context: Context, madeSince: () => ReturnType<typeof madeFolders> | undefined) {
-  let kept: { since: number; byPath: Promise<FoldersByPath> } | undefined;
+  let kept: { since: number; byPath: Promise<FolderPathResolver> } | undefined;
   const folders = (isRenewed = false) => {
     const now = context.clock.now();
     if (isRenewed || !kept || now - kept.since > folderMs)
-      kept = { since: now, byPath: foldersByPath(context, madeSince) };
+      kept = { since: now, byPath: createFolderPathResolver(context, madeSince) };
     const mine = kept;
     mine.byPath.catch(() => {
       if (kept === mine) kept = undefined; // retry on the next call
     });
     return mine.byPath;
   };
-  return async ({ folder, below }: Dropped): Promise<Folders> => {
-    if (below === '')
+  return async ({ folder, relativeDir }: DroppedFileInfo): Promise<Folders> => {
+    if (relativeDir === '')
       return { find: () => folder ?? undefined, make: async () => folder ?? undefined };
-    const pathIn = (byPath: FoldersByPath) => (folder ? byPath.pathOf(folder) : '');
+    const pathIn = (byPath: FolderPathResolver) => (folder ? byPath.pathOf(folder) : '');
     let byPath = await folders();
     // Created since the cached tree was read: read it again.
     if (pathIn(byPath) === undefined) byPath = await folders(true);
     const top = pathIn(byPath);
     if (top === undefined) throw usageError('the folder is gone', 'choose another one');
-    const path = `${top}/${below}`;
+    const path = `${top}/${relativeDir}`;
     return { find: () => byPath.find(path), make: () => byPath.make(path) };
   };
 }

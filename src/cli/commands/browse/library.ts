@@ -5,17 +5,17 @@ import type { TransportNotice } from '../../../client/http/transport.ts';
 import { parentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { FolderView } from '../../../web/browse/protocol.ts';
-import type { Hub } from '../../../web/browse/server/hub.ts';
-import type { Change, Library, Problem } from '../../../web/browse/server/library.ts';
+import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
+import type { EventBroadcaster } from '../../../web/browse/server/event-broadcaster.ts';
 import type { Context } from '../../context.ts';
-import { readTree } from '../../library/folders.ts';
+import { fetchFolderTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
 import { type Drops, openDrops } from './drops.ts';
 
 /** Library of the current account, as the page uses it. */
-export type AccountLibrary = Library & {
+export type AccountLibrary = BrowseBackend & {
   /** Sends events to the page while a request waits for the service. */
-  tellTo(hub: Hub): void;
+  tellTo(hub: EventBroadcaster): void;
   /** Waits for uploads to stop. @returns number of uploads that can be resumed */
   end(): Promise<number>;
 };
@@ -28,7 +28,7 @@ export async function accountLibrary(
   context: Context,
   bytesPerSecond: number | undefined,
 ): Promise<AccountLibrary> {
-  let hub: Hub | undefined;
+  let hub: EventBroadcaster | undefined;
   const onNotice = (notice: TransportNotice) => hub?.publish(waitingOf(notice));
   const plain = await context.api();
   const api = plain.observed({ onNotice });
@@ -45,9 +45,9 @@ export async function accountLibrary(
   };
   return {
     baseUrl: transport.baseUrl,
-    page: async (query, limit, offset, { isLooking, signal: wanted }) => {
+    listAssets: async (query, limit, offset, { isBackground, signal: wanted }) => {
       const signal = AbortSignal.any([context.signal, wanted]);
-      const lane = isLooking ? 'looking' : 'person';
+      const lane = isBackground ? 'looking' : 'person';
       const asking = plain.observed({ lane, signal, onNotice });
       const page = await asking.assets.page(query, limit, offset);
       return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
@@ -64,16 +64,17 @@ export async function accountLibrary(
       return asset;
     },
     trash: (uid) => api.assets.delete(uid),
-    folders: async () => (await readTree(context, false)).tree.roots.map(viewOf),
-    playback: async (uid) => {
+    fetchFolders: async () => (await fetchFolderTree(context, false)).tree.roots.map(viewOf),
+    fetchPlayback: async (uid) => {
       const { info, player } = await resolvePlayback(context, uid);
       return { info, player: player ?? { uid, playback_token: '' } };
     },
-    media: (url, mostBytes) =>
+    fetchMedia: (url, mostBytes) =>
       playback.small(url, { mostBytes, withinMs: mediaMs, interruption: context.signal }),
-    send: async (file, bytes, onProgress) => (await openedDrops()).send(file, bytes, onProgress),
+    uploadFile: async (file, bytes, onProgress) =>
+      (await openedDrops()).send(file, bytes, onProgress),
     budget: () => transport.budget,
-    explain: (error) => explained(context, error),
+    toProblem: (error) => explained(context, error),
     tellTo: (told) => {
       hub = told;
     },
@@ -89,7 +90,7 @@ const unseenChange = (fields: readonly string[]) =>
   });
 
 /** Returns the fields of a PATCH. The folder field is named as in the asset's own record (A09, A20). */
-async function fieldsFor({ name, description, folder }: Change, record: () => Promise<Asset>) {
+async function fieldsFor({ name, description, folder }: AssetEdit, record: () => Promise<Asset>) {
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),

@@ -1,18 +1,18 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import type { Browse } from '../../../web/browse/server/browse.ts';
+import type { BrowseApp } from '../../../web/browse/server/browse.ts';
 
 export type Server = { origin: string; close(): Promise<void> };
 
 const mostHeaderBytes = 16 * 1024;
 
 /** Serves the page on loopback only. @throws MediactlError if the port is not available */
-export async function serve(pages: Browse, port: number): Promise<Server> {
+export async function serve(pages: BrowseApp, port: number): Promise<Server> {
   const { getRequestListener } = await import('@hono/node-server');
   const nothingHere = () => new Response(null, { status: 404 });
   const listener = getRequestListener(
-    async (request) => (await pages.answer(request)) ?? nothingHere(),
+    async (request) => (await pages.handle(request)) ?? nothingHere(),
     { overrideGlobalObjects: false },
   );
   // No timeout: a large upload may take hours.

@@ -13,7 +13,7 @@ import { textIn } from '../../../contract/reading.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { uidKey } from '../../../contract/uid.ts';
-import { folderAt, isRoot, readTree } from '../../library/folders.ts';
+import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { collect, type Define, example } from '../command.ts';
 
@@ -49,11 +49,11 @@ export const check: Define = (command, run) => {
           throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
         const walk = new Walk({ recursive: true, include, exclude });
         await walk.look([directory]);
-        const { tree, workspace } = await readTree(context);
+        const { tree, workspace } = await fetchFolderTree(context);
         const top = folder ?? context.settings.folder ?? '/';
-        const places = isRoot(top)
+        const places = isRootPath(top)
           ? { path: '', nodes: tree.roots, uid: '' }
-          : placeOf(await folderAt(context, tree, top));
+          : placeOf(await resolveFolder(context, tree, top));
         const api = (await context.api()).observed({ lane: 'bulk' });
         const library = await assetsBelow(api.assets, places);
         const receipts = await context.receiptsIfAny();

@@ -4,7 +4,7 @@ import { type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import { chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
+import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, listBy, nothing, text } from '../../output/result.ts';
 import { queueAddress } from '../../settings/kinds.ts';
 import { profileSettings, type SettingName, table } from '../../settings/table.ts';
@@ -124,7 +124,7 @@ async function changeFor(context: Context, key: string, value: string): Promise<
   const setting = profileSetting(key);
   if (setting === 'workspace') {
     const workspace = await resolveWorkspace(context, await context.api(), value);
-    return (profile) => void Object.assign(profile, chosenWorkspace(workspace));
+    return (profile) => void Object.assign(profile, toProfileFields(workspace));
   }
   table[setting].kind.read(key, value);
   return (profile) => {

@@ -1,12 +1,12 @@
 import type { EmbedSettings } from '../../../client/api/embed-settings.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { workspaceUid } from '../../library/workspaces.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Result, type Row, record } from '../../output/result.ts';
 
 /** Reads the current workspace and its embed settings. */
 export async function readSettings(context: Context) {
-  const workspace = await workspaceUid(context);
+  const workspace = await resolveWorkspaceUid(context);
   const { embeds } = await context.api();
   return { workspace, embeds, settings: await embeds.settings(workspace) };
 }

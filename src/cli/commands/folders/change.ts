@@ -4,10 +4,20 @@ import type { FolderChange } from '../../../client/api/folders.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
 import { counted } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
-import { countOf } from '../../library/count.ts';
-import { createPath, missingFolders, namesInPath } from '../../library/folder-creation.ts';
-import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
-import { keptFolders } from '../../library/kept-names.ts';
+import { countAssets } from '../../library/asset-count.ts';
+import {
+  createFolderPath,
+  findMissingFolders,
+  parseFolderPath,
+} from '../../library/folder-creation.ts';
+import {
+  descendantsOf,
+  fetchFolderTree,
+  folderHelp,
+  isRootPath,
+  resolveFolder,
+} from '../../library/folders.ts';
+import { cachedFolders } from '../../library/name-cache.ts';
 import { type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { example, type Run, suggesting } from '../command.ts';
@@ -29,9 +39,9 @@ export function create(command: Command, run: Run): void {
     .option('-p, --parents', 'create what is missing above it; no error where it exists')
     .action(
       run(async (context, path, { parents }) => {
-        const names = namesInPath(path);
+        const names = parseFolderPath(path);
         if (context.settings.dryRun) return plannedCreation(context, names, parents ?? false);
-        const { node: made } = await createPath(context, names, parents ?? false);
+        const { node: made } = await createFolderPath(context, names, parents ?? false);
         return record(folderRecord(made), made.folder.uid, folderRows, { uid: 'folder' });
       }),
     );
@@ -39,8 +49,8 @@ export function create(command: Command, run: Run): void {
 
 async function plannedCreation(context: Context, names: readonly string[], withParents: boolean) {
   const { folders } = await context.api();
-  const { tree, workspace } = await readTree(context);
-  const { missing, above } = missingFolders(tree, names, withParents);
+  const { tree, workspace } = await fetchFolderTree(context);
+  const { missing, above } = findMissingFolders(tree, names, withParents);
   return dryRunPlan(
     context,
     missing.map((name, n) =>
@@ -82,8 +92,8 @@ export function move(command: Command, run: Run): void {
     .action(
       run((context, folder, parent) =>
         changed(context, folder, async (tree, moving) => {
-          if (isRoot(parent)) return { parent: null };
-          const target = await folderAt(context, tree, parent);
+          if (isRootPath(parent)) return { parent: null };
+          const target = await resolveFolder(context, tree, parent);
           for (let at: typeof target | undefined = target; at; at = at.parent)
             if (at === moving)
               throw usageError(
@@ -109,8 +119,8 @@ export function remove(command: Command, run: Run): void {
     .action(
       run(async (context, folder) => {
         const { folders } = await context.api();
-        const { tree, workspace } = await readTree(context);
-        const placed = await folderAt(context, tree, folder);
+        const { tree, workspace } = await fetchFolderTree(context);
+        const placed = await resolveFolder(context, tree, folder);
         const { uid } = placed.folder;
         if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
         const isAsked = context.terminal.isInteractive && !context.settings.yes;
@@ -127,7 +137,7 @@ export function remove(command: Command, run: Run): void {
               })
             : error;
         });
-        await keptFolders(context).forget();
+        await cachedFolders(context).invalidate();
         context.terminal.say(`deleted ${placed.path}`);
         return record(folderRecord(placed), uid, folderRows);
       }),
@@ -139,12 +149,12 @@ const maxFoldersCounted = 50;
 
 /** Describes a folder's contents, subfolders included: ", which has 16 assets and 6 folders in it". */
 async function contentsOf(context: Context, placed: FolderNode): Promise<string> {
-  const folders = [placed, ...below(placed)];
+  const folders = [placed, ...descendantsOf(placed)];
   const counts = await Promise.all(
     folders
       .slice(0, maxFoldersCounted)
       .map(({ folder: { uid } }) =>
-        countOf(context, 'assets', { parent: uid }).catch(() => undefined),
+        countAssets(context, 'assets', { parent: uid }).catch(() => undefined),
       ),
   );
   const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
@@ -165,13 +175,13 @@ async function changed(
   changeOf: (tree: FolderTree, moving: FolderNode) => Promise<FolderChange>,
 ): Promise<Result> {
   const { folders } = await context.api();
-  const { tree, workspace } = await readTree(context);
-  const placed = await folderAt(context, tree, uidOrPath);
+  const { tree, workspace } = await fetchFolderTree(context);
+  const placed = await resolveFolder(context, tree, uidOrPath);
   const { uid } = placed.folder;
   const change = await changeOf(tree, placed);
   if (context.settings.dryRun)
     return dryRunPlan(context, [folders.changing(workspace, uid, tree, change)]);
   const { placed: after } = await folders.change(workspace, uid, tree, change);
-  await keptFolders(context).forget();
+  await cachedFolders(context).invalidate();
   return record(folderRecord(after), uid, folderRows, { uid: 'folder' });
 }

@@ -1,7 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { printable } from '../../../contract/sanitize.ts';
-import { below, folderAt, folderHelp, isRoot, readTree } from '../../library/folders.ts';
+import {
+  descendantsOf,
+  fetchFolderTree,
+  folderHelp,
+  isRootPath,
+  resolveFolder,
+} from '../../library/folders.ts';
 import { list as listPages, type RenderContext, record } from '../../output/result.ts';
 import { type Define, example, type Run } from '../command.ts';
 import { create, move, remove, rename } from './change.ts';
@@ -25,7 +31,7 @@ function tree(command: Command, run: Run): void {
     )
     .action(
       run(async (context) => {
-        const { tree: folders, workspace } = await readTree(context);
+        const { tree: folders, workspace } = await fetchFolderTree(context);
         if (folders.all.length === 0 && context.terminal.stdout.isTTY)
           context.terminal.say('no folders');
         const uids = folders.all.map(({ folder }) => folder.uid);
@@ -74,13 +80,13 @@ function list(command: Command, run: Run): void {
     .option('-r, --recursive', 'all below it')
     .action(
       run(async (context, folder, { recursive }) => {
-        const { tree } = await readTree(context);
+        const { tree } = await fetchFolderTree(context);
         const top =
-          folder === undefined || isRoot(folder)
+          folder === undefined || isRootPath(folder)
             ? undefined
-            : await folderAt(context, tree, folder);
+            : await resolveFolder(context, tree, folder);
         const level = top ? top.children : tree.roots;
-        const inside = recursive ? level.flatMap((each) => [each, ...below(each)]) : level;
+        const inside = recursive ? level.flatMap((each) => [each, ...descendantsOf(each)]) : level;
         return listPages([inside.map(folderRecord)], folderColumns, 'no folders');
       }),
     );

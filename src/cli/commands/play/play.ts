@@ -3,22 +3,22 @@ import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts'
 import { numberIn, toJson } from '../../../contract/reading.ts';
 import { printableJson } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { assetUid, type IdChoice, idHelp, newestOption } from '../../library/assets.ts';
-import { shownUid } from '../../library/names.ts';
+import { expandUidPrefix } from '../../library/ambiguity.ts';
+import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import {
-  nearest,
+  findNearestImage,
   type Playable,
   parseDimensions,
-  playables,
-  sizesUnknown,
+  parsePlayables,
+  sizesUnknownError,
 } from '../../library/playables.ts';
 import {
   assertNotBlocked,
-  nothingToPlay,
-  type Playback,
-  playWithToken,
+  explainUnplayable,
+  fetchPlaybackByToken,
+  nothingToPlayError,
+  type ResolvedPlayback,
   resolvePlayback,
-  whyUnplayable,
 } from '../../library/playback.ts';
 import { nothing, record, text } from '../../output/result.ts';
 import { type Define, example } from '../command.ts';
@@ -70,13 +70,13 @@ export const play: Define = (command, run) => {
           });
         await assertNotBlocked(context, uid, playback);
         const { baseUrl } = (await context.mediaApi()).transport;
-        const offered = playables(info, baseUrl);
-        const found = offered.found.filter(
+        const offered = parsePlayables(info, baseUrl);
+        const found = offered.urls.filter(
           ({ kind }) => options.source === undefined || kind === options.source,
         );
-        if (size && !offered.areOrdered) throw sizesUnknown(uid);
+        if (size && !offered.isSorted) throw sizesUnknownError(uid);
         const chosen = size
-          ? nearest(
+          ? findNearestImage(
               found.filter(({ kind }) => kind === 'image'),
               size,
             )
@@ -84,10 +84,10 @@ export const play: Define = (command, run) => {
         const [best] = chosen;
         if (!best) {
           const wanted = size ? 'image' : options.source;
-          const error = nothingToPlay(uid, info, offered.unusable, wanted);
-          throw await whyUnplayable(context, uid, playback, error);
+          const error = nothingToPlayError(uid, info, offered.unusable, wanted);
+          throw await explainUnplayable(context, uid, playback, error);
         }
-        if (way !== undefined && best.kind === 'image' && !offered.areOrdered)
+        if (way !== undefined && best.kind === 'image' && !offered.isSorted)
           context.terminal.warn(
             'it is not known which image is the largest: this is the first one',
           );
@@ -106,28 +106,28 @@ export const play: Define = (command, run) => {
     );
 };
 
-type From = IdChoice & { asset?: string | undefined; tokenFile?: string | undefined };
+type From = IdOptions & { asset?: string | undefined; tokenFile?: string | undefined };
 
 /** Resolves playback by id with the account's key, or by a playback token without a key. */
 async function playbackOf(
   context: Context,
   id: string | undefined,
   { asset, tokenFile, ...choice }: From,
-): Promise<Playback & { uid: string }> {
+): Promise<ResolvedPlayback & { uid: string }> {
   if ((asset === undefined) !== (tokenFile === undefined))
     throw usageError('--asset and --token-file go together');
   if (asset !== undefined && id !== undefined)
     throw usageError('which asset?', 'mediactl play ID, or --asset UID --token-file FILE');
   if (asset !== undefined && tokenFile !== undefined)
     return tokenPlayback(context, asset, tokenFile);
-  const uid = await assetUid(context, 'assets', id, choice);
+  const uid = await resolveAssetUid(context, 'assets', id, choice);
   return { uid, ...(await resolvePlayback(context, uid)) };
 }
 
 async function tokenPlayback(context: Context, typed: string, tokenFile: string) {
   const { baseUrl } = (await context.mediaApi()).transport;
-  const uid = shownUid(context, baseUrl, 'asset', typed) ?? typed;
-  return { uid, info: await playWithToken(context, uid, tokenFile) };
+  const uid = expandUidPrefix(context, baseUrl, 'asset', typed) ?? typed;
+  return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
 }
 
 async function checked(context: Context, uid: string, playable: Playable) {

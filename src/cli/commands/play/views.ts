@@ -9,7 +9,7 @@ import {
 } from '../../../contract/reading.ts';
 import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
-import { isSize, type Playable } from '../../library/playables.ts';
+import { isPixelSize, type Playable } from '../../library/playables.ts';
 import type { RenderContext, Row } from '../../output/result.ts';
 import type { CheckReport, Link } from './check.ts';
 
@@ -29,7 +29,7 @@ const urlRow =
   };
 
 function labelOf({ kind, extent }: Playable): string {
-  if (!isSize(extent)) return kind;
+  if (!isPixelSize(extent)) return kind;
   return `${kind} ${extent.width}${extent.height ? `x${extent.height}` : ' wide'}`;
 }
 

@@ -5,9 +5,9 @@ import { failureReason } from '../../../client/api/wait-for-assets.ts';
 import { makeStateFolder } from '../../../client/folders.ts';
 import { textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { watchPage } from '../../../web/watch/server/page.ts';
+import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import type { Context } from '../../context.ts';
-import type { Playback } from '../../library/playback.ts';
+import type { ResolvedPlayback } from '../../library/playback.ts';
 import { openWithDefault } from '../open.ts';
 
 const keptMs = 24 * 60 * 60 * 1000;
@@ -19,11 +19,11 @@ const keptMs = 24 * 60 * 60 * 1000;
 export async function openAsPage(
   context: Context,
   uid: string,
-  { info, player }: Playback,
+  { info, player }: ResolvedPlayback,
 ): Promise<string> {
   // A playback token alone does not allow reading the asset.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
-  const { html } = watchPage({
+  const { html } = renderWatchPage({
     title: textIn(asset.name) ?? uid,
     info,
     config: player?.player_config,

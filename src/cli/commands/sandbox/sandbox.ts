@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { printable, printableLines } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { assetUidIn, idHelp, newestOption } from '../../library/assets.ts';
+import { idHelp, newestOption, resolveAssetUidIn } from '../../library/asset-ids.ts';
 import { nothing, type Row, record, text } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type Define, example, type Run } from '../command.ts';
@@ -162,7 +162,7 @@ function watch(command: Command, run: Run): void {
         context.terminal.redactor.add(all);
         const api = context.apiFor({ baseUrl: new URL(running.url), apiKey: all, names: {} });
         try {
-          const uid = await assetUidIn(
+          const uid = await resolveAssetUidIn(
             context,
             async () => ({ api, profile }),
             'assets',

@@ -13,7 +13,7 @@ import { bytes, counted } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { Places } from '../../library/places.ts';
+import { LocationNames } from '../../library/location-names.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import {
   costOf,
@@ -105,9 +105,9 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
     `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${counted(gone.length, 'asset')} to the trash` : ''}`,
   );
   const isPerson = context.settings.shape.format === 'human' && !request.verbose;
-  const places = new Places(context);
+  const places = new LocationNames(context);
   const uids = rows.map(({ folder }) => folder ?? undefined);
-  if (context.isForPerson) await places.learn('folders', uids);
+  if (context.isForPerson) await places.load('folders', uids);
   const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
   return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
@@ -191,7 +191,7 @@ async function judgeByContent(
   return knownByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
 }
 
-const fileColumns = (places: Places): Column<PlannedFile>[] => [
+const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
   { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
   { header: 'WOULD BE', value: ({ outcome }) => outcome, whole: true },
   {
@@ -200,6 +200,6 @@ const fileColumns = (places: Places): Column<PlannedFile>[] => [
       size === null ? '' : isTerminal ? bytes(size) : String(size),
     least: 9,
   },
-  { header: 'FOLDER', value: ({ folder }) => places.of(folder ?? undefined), least: 12 },
+  { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), least: 12 },
   { header: 'CONTENT TYPE', value: ({ content_type }) => cell(content_type), least: 12 },
 ];

@@ -3,8 +3,8 @@ import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { foldersByPath } from '../../library/folder-creation.ts';
-import { folderUid, isRoot } from '../../library/folders.ts';
+import { createFolderPathResolver } from '../../library/folder-creation.ts';
+import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
 import { madeFolders } from '../../uploading/receipts.ts';
 
 type FolderChoice = {
@@ -31,13 +31,13 @@ export async function foldersFor(
   receipts: Receipts | undefined,
 ): Promise<Folders> {
   if (!create && !isNamed) {
-    const uid = isRoot(top) ? undefined : await folderUid(context, top).catch(orCreate);
+    const uid = isRootPath(top) ? undefined : await resolveFolderUid(context, top).catch(orCreate);
     return { find: () => uid, make: async () => uid };
   }
   if (create && isUid(top))
     throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
   const { origin } = (await context.account()).baseUrl;
-  const byPath = await foldersByPath(
+  const byPath = await createFolderPathResolver(
     context,
     (workspace) => receipts && madeFolders(receipts, origin, workspace),
   );

@@ -7,7 +7,7 @@ import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts
 import { bytes, counted } from '../../../contract/figures.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { shellWord } from '../../library/assets.ts';
+import { quoteForShell } from '../../library/asset-ids.ts';
 import type { Sources } from '../../uploading/sources.ts';
 import { isThere, type Pruning } from './sync.ts';
 
@@ -108,6 +108,6 @@ async function renamedWords(
   const sent = printable(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
   const isFree = folders.find({ path: '', below: relative(top, is) }) === null;
   if (!isFree || dirname(was) !== dirname(is) || (await isThere(from))) return sent;
-  const rename = `mediactl folders rename ${shellWord(was)} ${shellWord(basename(is))}`;
+  const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(basename(is))}`;
   return `${sent}. To send nothing again: stop, run ${printable(rename)}, then the same command`;
 }

@@ -16,8 +16,13 @@ import { counted } from '../../../contract/figures.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import { isUid, uidKey } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { below, folderAt, isRoot, readTree } from '../../library/folders.ts';
-import { Places } from '../../library/places.ts';
+import {
+  descendantsOf,
+  fetchFolderTree,
+  isRootPath,
+  resolveFolder,
+} from '../../library/folders.ts';
+import { LocationNames } from '../../library/location-names.ts';
 import { confirmMany, firstFew, refusalOf, type WriteLimit, writeLimit } from '../confirm-many.ts';
 
 /** Checks the combination of options with --sync and --prune. @throws MediactlError exit 2 */
@@ -160,7 +165,7 @@ export async function stillInside(
   { gone, isInside }: Prunable,
 ): Promise<{ inside: Gone[]; elsewhere: Gone[] }> {
   const { assets } = (await context.api()).observed({ lane: 'bulk' });
-  const places = new Places(context);
+  const places = new LocationNames(context);
   const inside: Gone[] = [];
   const elsewhere: Gone[] = [];
   const lines: string[] = [];
@@ -172,8 +177,8 @@ export async function stillInside(
     if (isStill) inside.push(each);
     else elsewhere.push(each);
     if (isStill || !asset) continue;
-    await places.learn('folders', [parent ?? undefined]);
-    const place = printable(places.of(parent ?? undefined) || '/');
+    await places.load('folders', [parent ?? undefined]);
+    const place = printable(places.displayName(parent ?? undefined) || '/');
     lines.push(`${printable(each.path)}: its asset was moved to ${place}: left alone`);
   }
   if (lines.length > 0) context.terminal.say(firstFew(lines, lines.length).join('\n'));
@@ -269,14 +274,16 @@ export function assertMayPrune({ settings, terminal }: Context): void {
 
 /** Returns the uids of a folder and all its subfolders; undefined for the top level, which contains all folders. */
 async function foldersBelow(context: Context, top: string): Promise<Set<string> | undefined> {
-  if (isRoot(top)) return undefined;
-  const { tree } = await readTree(context);
-  const node = await folderAt(context, tree, top).catch((error) => {
+  if (isRootPath(top)) return undefined;
+  const { tree } = await fetchFolderTree(context);
+  const node = await resolveFolder(context, tree, top).catch((error) => {
     // In a dry run the folder may not exist yet.
     if (error instanceof MediactlError && error.exitCode === exitCodes.notFound) return undefined;
     throw error;
   });
-  return new Set((node ? [node, ...below(node)] : []).map(({ folder }) => uidKey(folder.uid)));
+  return new Set(
+    (node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => uidKey(folder.uid)),
+  );
 }
 
 /** Returns whether a file, directory or link exists at a path; true if that cannot be determined. */

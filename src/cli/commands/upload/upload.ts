@@ -1,6 +1,6 @@
 import { Argument, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import { workspaceUid } from '../../library/workspaces.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { absolute, type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
@@ -146,7 +146,7 @@ export const upload: Define = (command, run) => {
             await sources.close();
             throw error;
           }
-        const workspace = await workspaceUid(context);
+        const workspace = await resolveWorkspaceUid(context);
         const isPlan = flags.plan === true || context.settings.dryRun;
         const receipts = await (isPlan
           ? options.again

@@ -4,7 +4,7 @@ import { failureAmong, MediactlError } from '../../../client/errors.ts';
 import { waitingEvent } from '../../../client/upload/session/events.ts';
 import { noteOutcome } from '../../../client/upload/store/asset-outcome.ts';
 import { printable } from '../../../contract/sanitize.ts';
-import { workspaceUid } from '../../library/workspaces.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
@@ -23,7 +23,7 @@ export function wait(command: Command, run: Run): void {
     .action(
       run(async (context, { timeout }) => {
         const timeoutMs = parseDuration('--timeout', timeout);
-        const workspace = await workspaceUid(context);
+        const workspace = await resolveWorkspaceUid(context);
         const api = await context.api();
         const receipts = await context.receiptsIfAny();
         if (!receipts) return listBy(() => '', [], columns, nothingThere);

@@ -3,7 +3,7 @@ import { usageError } from '../../../client/errors.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { chooseWorkspace, chosenWorkspace, resolveWorkspace } from '../../library/workspaces.ts';
+import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, list as listPages, nothing, type Row, record } from '../../output/result.ts';
 import { type Define, example, type Run } from '../command.ts';
 
@@ -44,7 +44,7 @@ function get(command: Command, run: Run): void {
 
 const workspaceOf = async (context: Context, uidOrName: string | undefined) =>
   uidOrName === undefined
-    ? chooseWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
+    ? promptForWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
     : resolveWorkspace(context, await context.api(), uidOrName);
 
 function use(command: Command, run: Run): void {
@@ -66,7 +66,7 @@ function use(command: Command, run: Run): void {
               'set MEDIACTL_WORKSPACE, or mediactl auth login',
               'the account comes from MEDIACTL_API_KEY',
             );
-          Object.assign(mine, chosenWorkspace(workspace));
+          Object.assign(mine, toProfileFields(workspace));
         });
         context.terminal.say(
           `profile ${profile} now works in ${cell(workspace.name ?? workspace.uid)}`,

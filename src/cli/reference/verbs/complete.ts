@@ -4,7 +4,12 @@ import { isUid } from '../../../contract/uid.ts';
 import type { Names } from '../../commands/command.ts';
 import { type Define, example } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
-import { type KeptName, KeptNames, keptFolders, keptWorkspaces } from '../../library/kept-names.ts';
+import {
+  type CachedName,
+  cachedFolders,
+  cachedWorkspaces,
+  NameCache,
+} from '../../library/name-cache.ts';
 import { parseDuration } from '../../settings/units.ts';
 
 const keptMs = 60_000;
@@ -24,10 +29,10 @@ export const complete: Define = (command, run) => {
       run(async (context, values) => {
         const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || patience;
         const patienceMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
-        const within = new Promise<KeptName[]>((resolve) =>
+        const within = new Promise<CachedName[]>((resolve) =>
           setTimeout(resolve, patienceMs, []).unref(),
         );
-        const asked = namesOf(context, values as Names).catch((): KeptName[] => []);
+        const asked = namesOf(context, values as Names).catch((): CachedName[] => []);
         const names = await Promise.race([asked, within]);
         const lines = names
           .filter(([value]) => isTypeable(value))
@@ -45,7 +50,7 @@ const isReserved = (name: string) => name.startsWith('-') || name === '@last' ||
 /** Returns true if a name can be typed: control characters cannot, and are unsafe to pass to a shell. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
-async function namesOf(context: Context, values: Names): Promise<KeptName[]> {
+async function namesOf(context: Context, values: Names): Promise<CachedName[]> {
   if (values === 'profiles') {
     const { profiles } = await context.profiles.read();
     return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
@@ -54,18 +59,18 @@ async function namesOf(context: Context, values: Names): Promise<KeptName[]> {
     const entries = await (await context.journal()).list();
     return entries.map((entry) => [entry.id, isCorrupt(entry) ? 'unreadable' : entry.path]);
   }
-  return (await remote[values]?.(context).within(keptMs))?.names ?? [];
+  return (await remote[values]?.(context).get(keptMs))?.names ?? [];
 }
 
 /** Names that need a request to the service; cached for a minute. */
-const remote: Partial<Record<Names, (context: Context) => KeptNames>> = {
-  workspaces: keptWorkspaces,
-  folders: keptFolders,
+const remote: Partial<Record<Names, (context: Context) => NameCache>> = {
+  workspaces: cachedWorkspaces,
+  folders: cachedFolders,
   assets: (context) =>
-    new KeptNames(context, 'assets', async () => {
+    new NameCache(context, 'assets', async () => {
       const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
       const count = (name: string) => items.filter((item) => textIn(item.name) === name).length;
-      return items.map(({ uid, name, type }): KeptName => {
+      return items.map(({ uid, name, type }): CachedName => {
         const text = textIn(name) ?? '';
         const isTyped = text !== '' && count(text) === 1 && !isReserved(text);
         return isTyped ? [text, `${textIn(type) ?? ''} ${uid}`] : [uid, text];

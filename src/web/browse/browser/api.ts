@@ -1,17 +1,19 @@
 import type { SlugEdit } from '../../../contract/slug.ts';
 import {
-  type Budget,
   budgetHeader,
   type Card,
   type CardPage,
   type FolderView,
-  type Frame,
+  type GallerySetup,
+  gallerySetupId,
   type Query,
-  type Setup,
-  setupId,
+  type RequestBudget,
+  type SpriteFrame,
 } from '../protocol.ts';
 
-export const setup = JSON.parse(document.getElementById(setupId)?.textContent ?? '') as Setup;
+export const setup = JSON.parse(
+  document.getElementById(gallerySetupId)?.textContent ?? '',
+) as GallerySetup;
 
 /** Error as reported by the serving process. */
 export class PageError extends Error {
@@ -23,14 +25,14 @@ export class PageError extends Error {
   }
 }
 
-type Listener = (budget: Budget) => void;
+type Listener = (budget: RequestBudget) => void;
 let onBudget: Listener = () => {};
 /** Sets the callback for updates of the rate limit. */
-export const whenBudgetChanges = (listener: Listener) => {
+export const onBudgetChange = (listener: Listener) => {
   onBudget = listener;
 };
 
-async function call<T>(
+async function callApi<T>(
   method: string,
   path: string,
   body?: unknown,
@@ -54,38 +56,43 @@ async function call<T>(
   throw new PageError(value.error);
 }
 
-const asset = (uid: string) => `assets/${encodeURIComponent(uid)}`;
+const assetPath = (uid: string) => `assets/${encodeURIComponent(uid)}`;
 
-export const listPage = (
+export const fetchCardPage = (
   query: Query,
   limit: number,
   offset: number,
-  { isLooking, isFresh, signal }: { isLooking: boolean; isFresh: boolean; signal: AbortSignal },
+  {
+    isBackground,
+    isFresh,
+    signal,
+  }: { isBackground: boolean; isFresh: boolean; signal: AbortSignal },
 ) => {
   const search = new URLSearchParams({ ...query, limit: String(limit), offset: String(offset) });
-  if (isLooking) search.set('looking', '1');
+  if (isBackground) search.set('looking', '1');
   if (isFresh) search.set('fresh', '1');
-  return call<CardPage>('GET', `assets?${search}`, undefined, signal);
+  return callApi<CardPage>('GET', `assets?${search}`, undefined, signal);
 };
 
-export const getCard = (uid: string) => call<Card>('GET', asset(uid));
-export const changeCard = (
+export const fetchCard = (uid: string) => callApi<Card>('GET', assetPath(uid));
+export const updateCard = (
   uid: string,
   change: { name?: string; description?: string; tags?: SlugEdit; folder?: string | null },
-) => call<Card>('PATCH', asset(uid), change);
-export const trashCard = (uid: string) => call<object>('DELETE', asset(uid));
-export const clearEnded = () => call<object>('DELETE', 'uploads');
-export const folderTree = () => call<FolderView[]>('GET', 'folders');
-export const framesOf = (uid: string) => call<Frame[]>('GET', `${asset(uid)}/frames`);
+) => callApi<Card>('PATCH', assetPath(uid), change);
+export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(uid));
+export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
+export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');
+export const fetchFrames = (uid: string) =>
+  callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);
 export const sheetUrl = (uid: string, sheet: number) =>
-  `${setup.base}${asset(uid)}/frames/${sheet}`;
+  `${setup.base}${assetPath(uid)}/frames/${sheet}`;
 export const thumbnailUrl = ({ uid, thumbnail }: Card) =>
-  `${setup.base}${asset(uid)}/thumbnail?v=${thumbnail}`;
-export const downloadUrl = (uid: string) => `${setup.base}${asset(uid)}/source`;
-export const watchUrl = (uid: string) => `${setup.base}${asset(uid)}/watch`;
+  `${setup.base}${assetPath(uid)}/thumbnail?v=${thumbnail}`;
+export const downloadUrl = (uid: string) => `${setup.base}${assetPath(uid)}/source`;
+export const watchUrl = (uid: string) => `${setup.base}${assetPath(uid)}/watch`;
 
 /** Sends a file to the serving process. Resolves once it has arrived; the upload itself is reported by events. */
-export const sendFile = (file: File, where: { id: string; below: string; folder: string }) => {
-  const query = new URLSearchParams({ ...where, name: file.name, size: String(file.size) });
-  return call<object>('POST', `uploads?${query}`, file);
+export const sendFile = (file: File, target: { id: string; below: string; folder: string }) => {
+  const query = new URLSearchParams({ ...target, name: file.name, size: String(file.size) });
+  return callApi<object>('POST', `uploads?${query}`, file);
 };

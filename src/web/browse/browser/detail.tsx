@@ -2,15 +2,15 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { printable } from '../../../contract/sanitize.ts';
 import { type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
-import { changeCard, downloadUrl, getCard, trashCard, watchUrl } from './api.ts';
-import { Picture } from './card.tsx';
+import { downloadUrl, fetchCard, trashCard, updateCard, watchUrl } from './api.ts';
+import { CardThumbnail } from './asset-card.tsx';
 import { Facts, FolderChoice } from './facts.tsx';
-import { Copy, Editable } from './fields.tsx';
+import { CopyField, EditableField } from './fields.tsx';
 
-type Props = {
+type DetailProps = {
   uid: string;
   /** Card from the list, shown while the record loads. */
-  known: Card | undefined;
+  listCard: Card | undefined;
   tree: readonly FolderView[];
   onClose(): void;
   onChange(card: Card): void;
@@ -20,19 +20,19 @@ type Props = {
 };
 
 /** Dialog of one asset: player, editable fields, facts and actions. */
-export function Detail(props: Props) {
-  const { uid, known, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
+export function Detail(props: DetailProps) {
+  const { uid, listCard, tree, onClose, onChange, onMove, onTrashed, onStep } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const frame = useRef<HTMLIFrameElement>(null);
-  const [card, setCard] = useState(known);
+  const [card, setCard] = useState(listCard);
   /** True once the full record has loaded. Lists cut descriptions, so editing stays disabled until then. */
-  const [isWhole, setWhole] = useState(false);
+  const [isComplete, setComplete] = useState(false);
   const [problem, setProblem] = useState('');
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirmingTrash, setConfirmingTrash] = useState(false);
   /** Key of the player: a new status reloads it, such as after processing. */
-  const watched = card?.means ?? '';
-  const [loaded, setLoaded] = useState<string>();
+  const playerKey = card?.means ?? '';
+  const [loadedKey, setLoadedKey] = useState<string>();
 
   useLayoutEffect(() => {
     const element = dialog.current as HTMLDialogElement;
@@ -40,43 +40,43 @@ export function Detail(props: Props) {
     heading.current?.focus();
     return () => element.close(); // also restores the focus
   }, []);
-  const look = () =>
-    getCard(uid).then(
+  const reload = () =>
+    fetchCard(uid).then(
       (got) => {
         setCard(got);
-        setWhole(true);
+        setComplete(true);
         onChange(got);
       },
       (error: Error) => setProblem(error.message),
     );
-  useEffect(() => void look(), [uid]);
-  const state = known?.means;
+  useEffect(() => void reload(), [uid]);
+  const listStatus = listCard?.means;
   // Reloads the record when the list reports a new status.
   useEffect(() => {
-    if (card && state && card.means !== state) void look();
-  }, [state]);
+    if (card && listStatus && card.means !== listStatus) void reload();
+  }, [listStatus]);
 
-  const change = async (fields: Parameters<typeof changeCard>[1]) => {
-    const changed = await changeCard(uid, fields);
+  const save = async (fields: Parameters<typeof updateCard>[1]) => {
+    const changed = await updateCard(uid, fields);
     setCard(changed);
     onChange(changed);
     return changed;
   };
   const trash = () =>
     trashCard(uid).then(onTrashed, (error: Error) => {
-      setAsking(false);
+      setConfirmingTrash(false);
       setProblem(error.message);
     });
-  const keys = (event: KeyboardEvent) => {
-    const isTyped = (event.target as HTMLElement).matches?.(
+  const handleKey = (event: KeyboardEvent) => {
+    const isInField = (event.target as HTMLElement).matches?.(
       'input, textarea, select, video, audio, [role=slider]',
     );
-    const isPressed = (event.target as HTMLElement).matches?.('button, a');
-    if (event.key === 'Escape') isAsking ? setAsking(false) : onClose();
-    else if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isOnButton = (event.target as HTMLElement).matches?.('button, a');
+    if (event.key === 'Escape') isConfirmingTrash ? setConfirmingTrash(false) : onClose();
+    else if (isInField || event.ctrlKey || event.metaKey || event.altKey) return;
     else if (event.key === 'ArrowRight') onStep(1);
     else if (event.key === 'ArrowLeft') onStep(-1);
-    else if (event.key === ' ' && !isPressed) playOrPause(frame.current);
+    else if (event.key === ' ' && !isOnButton) playOrPause(frame.current);
     else return;
     event.preventDefault();
   };
@@ -85,8 +85,10 @@ export function Detail(props: Props) {
     <dialog
       ref={dialog}
       aria-labelledby="asset-name"
-      onKeyDown={keys}
-      onCancel={(event) => event.preventDefault() /* Escape is handled by onKeyDown, as in the frame */}
+      onKeyDown={handleKey}
+      onCancel={
+        (event) => event.preventDefault() /* Escape is handled by onKeyDown, as in the frame */
+      }
       onClick={(event) => {
         if (event.target === dialog.current) onClose();
       }}
@@ -108,22 +110,22 @@ export function Detail(props: Props) {
       </div>
       <div class="detail">
         <div class="player">
-          {loaded !== watched && (
+          {loadedKey !== playerKey && (
             <div class="coming" role="status">
-              <span class="picture">{card && <Picture card={card} />}</span>
+              <span class="picture">{card && <CardThumbnail card={card} />}</span>
               <span class="spinner" />
               <span class="hidden">Loading the player</span>
             </div>
           )}
           <iframe
             ref={frame}
-            key={watched}
+            key={playerKey}
             src={watchUrl(uid)}
             title={`Player: ${card?.name ?? uid}`}
             allow="autoplay; fullscreen; picture-in-picture"
             onLoad={({ currentTarget }) => {
-              setLoaded(watched);
-              currentTarget.contentDocument?.addEventListener('keydown', keys);
+              setLoadedKey(playerKey);
+              currentTarget.contentDocument?.addEventListener('keydown', handleKey);
             }}
           />
         </div>
@@ -134,30 +136,30 @@ export function Detail(props: Props) {
             </div>
           )}
           {card && (
-            <fieldset class="fields" disabled={!isWhole}>
-              <Editable
+            <fieldset class="fields" disabled={!isComplete}>
+              <EditableField
                 label="Name"
                 value={card.name}
                 onSave={async (name) => {
                   if (!name) throw new Error('a name is not empty');
-                  return (await change({ name })).name;
+                  return (await save({ name })).name;
                 }}
               />
-              <Editable
+              <EditableField
                 label="Description"
                 value={card.description}
-                isLong
-                onSave={async (description) => (await change({ description })).description}
+                isMultiline
+                onSave={async (description) => (await save({ description })).description}
               />
-              <Editable
+              <EditableField
                 label="Tags, with commas between"
-                value={tagText(card)}
-                onSave={async (text) => tagText(await change({ tags: tagEdit(card, text) }))}
+                value={formatTags(card)}
+                onSave={async (text) => formatTags(await save({ tags: parseTagEdit(card, text) }))}
               />
               <FolderChoice
                 card={card}
                 tree={tree}
-                onMove={(folder) => onMove(folder).then(look)}
+                onMove={(folder) => onMove(folder).then(reload)}
               />
               <Facts card={card} />
               {card.means === 'ready' && (
@@ -165,22 +167,26 @@ export function Detail(props: Props) {
                   Download
                 </a>
               )}
-              <Copy label="uid" text={uid} />
-              <Copy label="command" text={commandFor(card)} />
-              {isAsking ? (
+              <CopyField label="uid" text={uid} />
+              <CopyField label="command" text={commandFor(card)} />
+              {isConfirmingTrash ? (
                 <fieldset class="ask">
                   <legend>Move it to the trash? mediactl cannot take it out again.</legend>
                   <div>
                     <button type="button" onClick={trash}>
                       Move to the trash
                     </button>
-                    <button type="button" ref={focused} onClick={() => setAsking(false)}>
+                    <button
+                      type="button"
+                      ref={focusOnMount}
+                      onClick={() => setConfirmingTrash(false)}
+                    >
                       Keep it
                     </button>
                   </div>
                 </fieldset>
               ) : (
-                <button type="button" onClick={() => setAsking(true)}>
+                <button type="button" onClick={() => setConfirmingTrash(true)}>
                   Trash…
                 </button>
               )}
@@ -193,12 +199,12 @@ export function Detail(props: Props) {
 }
 
 /** Focuses an element when it is mounted: Enter then chooses the safe button. */
-const focused = (element: HTMLElement | null) => element?.focus();
+const focusOnMount = (element: HTMLElement | null) => element?.focus();
 
-const tagText = ({ tags }: Card) => (tags ?? []).join(', ');
+const formatTags = ({ tags }: Card) => (tags ?? []).join(', ');
 
 /** Compares the typed tags with the current ones. @throws Error for an invalid tag */
-function tagEdit({ tags }: Card, text: string): SlugEdit {
+function parseTagEdit({ tags }: Card, text: string): SlugEdit {
   const before = tags ?? [];
   const typed = text.split(',').flatMap((tag) => tag.trim() || []);
   const after = typed.map((tag) => (before.includes(tag) ? tag : (toSlug(tag) ?? '')));

@@ -1,10 +1,10 @@
 import { uidPattern } from '../protocol.ts';
 
 /** Private drag data type: data dragged from other pages is no asset. */
-const format = 'application/x-mediactl-asset';
+const dragDataType = 'application/x-mediactl-asset';
 
-export function drag({ dataTransfer }: DragEvent, uid: string): void {
-  dataTransfer?.setData(format, uid);
+export function startDrag({ dataTransfer }: DragEvent, uid: string): void {
+  dataTransfer?.setData(dragDataType, uid);
   if (dataTransfer) dataTransfer.effectAllowed = 'move';
 }
 
@@ -12,6 +12,6 @@ const uid = new RegExp(`^${uidPattern}$`);
 
 /** Returns the uid of the dropped asset; undefined for any other data. */
 export function draggedUid(transfer: DataTransfer): string | undefined {
-  const dragged = transfer.getData(format);
+  const dragged = transfer.getData(dragDataType);
   return uid.test(dragged) ? dragged : undefined;
 }

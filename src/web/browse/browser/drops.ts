@@ -1,45 +1,50 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 /** A dropped file, and the relative directory it was in. */
-export type DroppedFile = { file: File; below: string };
+export type DroppedFile = { file: File; relativeDir: string };
 
 /** Files of a drop, and the names of unreadable entries. */
-export type Drop = { files: DroppedFile[]; unreadable: string[] };
+export type DropContents = { files: DroppedFile[]; unreadable: string[] };
 
 /** Collects the files of a drop recursively. Gets all entries before the first await, which invalidates them. */
-export async function filesOf(transfer: DataTransfer): Promise<Drop> {
+export async function readDrop(transfer: DataTransfer): Promise<DropContents> {
   const items = [...transfer.items].filter(({ kind }) => kind === 'file');
   const dropped = items.map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
-  const found: Drop = { files: [], unreadable: [] };
+  const found: DropContents = { files: [], unreadable: [] };
   for (const each of dropped)
-    if (each instanceof File) found.files.push({ file: each, below: '' });
-    else if (each) await gather(each, '', found);
+    if (each instanceof File) found.files.push({ file: each, relativeDir: '' });
+    else if (each) await collectFiles(each, '', found);
   return found;
 }
 
 /** System files that are skipped. */
-const leftOut = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini', '.localized']);
+const ignoredNames = new Set(['.DS_Store', 'Thumbs.db', 'desktop.ini', '.localized']);
 
 /** Collects the files of an entry; records an unreadable one and continues. */
-async function gather(entry: FileSystemEntry, below: string, found: Drop): Promise<void> {
-  if (entry.isFile && (leftOut.has(entry.name) || entry.name.startsWith('._'))) return;
+async function collectFiles(
+  entry: FileSystemEntry,
+  relativeDir: string,
+  found: DropContents,
+): Promise<void> {
+  if (entry.isFile && (ignoredNames.has(entry.name) || entry.name.startsWith('._'))) return;
   try {
-    if (entry.isFile) found.files.push({ file: await fileOf(entry as FileSystemFileEntry), below });
+    if (entry.isFile)
+      found.files.push({ file: await readFile(entry as FileSystemFileEntry), relativeDir });
     else {
-      const within = below ? `${below}/${entry.name}` : entry.name;
-      for await (const each of entriesOf(entry as FileSystemDirectoryEntry))
-        await gather(each, within, found);
+      const childDir = relativeDir ? `${relativeDir}/${entry.name}` : entry.name;
+      for await (const each of readEntries(entry as FileSystemDirectoryEntry))
+        await collectFiles(each, childDir, found);
     }
   } catch {
     found.unreadable.push(entry.name);
   }
 }
 
-const fileOf = (entry: FileSystemFileEntry) =>
+const readFile = (entry: FileSystemFileEntry) =>
   new Promise<File>((resolve, reject) => entry.file(resolve, reject));
 
 /** Lists a directory. Browsers return about 100 entries per read, and an empty batch at the end. */
-async function* entriesOf(directory: FileSystemDirectoryEntry): AsyncGenerator<FileSystemEntry> {
+async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator<FileSystemEntry> {
   const reader = directory.createReader();
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
@@ -53,9 +58,12 @@ async function* entriesOf(directory: FileSystemDirectoryEntry): AsyncGenerator<F
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') ?? false;
 
 /** Accepts files dropped anywhere on the page. @param setOver called when a drag enters or leaves the page */
-export function useDrops(setOver: (isOver: boolean) => void, take: (drop: Drop) => void): void {
-  const taking = useRef(take);
-  taking.current = take;
+export function useDrops(
+  setOver: (isOver: boolean) => void,
+  onDrop: (drop: DropContents) => void,
+): void {
+  const onDropRef = useRef(onDrop);
+  onDropRef.current = onDrop;
   useEffect(() => {
     const listeners = {
       dragover: (event: DragEvent) => {
@@ -70,7 +78,7 @@ export function useDrops(setOver: (isOver: boolean) => void, take: (drop: Drop) 
         setOver(false);
         if (!hasFiles(event) || !event.dataTransfer) return;
         event.preventDefault();
-        void filesOf(event.dataTransfer).then(taking.current);
+        void readDrop(event.dataTransfer).then(onDropRef.current);
       },
     };
     for (const [name, listen] of Object.entries(listeners))

@@ -1,9 +1,9 @@
 import { useId } from 'preact/hooks';
 import { bytes } from '../../../contract/figures.ts';
-import { clockTime } from '../../shared/clock-time.ts';
+import { formatClockTime } from '../../shared/clock-time.ts';
 import type { Card, FolderView } from '../protocol.ts';
-import { Said, useSaving } from './fields.tsx';
-import { allFolders } from './tree.ts';
+import { SaveStatus, useSaveState } from './fields.tsx';
+import { flattenTree } from './tree.ts';
 
 /** Renders the read-only properties of an asset. */
 export function Facts({ card }: { card: Card }) {
@@ -11,7 +11,7 @@ export function Facts({ card }: { card: Card }) {
   const facts: [string, string | null][] = [
     ['status', reason ? `${status}: ${reason}` : status],
     ['type', type.replaceAll('_', ' ')],
-    ['length', duration ? clockTime(duration) : null],
+    ['length', duration ? formatClockTime(duration) : null],
     ['size', size ? bytes(size) : null],
     ['created', createdAt?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC') ?? null],
   ];
@@ -30,22 +30,22 @@ export function Facts({ card }: { card: Card }) {
   );
 }
 
-type ChoiceProps = {
+type FolderChoiceProps = {
   card: Card;
   tree: readonly FolderView[];
   onMove(folder: FolderView | null): Promise<unknown>;
 };
 
 /** Folder select: moves an asset without drag and drop. */
-export function FolderChoice({ card, tree, onMove }: ChoiceProps) {
-  const all = allFolders(tree);
+export function FolderChoice({ card, tree, onMove }: FolderChoiceProps) {
+  const all = flattenTree(tree);
   const id = useId();
-  const [saving, follow] = useSaving();
+  const [saving, follow] = useSaveState();
   const isKnown = card.folder === null || all.some(({ uid }) => uid === card.folder);
   return (
     <div class="field">
       <span>
-        <label for={id}>Folder</label> <Said id={id} saving={saving} />
+        <label for={id}>Folder</label> <SaveStatus id={id} saving={saving} />
       </span>
       <select
         id={id}

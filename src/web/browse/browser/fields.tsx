@@ -1,9 +1,9 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 /** Save status beside a field: in progress, saved, or the error. */
-export type Saving = { said: string; problem: string | undefined };
+export type SaveState = { message: string; problem: string | undefined };
 
-const unsaid: Saving = { said: '', problem: undefined };
+const initialSaveState: SaveState = { message: '', problem: undefined };
 
 /** Delays messages while a mouse button is down: they would shift the layout below the pointer. */
 let released = Promise.resolve();
@@ -17,22 +17,29 @@ addEventListener('pointerdown', press, true);
 for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => release(), true);
 
 /** Tracks the save status of a field. @returns the status, a function that tracks a promise, and one that resets */
-export function useSaving(): [Saving, (work: Promise<unknown>) => Promise<void>, () => void] {
-  const [saving, say] = useState(unsaid);
-  const follow = async (work: Promise<unknown>) => {
-    const show = (said: string, problem?: string) => released.then(() => say({ said, problem }));
+export function useSaveState(): [SaveState, (work: Promise<unknown>) => Promise<void>, () => void] {
+  const [saveState, setSaveState] = useState(initialSaveState);
+  const track = async (work: Promise<unknown>) => {
+    const show = (message: string, problem?: string) =>
+      released.then(() => setSaveState({ message, problem }));
     void show('saving');
     await work.then(
       () => show('saved'),
       (error: Error) => show('not saved', error.message),
     );
   };
-  return [saving, follow, () => say(unsaid)];
+  return [saveState, track, () => setSaveState(initialSaveState)];
 }
 
-export const Said = ({ id, saving: { said, problem } }: { id: string; saving: Saving }) => (
+export const SaveStatus = ({
+  id,
+  saving: { message, problem },
+}: {
+  id: string;
+  saving: SaveState;
+}) => (
   <>
-    <span role="status">{said && `· ${said}`}</span>
+    <span role="status">{message && `· ${message}`}</span>
     {problem && (
       <span role="alert" id={`${id}-problem`} class="problem">
         {problem}
@@ -44,26 +51,26 @@ export const Said = ({ id, saving: { said, problem } }: { id: string; saving: Sa
 type EditableProps = {
   label: string;
   value: string;
-  isLong?: boolean;
+  isMultiline?: boolean;
   /** Saves the value. @returns the value as the service stored it. @throws Error with the reason */
   onSave(value: string): Promise<string>;
 };
 
 /** Text field edited in place: Enter or blur saves, Escape reverts. */
-export function Editable({ label, value, isLong, onSave }: EditableProps) {
+export function EditableField({ label, value, isMultiline, onSave }: EditableProps) {
   const [text, setText] = useState(value);
-  const [saving, follow, unsay] = useSaving();
+  const [saving, follow, resetSaveState] = useSaveState();
   /** Value being saved or rejected: blur does not send it again. */
-  const sent = useRef<string | undefined>(undefined);
+  const pendingValue = useRef<string | undefined>(undefined);
   const id = useId();
   useEffect(() => setText(value), [value]);
   const save = async () => {
     const next = text.trim();
     if (next === value.trim()) return setText(value);
-    if (next === sent.current) return;
-    sent.current = next;
+    if (next === pendingValue.current) return;
+    pendingValue.current = next;
     const saved = onSave(next).then((now) => {
-      sent.current = undefined;
+      pendingValue.current = undefined;
       setText((text) => (text.trim() === next ? now : text));
     });
     await follow(saved);
@@ -75,19 +82,19 @@ export function Editable({ label, value, isLong, onSave }: EditableProps) {
     'aria-invalid': saving.problem !== undefined,
     'aria-describedby': saving.problem && `${id}-problem`,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
-      unsay();
-      sent.current = undefined;
+      resetSaveState();
+      pendingValue.current = undefined;
       setText(currentTarget.value);
     },
     onBlur: save,
     onKeyDown: (event: KeyboardEvent) => {
-      if (event.key === 'Enter' && (!isLong || event.ctrlKey || event.metaKey)) {
-        if (saving.problem) sent.current = undefined; // an explicit retry
+      if (event.key === 'Enter' && (!isMultiline || event.ctrlKey || event.metaKey)) {
+        if (saving.problem) pendingValue.current = undefined; // an explicit retry
         void save();
       } else if (event.key === 'Escape' && text !== value) {
         event.stopPropagation();
         event.preventDefault();
-        unsay();
+        resetSaveState();
         setText(value);
       }
     },
@@ -95,15 +102,15 @@ export function Editable({ label, value, isLong, onSave }: EditableProps) {
   return (
     <div class="field">
       <span>
-        <label for={id}>{label}</label> <Said id={id} saving={saving} />
+        <label for={id}>{label}</label> <SaveStatus id={id} saving={saving} />
       </span>
-      {isLong ? <textarea {...field} /> : <input type="text" {...field} />}
+      {isMultiline ? <textarea {...field} /> : <input type="text" {...field} />}
     </div>
   );
 }
 
 /** Read-only text with a copy button. */
-export function Copy({ label, text }: { label: string; text: string }) {
+export function CopyField({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;

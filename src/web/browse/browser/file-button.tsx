@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks';
-import type { Drop } from './drops.ts';
+import type { DropContents } from './drops.ts';
 
 /** Upload button: picks files without drag and drop. */
-export function FileButton({ onFiles }: { onFiles(drop: Drop): void }) {
+export function FileButton({ onFiles }: { onFiles(drop: DropContents): void }) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -12,7 +12,7 @@ export function FileButton({ onFiles }: { onFiles(drop: Drop): void }) {
         multiple
         hidden
         onChange={({ currentTarget }) => {
-          const files = [...(currentTarget.files ?? [])].map((file) => ({ file, below: '' }));
+          const files = [...(currentTarget.files ?? [])].map((file) => ({ file, relativeDir: '' }));
           onFiles({ files, unreadable: [] });
           currentTarget.value = '';
         }}

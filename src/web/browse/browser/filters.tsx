@@ -3,16 +3,16 @@ import { assetTypes } from '../../../contract/asset-values.ts';
 import type { Query } from '../protocol.ts';
 import { withField } from './view.ts';
 
-type Props = {
+type FiltersProps = {
   query: Query;
   isOpen: boolean;
   /** True while the folder panel is open, on small screens. */
-  hasFolders: boolean;
+  isFolderPanelOpen: boolean;
   onChange(query: Query, how?: 'push' | 'replace'): void;
   onOpen(which: 'filters' | 'folders'): void;
 };
 
-const typed: readonly string[] = ['search', 'tag'];
+const textFields: readonly string[] = ['search', 'tag'];
 const statuses = ['ready', 'processing', 'queued', 'uploading', 'failed'];
 const orders: [string, string][] = [
   ['', 'newest first'],
@@ -23,14 +23,14 @@ const orders: [string, string][] = [
   ['duration', 'shortest first'],
 ];
 /** Debounce of typed text. */
-const typingMs = 150;
+const typingDebounceMs = 150;
 
 /** Search field, filters and sort order. */
-export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) {
+export function Filters({ query, isOpen, isFolderPanelOpen, onChange, onOpen }: FiltersProps) {
   const [cleared, setCleared] = useState(0);
   const set = (field: keyof Query) => (value: string) => {
     // Typing on replaces the history entry: Back returns to the state before it.
-    const how = query[field] && typed.includes(field) ? 'replace' : 'push';
+    const how = query[field] && textFields.includes(field) ? 'replace' : 'push';
     onChange(withField(query, field, value), how);
   };
   const count = Object.keys(query).filter(
@@ -38,7 +38,7 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
   ).length;
   return (
     <>
-      <Typed
+      <DebouncedInput
         key={`search ${cleared}`}
         type="search"
         label="Search"
@@ -52,15 +52,20 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
       <button
         type="button"
         class="opener"
-        aria-expanded={hasFolders}
+        aria-expanded={isFolderPanelOpen}
         onClick={() => onOpen('folders')}
       >
         Folders
       </button>
       <div class={`filters${isOpen ? ' open' : ''}`}>
-        <Choice label="Type" value={query.type} choices={assetTypes} onChange={set('type')} />
-        <Choice label="Status" value={query.status} choices={statuses} onChange={set('status')} />
-        <Typed
+        <FilterSelect label="Type" value={query.type} choices={assetTypes} onChange={set('type')} />
+        <FilterSelect
+          label="Status"
+          value={query.status}
+          choices={statuses}
+          onChange={set('status')}
+        />
+        <DebouncedInput
           key={`tag ${cleared}`}
           type="text"
           label="Tag"
@@ -68,8 +73,12 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
           value={query.tag ?? ''}
           onChange={set('tag')}
         />
-        <Day label="Created from" value={query.created_after} onChange={set('created_after')} />
-        <Day label="to" value={query.created_before} onChange={set('created_before')} />
+        <DateInput
+          label="Created from"
+          value={query.created_after}
+          onChange={set('created_after')}
+        />
+        <DateInput label="to" value={query.created_before} onChange={set('created_before')} />
         <label class="field">
           <span class="hidden">Order</span>
           <select
@@ -101,7 +110,7 @@ export function Filters({ query, isOpen, hasFolders, onChange, onOpen }: Props) 
   );
 }
 
-type TypedProps = {
+type DebouncedInputProps = {
   type: 'search' | 'text';
   label: string;
   name: string;
@@ -110,12 +119,12 @@ type TypedProps = {
 };
 
 /** Debounced text input. */
-function Typed({ type, label, name, value, onChange }: TypedProps) {
+function DebouncedInput({ type, label, name, value, onChange }: DebouncedInputProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   // The callback may have changed when the debounce ends.
-  const taken = useRef(onChange);
-  taken.current = onChange;
+  const onChangeRef = useRef(onChange);
+  onChangeRef.current = onChange;
   useEffect(() => {
     if (value !== text.trim()) setText(value);
   }, [value]);
@@ -132,7 +141,7 @@ function Typed({ type, label, name, value, onChange }: TypedProps) {
         const typed = currentTarget.value;
         setText(typed);
         clearTimeout(timer.current);
-        timer.current = setTimeout(() => taken.current(typed.trim()), typingMs);
+        timer.current = setTimeout(() => onChangeRef.current(typed.trim()), typingDebounceMs);
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== 'ArrowDown') return;
@@ -143,14 +152,14 @@ function Typed({ type, label, name, value, onChange }: TypedProps) {
   );
 }
 
-type ChoiceProps = {
+type FilterSelectProps = {
   label: string;
   value: string | undefined;
   choices: readonly string[];
   onChange(value: string): void;
 };
 
-function Choice({ label, value = '', choices, onChange }: ChoiceProps) {
+function FilterSelect({ label, value = '', choices, onChange }: FilterSelectProps) {
   const all = value && !choices.includes(value) ? [...choices, value] : choices;
   return (
     <label class="field">
@@ -167,9 +176,9 @@ function Choice({ label, value = '', choices, onChange }: ChoiceProps) {
   );
 }
 
-type DayProps = { label: string; value: string | undefined; onChange(value: string): void };
+type DateInputProps = { label: string; value: string | undefined; onChange(value: string): void };
 
-const Day = ({ label, value = '', onChange }: DayProps) => (
+const DateInput = ({ label, value = '', onChange }: DateInputProps) => (
   <label class="field">
     {label}
     <input

@@ -1,19 +1,19 @@
 import type { FolderView, Query } from '../protocol.ts';
 import { draggedUid } from './dragging.ts';
 
-type Props = {
+type FoldersProps = {
   tree: readonly FolderView[];
   query: Query;
   isOpen: boolean;
   /** Called with the selected folder: undefined for all assets, `root` for the top level. */
-  onChoose(parent: string | undefined): void;
+  onSelect(parent: string | undefined): void;
   onMove(uid: string, folder: FolderView | null): void;
   onFiles(transfer: DataTransfer, folder: string | null): void;
 };
 
 /** Folder tree: selects a folder; accepts dropped assets and files. */
-export function Folders(props: Props) {
-  const { tree, query, isOpen, onChoose } = props;
+export function Folders(props: FoldersProps) {
+  const { tree, query, isOpen, onSelect } = props;
   const item = (label: string, parent: string | undefined, target?: FolderView | null) => (
     <button
       type="button"
@@ -21,8 +21,8 @@ export function Folders(props: Props) {
       title={label}
       dir="auto"
       aria-current={query.parent === parent}
-      onClick={() => onChoose(parent)}
-      {...(target !== undefined && dropping(target, props))}
+      onClick={() => onSelect(parent)}
+      {...(target !== undefined && dropHandlers(target, props))}
     >
       {label}
     </button>
@@ -53,7 +53,7 @@ export function Folders(props: Props) {
   );
 }
 
-function dropping(folder: FolderView | null, { onMove, onFiles }: Props) {
+function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FoldersProps) {
   const mark = (event: DragEvent, isOver: boolean) =>
     (event.currentTarget as HTMLElement).classList.toggle('over', isOver);
   return {

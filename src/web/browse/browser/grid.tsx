@@ -1,40 +1,40 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Query } from '../protocol.ts';
-import { Thing } from './card.tsx';
-import { layoutOf, stepOf } from './layout.ts';
-import type { Shelf } from './shelf.ts';
+import { AssetCard } from './asset-card.tsx';
+import { computeLayout, stepForKey } from './layout.ts';
+import type { PagedList } from './paged-list.ts';
 
-type Props = {
-  shelf: Shelf;
+type GridProps = {
+  list: PagedList;
   query: Query;
   onOpen(uid: string): void;
   /** Index of the card to focus after its dialog was closed. */
-  goesTo: number | undefined;
+  focusIndex: number | undefined;
 };
 
 /** Number of skeleton cards until the length is known. */
-const blanks = 12;
+const skeletonCount = 12;
 
 /** Virtual list of assets: renders the visible rows and one row on either side. */
-export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
-  const box = useRef<HTMLDivElement>(null);
+export function Grid({ list, query, onOpen, focusIndex: targetIndex }: GridProps) {
+  const container = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [view, setView] = useState<[top: number, height: number]>([0, 600]);
   const [current, setCurrent] = useState(0);
-  const goesTo = useRef<number | undefined>(undefined);
+  const pendingFocus = useRef<number | undefined>(undefined);
   /** Restores the scroll position after Back and a reload, once the length of the list is known. */
-  const place = `scroll ${JSON.stringify(query)}`;
-  const restored = useRef<number | undefined>(undefined);
-  const isLoading = shelf.length === undefined && !shelf.problem;
-  const length = shelf.length ?? (isLoading ? blanks : 0);
-  const layout = layoutOf(width, length);
-  const [from, to] = layout.inView(...view);
+  const scrollKey = `scroll ${JSON.stringify(query)}`;
+  const scrollToRestore = useRef<number | undefined>(undefined);
+  const isLoading = list.length === undefined && !list.problem;
+  const length = list.length ?? (isLoading ? skeletonCount : 0);
+  const layout = computeLayout(width, length);
+  const [from, to] = layout.visibleRange(...view);
 
   useLayoutEffect(() => {
-    const element = box.current as HTMLDivElement;
+    const element = container.current as HTMLDivElement;
     const measure = () => {
       setWidth(element.clientWidth);
-      setView([element.scrollTop, heightOf(element)]);
+      setView([element.scrollTop, viewportHeight(element)]);
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
@@ -42,39 +42,41 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
-    if (box.current) box.current.scrollTop = 0;
-    restored.current = Number(sessionStorage.getItem(place));
+    if (container.current) container.current.scrollTop = 0;
+    scrollToRestore.current = Number(sessionStorage.getItem(scrollKey));
     setCurrent(0);
-  }, [shelf]);
+  }, [list]);
   useLayoutEffect(() => {
-    if (restored.current === undefined || shelf.length === undefined || width === 0) return;
-    if (box.current) box.current.scrollTop = restored.current;
-    restored.current = undefined;
+    if (scrollToRestore.current === undefined || list.length === undefined || width === 0) return;
+    if (container.current) container.current.scrollTop = scrollToRestore.current;
+    scrollToRestore.current = undefined;
   });
-  useLayoutEffect(() => shelf.show(from, to), [shelf, from, to]);
+  useLayoutEffect(() => list.setVisibleRange(from, to), [list, from, to]);
   useLayoutEffect(() => {
-    if (goesTo.current === undefined) return;
-    const target = box.current?.querySelector<HTMLElement>(`[data-at="${goesTo.current}"]`);
+    if (pendingFocus.current === undefined) return;
+    const target = container.current?.querySelector<HTMLElement>(
+      `[data-at="${pendingFocus.current}"]`,
+    );
     if (!target) return;
-    goesTo.current = undefined;
+    pendingFocus.current = undefined;
     target.focus({ preventScroll: true });
   });
 
   const goTo = (index: number) => {
-    const element = box.current as HTMLDivElement;
-    const { top, bottom } = layout.placeOf(index);
+    const element = container.current as HTMLDivElement;
+    const { top, bottom } = layout.boundsOf(index);
     if (top < element.scrollTop) element.scrollTop = top;
     else if (bottom > element.scrollTop + element.clientHeight)
       element.scrollTop = bottom - element.clientHeight;
-    goesTo.current = index;
+    pendingFocus.current = index;
     setCurrent(index);
   };
 
   useLayoutEffect(() => {
-    if (wanted !== undefined && wanted >= 0) goTo(wanted);
-  }, [wanted]);
-  const follow = (key: string, at: number): boolean => {
-    const step = stepOf(key, layout);
+    if (targetIndex !== undefined && targetIndex >= 0) goTo(targetIndex);
+  }, [targetIndex]);
+  const handleKey = (key: string, at: number): boolean => {
+    const step = stepForKey(key, layout);
     if (step) goTo(Math.min(length - 1, Math.max(0, step(at, length))));
     return step !== undefined;
   };
@@ -82,32 +84,32 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
   const visible = Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
   // Keeps the focused card rendered while it is out of view: arrow keys continue from it.
   const isInView = current >= from && current < to;
-  const hasFocus = box.current?.contains(document.activeElement) ?? false;
+  const hasFocus = container.current?.contains(document.activeElement) ?? false;
   if (hasFocus && current < length && !isInView) visible.push(current);
   return (
     <div
       class="shelf"
-      ref={box}
+      ref={container}
       onScroll={({ currentTarget }) => {
-        setView([currentTarget.scrollTop, heightOf(currentTarget)]);
-        if (restored.current === undefined)
-          sessionStorage.setItem(place, String(currentTarget.scrollTop));
+        setView([currentTarget.scrollTop, viewportHeight(currentTarget)]);
+        if (scrollToRestore.current === undefined)
+          sessionStorage.setItem(scrollKey, String(currentTarget.scrollTop));
       }}
     >
-      {shelf.length === 0 && <Empty query={query} />}
-      {shelf.length === undefined && shelf.problem && <Failed shelf={shelf} />}
+      {list.length === 0 && <EmptyResult query={query} />}
+      {list.length === undefined && list.problem && <LoadError list={list} />}
       <ul class="rows" style={{ height: `${layout.height}px` }} aria-label="Assets">
         {visible.map((index) => {
           return (
-            <Thing
+            <AssetCard
               key={index}
-              card={shelf.at(index)}
+              card={list.at(index)}
               index={index}
-              length={shelf.isCounted ? length : -1}
-              place={layout.placeOf(index)}
+              length={list.hasExactLength ? length : -1}
+              bounds={layout.boundsOf(index)}
               isFocusable={index === (isInView || hasFocus ? current : from)}
               onFocus={() => setCurrent(index)}
-              onKey={(key) => follow(key, index)}
+              onKey={(key) => handleKey(key, index)}
               onOpen={onOpen}
             />
           );
@@ -118,20 +120,20 @@ export function Grid({ shelf, query, onOpen, goesTo: wanted }: Props) {
 }
 
 /** Limits the height to the window: a broken style could grow it and fetch every page. */
-const heightOf = ({ clientHeight }: HTMLElement) => Math.min(clientHeight, innerHeight);
+const viewportHeight = ({ clientHeight }: HTMLElement) => Math.min(clientHeight, innerHeight);
 
-const Failed = ({ shelf }: { shelf: Shelf }) => (
+const LoadError = ({ list }: { list: PagedList }) => (
   <div class="empty" role="alert">
-    <p class="problem">{shelf.problem?.message}</p>
-    {shelf.problem?.hint && <p>{shelf.problem.hint}</p>}
+    <p class="problem">{list.problem?.message}</p>
+    {list.problem?.hint && <p>{list.problem.hint}</p>}
     <p>The page tries again by itself.</p>
-    <button type="button" onClick={() => shelf.retry()}>
+    <button type="button" onClick={() => list.retry()}>
       Try again
     </button>
   </div>
 );
 
-function Empty({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
+function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
   if (Object.keys(filters).length > 0)
     return (
       <p class="empty">

@@ -2,25 +2,31 @@ const gap = 12;
 /** Margin of `.rows` in the style sheet. */
 const margin = 14;
 const textHeight = 78;
-const leastWidth = 190;
+const minCardWidth = 190;
 /** Minimum on phones: two columns. */
-const leastOnPhone = 140;
+const minPhoneCardWidth = 140;
 
-export type Place = { left: number; top: number; bottom: number; width: number; height: number };
+export type CardBounds = {
+  left: number;
+  top: number;
+  bottom: number;
+  width: number;
+  height: number;
+};
 
 export type Layout = {
   columns: number;
   /** Height of all rows, in pixels. */
   height: number;
   /** Returns the cards visible in a viewport: [from, to). */
-  inView(top: number, height: number): [from: number, to: number];
-  placeOf(index: number): Place;
+  visibleRange(top: number, height: number): [from: number, to: number];
+  boundsOf(index: number): CardBounds;
 };
 
 /** Computes the grid of the virtual list. Rows have equal height, so the position of any card is known. */
-export function layoutOf(outerWidth: number, length: number): Layout {
+export function computeLayout(outerWidth: number, length: number): Layout {
   const width = Math.max(0, outerWidth - 2 * margin);
-  const least = width < 480 ? leastOnPhone : leastWidth;
+  const least = width < 480 ? minPhoneCardWidth : minCardWidth;
   const columns = Math.max(1, Math.floor((width + gap) / (least + gap)));
   const cardWidth = (width - (columns - 1) * gap) / columns;
   const cardHeight = Math.round((cardWidth * 9) / 16 + textHeight);
@@ -29,12 +35,12 @@ export function layoutOf(outerWidth: number, length: number): Layout {
   return {
     columns,
     height: Math.max(0, rows * rowHeight - gap),
-    inView: (top, height) => {
+    visibleRange: (top, height) => {
       const first = Math.max(0, Math.floor((top - margin) / rowHeight) - 1);
       const last = Math.min(rows, Math.ceil((top + height) / rowHeight) + 1);
       return [Math.min(first * columns, length), Math.min(last * columns, length)];
     },
-    placeOf: (index) => {
+    boundsOf: (index) => {
       const [row, column] = [Math.floor(index / columns), index % columns];
       const top = row * rowHeight;
       return {
@@ -48,7 +54,7 @@ export function layoutOf(outerWidth: number, length: number): Layout {
 type Step = (at: number, length: number) => number;
 
 /** Returns how a key moves the focus between cards; undefined for other keys. */
-export function stepOf(key: string, { columns }: Layout): Step | undefined {
+export function stepForKey(key: string, { columns }: Layout): Step | undefined {
   const steps: Record<string, Step> = {
     ArrowRight: (at) => at + 1,
     ArrowLeft: (at) => at - 1,

@@ -1,49 +1,49 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Frame } from '../protocol.ts';
-import { framesOf, sheetUrl } from './api.ts';
+import type { SpriteFrame } from '../protocol.ts';
+import { fetchFrames, sheetUrl } from './api.ts';
 
 /** Hover delay: a pointer that only passes by sends no request. */
-const pauseMs = 250;
-const frameMs = 350;
+const hoverDelayMs = 250;
+const frameIntervalMs = 350;
 /** Maximum number of frames shown of a long video. */
-const mostSteps = 40;
+const maxFrames = 40;
 
-const kept = new Map<string, Promise<Frame[]>>();
+const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
 /** Animates the frames of a video; with reduced motion, shows only the middle one. */
 export function Preview({ uid }: { uid: string }) {
-  const [frames, setFrames] = useState<readonly Frame[]>([]);
+  const [frames, setFrames] = useState<readonly SpriteFrame[]>([]);
   const [at, setAt] = useState(0);
   const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
   useEffect(() => {
-    let isGone = false;
+    let isCancelled = false;
     const timer = setTimeout(async () => {
-      const asked = kept.get(uid) ?? framesOf(uid);
-      kept.set(uid, asked);
+      const asked = frameCache.get(uid) ?? fetchFrames(uid);
+      frameCache.set(uid, asked);
       const all = await asked.catch(() => {
-        kept.delete(uid);
+        frameCache.delete(uid);
         return [];
       });
-      const stride = Math.max(1, Math.ceil(all.length / mostSteps));
+      const stride = Math.max(1, Math.ceil(all.length / maxFrames));
       const some = all.filter((_, n) => n % stride === 0);
-      if (!isGone) setFrames(isStill ? some.slice(some.length >> 1).slice(0, 1) : some);
-    }, pauseMs);
+      if (!isCancelled) setFrames(isStill ? some.slice(some.length >> 1).slice(0, 1) : some);
+    }, hoverDelayMs);
     return () => {
-      isGone = true;
+      isCancelled = true;
       clearTimeout(timer);
     };
   }, [uid]);
   useEffect(() => {
     if (frames.length < 2) return;
-    const timer = setInterval(() => setAt((now) => (now + 1) % frames.length), frameMs);
+    const timer = setInterval(() => setAt((now) => (now + 1) % frames.length), frameIntervalMs);
     return () => clearInterval(timer);
   }, [frames]);
   const frame = frames[at];
-  return frame ? <Shown uid={uid} frame={frame} /> : null;
+  return frame ? <FrameImage uid={uid} frame={frame} /> : null;
 }
 
 /** Renders one frame, cropped from its sprite sheet. */
-function Shown({ uid, frame }: { uid: string; frame: Frame }) {
+function FrameImage({ uid, frame }: { uid: string; frame: SpriteFrame }) {
   const { x, y, width, height, sheet } = frame;
   return (
     <svg
@@ -52,7 +52,7 @@ function Shown({ uid, frame }: { uid: string; frame: Frame }) {
       preserveAspectRatio="xMidYMid slice"
       aria-hidden="true"
     >
-      <image href={sheetUrl(uid, sheet)} onError={() => kept.delete(uid)} />
+      <image href={sheetUrl(uid, sheet)} onError={() => frameCache.delete(uid)} />
     </svg>
   );
 }

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Budget } from '../protocol.ts';
-import type { Shelf } from './shelf.ts';
+import type { RequestBudget } from '../protocol.ts';
+import type { PagedList } from './paged-list.ts';
 
-const firstMs = 1_500;
-const longestMs = 20_000;
+const minPollMs = 1_500;
+const maxPollMs = 20_000;
 /** Minimum remaining share of the rate limit for polling; the rest is for the user's requests. */
-const leastShare = 0.2;
+const minBudgetShare = 0.2;
 
 /**
  * Polls the visible pages with backoff while changes are expected. Skips hidden tabs.
@@ -14,12 +14,12 @@ const leastShare = 0.2;
  * @returns `isPaused` while the rate limit is low, and a function that refreshes at once
  */
 export function useRefresh(
-  shelf: Shelf,
-  budget: Budget | undefined,
-  onLooked: () => void,
-): { isResting: boolean; lookNow(): void } {
+  list: PagedList,
+  budget: RequestBudget | undefined,
+  onPolled: () => void,
+): { isPaused: boolean; refreshNow(): void } {
   const [now, setNow] = useState(Date.now);
-  const isSpent = budget !== undefined && budget.left < budget.limit * leastShare;
+  const isSpent = budget !== undefined && budget.left < budget.limit * minBudgetShare;
   const isResting = isSpent && now < budget.resetAt;
   useEffect(() => {
     setNow(Date.now());
@@ -30,59 +30,59 @@ export function useRefresh(
     );
     return () => clearTimeout(timer);
   }, [isSpent, budget?.resetAt]);
-  const looks = useRef({ pauseMs: firstMs, at: 0 });
+  const polls = useRef({ pauseMs: minPollMs, at: 0 });
   const [round, setRound] = useState(0);
-  const lookNow = () => {
-    onLooked();
-    looks.current.pauseMs = firstMs;
+  const refreshNow = () => {
+    onPolled();
+    polls.current.pauseMs = minPollMs;
     // The list may lag behind: the next poll finds the change.
-    void shelf.refresh(false).then(() => shelf.expectNews());
+    void list.refresh(false).then(() => list.markStale());
     setRound((count) => count + 1);
   };
-  const { expectsNews } = shelf;
+  const { expectsChanges } = list;
   useEffect(() => {
-    if (!expectsNews || isResting) return;
-    const { current } = looks;
-    if (performance.now() - current.at > 2 * longestMs) current.pauseMs = firstMs;
+    if (!expectsChanges || isResting) return;
+    const { current } = polls;
+    if (performance.now() - current.at > 2 * maxPollMs) current.pauseMs = minPollMs;
     let timer: ReturnType<typeof setTimeout>;
-    let isOver = false;
-    const look = async () => {
+    let isCancelled = false;
+    const poll = async () => {
       if (document.visibilityState === 'visible') {
-        await shelf.refresh(true);
-        onLooked();
+        await list.refresh(true);
+        onPolled();
       }
-      current.pauseMs = Math.min(longestMs, current.pauseMs * 1.4);
+      current.pauseMs = Math.min(maxPollMs, current.pauseMs * 1.4);
       current.at = performance.now();
-      if (isOver) return;
-      timer = setTimeout(look, current.pauseMs);
+      if (isCancelled) return;
+      timer = setTimeout(poll, current.pauseMs);
     };
-    timer = setTimeout(look, current.pauseMs);
+    timer = setTimeout(poll, current.pauseMs);
     return () => {
-      isOver = true;
+      isCancelled = true;
       clearTimeout(timer);
     };
-  }, [shelf, expectsNews, isResting, round]);
-  return { isResting: expectsNews && isResting, lookNow };
+  }, [list, expectsChanges, isResting, round]);
+  return { isPaused: expectsChanges && isResting, refreshNow };
 }
 
-const retryMs = 5_000;
+const minRetryMs = 5_000;
 
 /** Retries failed pages with exponential backoff. */
-export function useRetry(shelf: Shelf): void {
-  const tries = useRef(0);
-  const { problem } = shelf;
+export function useRetry(list: PagedList): void {
+  const attempts = useRef(0);
+  const { problem } = list;
   useEffect(() => {
     if (!problem) {
-      tries.current = 0;
+      attempts.current = 0;
       return;
     }
     const timer = setTimeout(
       () => {
-        tries.current++;
-        if (document.visibilityState === 'visible') shelf.retry();
+        attempts.current++;
+        if (document.visibilityState === 'visible') list.retry();
       },
-      Math.min(60_000, retryMs * 2 ** tries.current),
+      Math.min(60_000, minRetryMs * 2 ** attempts.current),
     );
     return () => clearTimeout(timer);
-  }, [shelf, problem]);
+  }, [list, problem]);
 }

@@ -1,8 +1,8 @@
 import type { FolderView } from '../protocol.ts';
 
 /** Flattens the tree; parents come before their children. */
-export const allFolders = (tree: readonly FolderView[]): FolderView[] =>
-  tree.flatMap((folder) => [folder, ...allFolders(folder.children)]);
+export const flattenTree = (tree: readonly FolderView[]): FolderView[] =>
+  tree.flatMap((folder) => [folder, ...flattenTree(folder.children)]);
 
-export const folderIn = (tree: readonly FolderView[], uid: string) =>
-  allFolders(tree).find((folder) => folder.uid === uid);
+export const findFolder = (tree: readonly FolderView[], uid: string) =>
+  flattenTree(tree).find((folder) => folder.uid === uid);

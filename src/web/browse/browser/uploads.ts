@@ -1,42 +1,43 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
-import { clearEnded, sendFile, setup } from './api.ts';
+import { clearEndedUploads, sendFile, setup } from './api.ts';
 import type { DroppedFile } from './drops.ts';
 
 /** Maximum concurrent uploads. Other files wait in the browser, to save disk space of the process. */
-const lanes = 3;
+const maxConcurrentUploads = 3;
 
-type Waiting = DroppedFile & { id: string; folder: string };
+type QueuedFile = DroppedFile & { id: string; folder: string };
 
 export type Uploads = {
   states: readonly UploadState[];
   add(files: readonly DroppedFile[], folder: string | null): void;
   clear(): void;
   /** True while the serving process is unreachable. */
-  isGone: boolean;
+  isServerDown: boolean;
   /** Set while uploads wait for the service: the reason, and until when (milliseconds since the epoch). */
-  waiting: { why: string; until: number } | undefined;
+  serviceWait: { why: string; until: number } | undefined;
 };
 
 /** Sends dropped files to the serving process, a few at a time; tracks their state by events. */
 export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uploads {
   const [states] = useState(() => new Map<string, UploadState>());
-  const [queue] = useState(() => new Queue());
-  const [waiting, setWaiting] = useState<Uploads['waiting']>();
-  const [isGone, setGone] = useState(false);
-  const redraw = useFrames();
+  const [queue] = useState(() => new UploadQueue());
+  const [serviceWait, setServiceWait] = useState<Uploads['serviceWait']>();
+  const [isServerDown, setServerDown] = useState(false);
+  const redraw = useThrottledRedraw();
   const listener = useRef(on);
   listener.current = on;
-  const tell = (state: UploadState) => {
+  const update = (state: UploadState) => {
     states.set(state.id, state);
     redraw();
   };
-  const take = (event: PageEvent) => {
-    if (event.kind !== 'upload') return setWaiting(event.kind === 'waiting' ? event : undefined);
+  const handleEvent = (event: PageEvent) => {
+    if (event.kind !== 'upload')
+      return setServiceWait(event.kind === 'waiting' ? event : undefined);
     const before = states.get(event.upload.id);
-    tell(event.upload);
+    update(event.upload);
     if (!isEnded(event.upload)) return;
-    queue.settled(event.upload.id);
+    queue.markEnded(event.upload.id);
     if (event.upload.state === 'uploaded' && before?.state !== 'uploaded')
       listener.current.onUploaded();
     // Ignores replayed events of uploads that ended before the page was opened.
@@ -48,42 +49,42 @@ export function useUploads(on: { onUploaded(): void; onAllEnded(): void }): Uplo
     // A browser allows six connections per origin across its tabs: hidden tabs without uploads close theirs.
     // The server replays missed events on reconnect.
     const listen = () => {
-      const isWanted = document.visibilityState === 'visible' || queue.isBusy;
-      if (isWanted === (events !== undefined)) return;
+      const needsEvents = document.visibilityState === 'visible' || queue.isBusy;
+      if (needsEvents === (events !== undefined)) return;
       events?.close();
-      events = isWanted ? new EventSource(`${setup.base}events`) : undefined;
+      events = needsEvents ? new EventSource(`${setup.base}events`) : undefined;
       if (!events) return;
-      events.onmessage = ({ data }) => take(JSON.parse(data) as PageEvent);
-      events.onopen = () => setGone(false);
-      events.onerror = () => setGone(true);
+      events.onmessage = ({ data }) => handleEvent(JSON.parse(data) as PageEvent);
+      events.onopen = () => setServerDown(false);
+      events.onerror = () => setServerDown(true);
     };
     listen();
     document.addEventListener('visibilitychange', listen);
-    const stay = (event: BeforeUnloadEvent) => {
+    const confirmLeave = (event: BeforeUnloadEvent) => {
       if (queue.isBusy) event.preventDefault();
     };
-    addEventListener('beforeunload', stay);
+    addEventListener('beforeunload', confirmLeave);
     return () => {
       events?.close();
       document.removeEventListener('visibilitychange', listen);
-      removeEventListener('beforeunload', stay);
+      removeEventListener('beforeunload', confirmLeave);
     };
   }, []);
   return {
     states: [...states.values()],
-    waiting,
-    isGone,
-    add: (files, folder) => queue.add(files, folder, tell),
+    serviceWait,
+    isServerDown,
+    add: (files, folder) => queue.add(files, folder, update),
     clear: () => {
       for (const state of states.values()) if (isEnded(state)) states.delete(state.id);
-      clearEnded().catch(() => {}); // on failure they only reappear after a reload
+      clearEndedUploads().catch(() => {}); // on failure they only reappear after a reload
       redraw();
     },
   };
 }
 
 /** Throttles redraws to one per frame. */
-function useFrames(): () => void {
+function useThrottledRedraw(): () => void {
   const [, draw] = useState(0);
   const isAsked = useRef(false);
   return () => {
@@ -97,44 +98,46 @@ function useFrames(): () => void {
   };
 }
 
-class Queue {
-  readonly #waiting: Waiting[] = [];
-  readonly #ends = new Map<string, () => void>();
-  #underWay = 0;
+class UploadQueue {
+  readonly #queued: QueuedFile[] = [];
+  readonly #onEnded = new Map<string, () => void>();
+  #activeSlots = 0;
 
   get isBusy(): boolean {
-    return this.#underWay + this.#waiting.length > 0;
+    return this.#activeSlots + this.#queued.length > 0;
   }
 
-  add(files: readonly DroppedFile[], folder: string | null, tell: (state: UploadState) => void) {
-    for (const { file, below } of files) {
+  add(files: readonly DroppedFile[], folder: string | null, onState: (state: UploadState) => void) {
+    for (const { file, relativeDir } of files) {
       const id = crypto.randomUUID();
-      tell(stateOf(id, file));
-      this.#waiting.push({ file, below, id, folder: folder ?? '' });
+      onState(initialState(id, file));
+      this.#queued.push({ file, relativeDir, id, folder: folder ?? '' });
     }
-    while (this.#underWay < lanes && this.#waiting.length > 0) void this.#lane(tell);
+    while (this.#activeSlots < maxConcurrentUploads && this.#queued.length > 0)
+      void this.#runSlot(onState);
   }
 
-  async #lane(tell: (state: UploadState) => void): Promise<void> {
-    this.#underWay++;
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
-      const { file, id, below, folder } = next;
-      const ended = new Promise<void>((resolve) => this.#ends.set(id, resolve));
-      await sendFile(file, { id, below, folder }).then(
+  async #runSlot(onState: (state: UploadState) => void): Promise<void> {
+    this.#activeSlots++;
+    for (let next = this.#queued.shift(); next; next = this.#queued.shift()) {
+      const { file, id, relativeDir, folder } = next;
+      const ended = new Promise<void>((resolve) => this.#onEnded.set(id, resolve));
+      await sendFile(file, { id, below: relativeDir, folder }).then(
         () => ended,
-        (error: Error) => tell({ ...stateOf(id, file), state: 'failed', problem: error.message }),
+        (error: Error) =>
+          onState({ ...initialState(id, file), state: 'failed', problem: error.message }),
       );
-      this.#ends.delete(id);
+      this.#onEnded.delete(id);
     }
-    this.#underWay--;
+    this.#activeSlots--;
   }
 
   /** Frees the slot of a file that was uploaded or failed. */
-  settled(id: string): void {
-    this.#ends.get(id)?.();
+  markEnded(id: string): void {
+    this.#onEnded.get(id)?.();
   }
 }
 
-const stateOf = (id: string, { name, size }: File): UploadState => ({
+const initialState = (id: string, { name, size }: File): UploadState => ({
   ...{ id, name, state: 'taking', doneBytes: 0, sizeBytes: size },
 });

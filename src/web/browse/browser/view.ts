@@ -2,9 +2,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Query, queryFields } from '../protocol.ts';
 
 /** Current query and open asset. Stored in the URL, so that a view can be reloaded and shared. */
-export type View = { query: Query; asset: string | null };
+export type GalleryView = { query: Query; asset: string | null };
 
-function viewInAddress(): View {
+function parseLocation(): GalleryView {
   const search = new URLSearchParams(location.search);
   const query: Query = {};
   for (const field of queryFields) {
@@ -14,7 +14,7 @@ function viewInAddress(): View {
   return { query, asset: search.get('asset') };
 }
 
-function addressOf({ query, asset }: View): string {
+function formatLocation({ query, asset }: GalleryView): string {
   const search = new URLSearchParams(query as Record<string, string>);
   if (asset) search.set('asset', asset);
   return search.size > 0 ? `?${search}` : location.pathname;
@@ -27,16 +27,16 @@ export function withField(query: Query, field: keyof Query, value: string | unde
 }
 
 /** Binds the view to the URL. @returns the view, and a function that navigates */
-export function useView(): [View, (next: View, how?: 'push' | 'replace') => void] {
-  const [view, setView] = useState(viewInAddress);
+export function useView(): [GalleryView, (next: GalleryView, how?: 'push' | 'replace') => void] {
+  const [view, setView] = useState(parseLocation);
   useEffect(() => {
-    const back = () => setView(viewInAddress());
-    addEventListener('popstate', back);
-    return () => removeEventListener('popstate', back);
+    const onPopState = () => setView(parseLocation());
+    addEventListener('popstate', onPopState);
+    return () => removeEventListener('popstate', onPopState);
   }, []);
-  const go = (next: View, how: 'push' | 'replace' = 'push') => {
-    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', addressOf(next));
+  const navigate = (next: GalleryView, how: 'push' | 'replace' = 'push') => {
+    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', formatLocation(next));
     setView(next);
   };
-  return [view, go];
+  return [view, navigate];
 }

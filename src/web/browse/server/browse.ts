@@ -1,89 +1,92 @@
-import { noticePage } from '../../watch/server/page.ts';
-import { document, refusal } from './answer.ts';
-import { entryPage } from './gallery-page.ts';
-import { Hub } from './hub.ts';
-import type { Library } from './library.ts';
-import { PageProblem } from './page-problem.ts';
-import { routesFor, type Scripts } from './routes.ts';
-import { Sessions, strangeness } from './session.ts';
+import { renderNoticePage } from '../../watch/server/page.ts';
+import type { BrowseBackend } from './backend.ts';
+import { BadRequestError } from './bad-request-error.ts';
+import { EventBroadcaster } from './event-broadcaster.ts';
+import { renderEntryPage } from './gallery-page.ts';
+import { htmlResponse, problemResponse } from './responses.ts';
+import { type BuiltScripts, createRoutes } from './routes.ts';
+import { BrowseSessions, crossSiteReason } from './session.ts';
 
 export type BrowseOptions = {
-  library: Library;
+  library: BrowseBackend;
   /** Returns the origin that the page is served from; called only after the server listens. */
   origin(): string;
   now(): number;
-  scripts: Scripts;
+  scripts: BuiltScripts;
   /** Text of the locked page: how to get an entry URL. */
-  howIn: string;
-  onEntered?: () => void;
+  accessHint: string;
+  onTokenRedeemed?: () => void;
 };
 
 /** The browse application: its request handler, its one-time entry URLs and its events. */
-export type Browse = {
+export type BrowseApp = {
   /** Handles a request. @returns undefined for a path outside the application */
-  answer(request: Request): Promise<Response | undefined>;
+  handle(request: Request): Promise<Response | undefined>;
   /** Creates a URL that one browser may open once; `view` is the query string of the initial view. */
-  address(view?: string): string;
-  hub: Hub;
+  createEntryUrl(view?: string): string;
+  broadcaster: EventBroadcaster;
 };
 
 /** Creates the browse application: authentication, CSRF and DNS rebinding checks, routes. */
-export function browse(options: BrowseOptions): Browse {
+export function createBrowseApp(options: BrowseOptions): BrowseApp {
   const { library, origin, now, scripts } = options;
-  const sessions = new Sessions();
-  const hub = new Hub();
-  const routes = routesFor({ library, hub, scripts, base: sessions.base, now });
+  const sessions = new BrowseSessions();
+  const broadcaster = new EventBroadcaster();
+  const routes = createRoutes({ library, broadcaster, scripts, base: sessions.basePath, now });
 
-  const entered = (query: URLSearchParams) => {
-    const cookie = sessions.enter(query.get('token') ?? '');
+  const handleEntry = (query: URLSearchParams) => {
+    const cookie = sessions.redeem(query.get('token') ?? '');
     query.delete('token');
-    if (!cookie) return lockedOut(options.howIn);
-    options.onEntered?.();
+    if (!cookie) return lockedResponse(options.accessHint);
+    options.onTokenRedeemed?.();
     const view = query.size > 0 ? `?${query}` : '';
-    return document(entryPage(`${sessions.base}${view}`), "'none'", {
+    return htmlResponse(renderEntryPage(`${sessions.basePath}${view}`), "'none'", {
       headers: { 'set-cookie': cookie },
     });
   };
 
-  const inside = async (request: Request, path: string, query: URLSearchParams) => {
-    if (strangeness(request, origin())) return lockedOut(options.howIn);
-    if (!sessions.knows(request)) return lockedOut(options.howIn);
-    const called = routes.flatMap(([method, pattern, reply]) => {
+  const handleRoute = async (request: Request, path: string, query: URLSearchParams) => {
+    if (crossSiteReason(request, origin())) return lockedResponse(options.accessHint);
+    if (!sessions.isAuthenticated(request)) return lockedResponse(options.accessHint);
+    const matches = routes.flatMap(([method, pattern, reply]) => {
       const match = method === request.method ? pattern.exec(path) : null;
-      return match ? [{ reply, words: match.slice(1) }] : [];
+      return match ? [{ reply, params: match.slice(1) }] : [];
     });
-    const [route] = called;
-    if (!route) return refusal({ status: 404, problem: 'there is nothing here' });
+    const [route] = matches;
+    if (!route) return problemResponse({ status: 404, problem: 'there is nothing here' });
     try {
-      return await route.reply({ request, query, words: route.words });
+      return await route.reply({ request, query, params: route.params });
     } catch (error) {
-      return refusal(PageProblem.in(error) ?? library.explain(error), library.budget());
+      return problemResponse(
+        BadRequestError.findIn(error) ?? library.toProblem(error),
+        library.budget(),
+      );
     }
   };
 
   return {
-    hub,
-    address: (view = '') => {
+    broadcaster,
+    createEntryUrl: (view = '') => {
       const url = new URL('/', origin());
       url.search = view;
-      url.searchParams.set('token', sessions.mint());
+      url.searchParams.set('token', sessions.createToken());
       return url.href;
     },
-    answer: async (request) => {
+    handle: async (request) => {
       const { host, pathname, searchParams } = new URL(request.url);
       // Rejects other Host names: DNS rebinding would let another site in.
-      if (host !== new URL(origin()).host) return lockedOut(options.howIn);
-      if (pathname === '/' && request.method === 'GET') return entered(searchParams);
+      if (host !== new URL(origin()).host) return lockedResponse(options.accessHint);
+      if (pathname === '/' && request.method === 'GET') return handleEntry(searchParams);
       if (!pathname.startsWith('/b/')) return undefined;
-      if (!pathname.startsWith(sessions.base)) return lockedOut(options.howIn);
-      return inside(request, pathname.slice(sessions.base.length), searchParams);
+      if (!pathname.startsWith(sessions.basePath)) return lockedResponse(options.accessHint);
+      return handleRoute(request, pathname.slice(sessions.basePath.length), searchParams);
     },
   };
 }
 
-const lockedOut = (howIn: string) =>
-  document(
-    noticePage('This page is locked', `An address lets in one browser, once. ${howIn}`),
+const lockedResponse = (accessHint: string) =>
+  htmlResponse(
+    renderNoticePage('This page is locked', `An address lets in one browser, once. ${accessHint}`),
     "'none'",
     { status: 403 },
   );

@@ -7,43 +7,43 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Card } from '../protocol.ts';
 
 /** Maximum characters of a name, tag or failure reason. */
-const mostWords = 2_000;
+const maxFieldChars = 2_000;
 
 /**
  * Converts an asset record to the page's card. Validates every field, since the service may send anything.
  *
  * @param maxDescriptionChars length at which the description is cut
  */
-export function cardOf(asset: Asset, baseUrl: URL, mostText: number): Card {
+export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number): Card {
   const createdAt = timeIn(asset.created_at);
-  const picture = thumbnailOf(asset, baseUrl);
+  const picture = thumbnailUrlOf(asset, baseUrl);
   return {
     uid: asset.uid,
-    name: said(asset.name) || asset.uid,
-    description: (textIn(asset.description) ?? '').slice(0, mostText),
-    type: said(asset.type) || 'generic',
-    status: said(asset.status),
+    name: clip(asset.name) || asset.uid,
+    description: (textIn(asset.description) ?? '').slice(0, maxDescriptionChars),
+    type: clip(asset.type) || 'generic',
+    status: clip(asset.status),
     means: statusMeans(asset.status),
-    reason: said(asset.failure_reason ?? asset.error) || null,
+    reason: clip(asset.failure_reason ?? asset.error) || null,
     createdAt: createdAt === undefined ? null : new Date(createdAt).toISOString(),
-    duration: positive(asset.duration),
-    size: positive(asset.size),
-    tags: slugsOf(asset)?.map(said) ?? null,
+    duration: nonNegativeOrNull(asset.duration),
+    size: nonNegativeOrNull(asset.size),
+    tags: slugsOf(asset)?.map(clip) ?? null,
     folder: parentOf(asset),
-    thumbnail: picture ? versionOf(picture) : null,
+    thumbnail: picture ? thumbnailVersion(picture) : null,
   };
 }
 
 /** Returns the asset's thumbnail URL if it is http or https. */
-export const thumbnailOf = (asset: Asset, baseUrl: URL) => httpUrl(asset.thumbnail_url, baseUrl);
+export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) => httpUrl(asset.thumbnail_url, baseUrl);
 
 /** Returns a cache key for the image. Ignores the query: signed URLs of one image differ. */
-const versionOf = ({ origin, pathname }: URL) =>
+const thumbnailVersion = ({ origin, pathname }: URL) =>
   createHash('sha256').update(origin).update(pathname).digest('base64url').slice(0, 10);
 
-const said = (value: unknown) => (textIn(value) ?? '').slice(0, mostWords);
+const clip = (value: unknown) => (textIn(value) ?? '').slice(0, maxFieldChars);
 
-function positive(value: unknown): number | null {
+function nonNegativeOrNull(value: unknown): number | null {
   const number = numberIn(value);
   return number === undefined || number < 0 ? null : number;
 }

@@ -1,17 +1,23 @@
-import { head } from '../../shared/head.ts';
-import { html, inline, json } from '../../shared/html.ts';
-import { hashOf } from '../../shared/policy.ts';
-import type { Page } from '../../watch/server/page.ts';
-import { type Setup, setupId } from '../protocol.ts';
+import { policyHash } from '../../shared/content-security-policy.ts';
+import { renderHead } from '../../shared/head.ts';
+import { html, inlineCode, inlineJson } from '../../shared/html.ts';
+import type { HtmlPage } from '../../watch/server/page.ts';
+import { type GallerySetup, gallerySetupId } from '../protocol.ts';
 import { style } from './style.ts';
 
 /** Renders the empty document that the gallery script fills. Its policy allows its own origin only. */
-export function galleryPage({ script, setup }: { script: string; setup: Setup }): Page {
-  const code = inline(script);
+export function renderGalleryPage({
+  script,
+  setup,
+}: {
+  script: string;
+  setup: GallerySetup;
+}): HtmlPage {
+  const code = inlineCode(script);
   const contentSecurityPolicy = [
     "default-src 'none'",
-    `script-src ${hashOf(code)}`,
-    `style-src ${hashOf(style)}`,
+    `script-src ${policyHash(code)}`,
+    `style-src ${policyHash(style)}`,
     "img-src 'self' data:",
     "connect-src 'self'",
     "frame-src 'self'",
@@ -22,10 +28,10 @@ export function galleryPage({ script, setup }: { script: string; setup: Setup })
   ].join('; ');
   const { markup } = html`<!doctype html>
 <html lang="en">
-${head({ title: setup.service, contentSecurityPolicy, style, referrer: 'no-referrer' })}
+${renderHead({ title: setup.service, contentSecurityPolicy, style, referrer: 'no-referrer' })}
 <body>
 <div id="gallery"><noscript><p class="message">This page needs JavaScript.</p></noscript></div>
-<script type="application/json" id="${setupId}">${json(setup)}</script>
+<script type="application/json" id="${gallerySetupId}">${inlineJson(setup)}</script>
 <script>${code}</script>
 </body>
 </html>
@@ -37,7 +43,7 @@ ${head({ title: setup.service, contentSecurityPolicy, style, referrer: 'no-refer
  * Renders the page that sends a browser on to `path` by a refresh: after an HTTP redirect from another
  * site the browser would withhold SameSite=Strict cookies.
  */
-export function entryPage(path: string): Page {
+export function renderEntryPage(path: string): HtmlPage {
   const { markup } = html`<!doctype html>
 <html lang="en">
 <head>

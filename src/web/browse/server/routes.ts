@@ -1,93 +1,97 @@
 import { fieldsIn, isFields, jsonIn, listIn, textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { noticePage, watchPage } from '../../watch/server/page.ts';
-import { sourceOf } from '../../watch/server/views.ts';
+import { renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
+import { sourceUrlOf } from '../../watch/server/views.ts';
 import { type CardPage, type Query, queryFields, uidPattern } from '../protocol.ts';
-import { answer, document, json, refusal } from './answer.ts';
-import { cardOf } from './card.ts';
-import { galleryPage } from './gallery-page.ts';
-import type { Hub } from './hub.ts';
-import { Kept, Shared } from './kept.ts';
-import type { Change, Library } from './library.ts';
-import { PageProblem } from './page-problem.ts';
-import { Pictures } from './pictures.ts';
-import { take } from './take.ts';
+import type { AssetEdit, BrowseBackend } from './backend.ts';
+import { BadRequestError } from './bad-request-error.ts';
+import { BoundedCache, InFlightCache } from './caches.ts';
+import { toCard } from './card.ts';
+import type { EventBroadcaster } from './event-broadcaster.ts';
+import { renderGalleryPage } from './gallery-page.ts';
+import { MediaProxy } from './media-proxy.ts';
+import { receiveFile } from './receive-file.ts';
+import { createResponse, htmlResponse, jsonResponse, problemResponse } from './responses.ts';
 
 /** Contents of the built dist/browse.js and dist/player.js. */
-export type Scripts = { browse: string; player: string };
+export type BuiltScripts = { browse: string; player: string };
 
-type Call = { request: Request; query: URLSearchParams; words: readonly string[] };
+type RouteRequest = { request: Request; query: URLSearchParams; params: readonly string[] };
 
 /** Handler of a method and a path below the path prefix. */
 export type Route = [
   method: string,
   path: RegExp,
-  answer: (call: Call) => Promise<Response> | Response,
+  answer: (call: RouteRequest) => Promise<Response> | Response,
 ];
 
-type Served = {
-  library: Library;
-  hub: Hub;
-  scripts: Scripts;
+type RouteDeps = {
+  library: BrowseBackend;
+  broadcaster: EventBroadcaster;
+  scripts: BuiltScripts;
   /** Path prefix of every route. */
   base: string;
   now(): number;
 };
 
 const uid = `(${uidPattern})`;
-const mostBodyBytes = 4 * 1024 * 1024;
-const mostRecords = 100;
-const momentMs = 2_000;
+const maxBodyBytes = 4 * 1024 * 1024;
+const maxCachedRecords = 100;
+const recordTtlMs = 2_000;
 /** Caches lists: going Back to filters that were left a moment ago costs no request. */
-const listMs = 10_000;
+const listTtlMs = 10_000;
 /** Maximum characters of a description: lists cut it, the detail view needs all of it for editing. */
-const [mostInList, mostText] = [300, 1_000_000];
+const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 
 /** Creates the routes of the page. Callers authenticate requests first. */
-export function routesFor({ library, hub, scripts, base, now }: Served): Route[] {
-  const pictures = new Pictures(library, now);
-  const briefly = (asset: Asset) => cardOf(asset, library.baseUrl, mostInList);
-  const told = (value: unknown) => json(value, library.budget());
+export function createRoutes({ library, broadcaster, scripts, base, now }: RouteDeps): Route[] {
+  const mediaProxy = new MediaProxy(library, now);
+  const toListCard = (asset: Asset) => toCard(asset, library.baseUrl, maxListDescriptionChars);
+  const respond = (value: unknown) => jsonResponse(value, library.budget());
   /** Caches records briefly: opening an asset reads its record twice. */
-  const records = new Shared<Asset>(mostRecords, now, (_, askedAt) => askedAt + momentMs);
-  let lists = new Kept<string, { page: CardPage; until: number }>(mostRecords);
-  const forgetLists = () => {
-    lists = new Kept(mostRecords);
+  const recordCache = new InFlightCache<Asset>(
+    maxCachedRecords,
+    now,
+    (_, askedAt) => askedAt + recordTtlMs,
+  );
+  let listCache = new BoundedCache<string, { page: CardPage; until: number }>(maxCachedRecords);
+  const clearListCache = () => {
+    listCache = new BoundedCache(maxCachedRecords);
   };
-  const record = (id: string) => records.get(id, () => library.get(id));
+  const fetchRecord = (id: string) => recordCache.get(id, () => library.get(id));
 
-  const shown = (asset: Asset) => {
-    pictures.note([asset]);
-    return told(cardOf(asset, library.baseUrl, mostText));
+  const respondWithCard = (asset: Asset) => {
+    mediaProxy.cacheThumbnails([asset]);
+    return respond(toCard(asset, library.baseUrl, maxDescriptionChars));
   };
 
-  const gallery = () =>
-    document(
-      galleryPage({
+  const serveGallery = () =>
+    htmlResponse(
+      renderGalleryPage({
         script: scripts.browse,
         setup: { base, service: library.baseUrl.host },
       }),
       "'none'",
     );
 
-  const image = async (found: ReturnType<Pictures['thumbnail']>) => {
+  const serveImage = async (found: ReturnType<MediaProxy['fetchThumbnail']>) => {
     const picture = await found;
-    if (!picture) return refusal({ status: 404, problem: 'there is no such picture' });
-    return answer(picture.bytes, picture.contentType, {
+    if (!picture) return problemResponse({ status: 404, problem: 'there is no such picture' });
+    return createResponse(picture.bytes, picture.contentType, {
       headers: { 'cache-control': 'private, max-age=3600' },
     });
   };
 
   /** Serves the watch page. Uses a playback token, so the result is what an embedding page gets. */
-  const watch = async (id: string) => {
+  const serveWatchPage = async (id: string) => {
     let title = id;
-    const playback = pictures.playback(id);
+    const playback = mediaProxy.fetchPlayback(id);
     playback.catch(() => {}); // awaited below
     try {
-      const asset = await record(id);
+      const asset = await fetchRecord(id);
       title = textIn(asset.name) || id;
       const { info, player } = await playback;
-      const page = watchPage({
+      const page = renderWatchPage({
         title,
         info,
         // The theme follows the browser, as in the rest of the gallery.
@@ -101,100 +105,107 @@ export function routesFor({ library, hub, scripts, base, now }: Served): Route[]
         status: asset.status,
         reason: asset.failure_reason,
       });
-      return document(page, "'self'");
+      return htmlResponse(page, "'self'");
     } catch (error) {
-      const { problem, reason } = library.explain(error);
-      const words = `${problem}${reason ? `: ${reason}` : ''}`;
-      return document(noticePage(title, words), "'self'");
+      const { problem, reason } = library.toProblem(error);
+      const text = `${problem}${reason ? `: ${reason}` : ''}`;
+      return htmlResponse(renderNoticePage(title, text), "'self'");
     }
   };
 
   /** Redirects to the source file's signed URL. */
-  const source = async (id: string) => {
-    const { info } = await pictures.playback(id);
-    const url = sourceOf(info, library.baseUrl);
-    if (!url) return refusal({ status: 404, problem: 'the service names no file to download' });
-    return answer(null, '', { status: 302, headers: { location: url } });
+  const redirectToSource = async (id: string) => {
+    const { info } = await mediaProxy.fetchPlayback(id);
+    const url = sourceUrlOf(info, library.baseUrl);
+    if (!url)
+      return problemResponse({ status: 404, problem: 'the service names no file to download' });
+    return createResponse(null, '', { status: 302, headers: { location: url } });
   };
 
   return [
-    ['GET', /^$/, () => gallery()],
+    ['GET', /^$/, () => serveGallery()],
     [
       'GET',
       /^assets$/,
       async ({ request, query }) => {
-        const [limit, offset] = [count(query, 'limit', 100), count(query, 'offset', 0)];
-        const filters = filtersIn(query);
+        const [limit, offset] = [parseCount(query, 'limit', 100), parseCount(query, 'offset', 0)];
+        const filters = parseFilters(query);
         const key = JSON.stringify([filters, limit, offset]);
-        const kept = lists;
-        const known = query.get('fresh') === '1' ? undefined : kept.get(key);
-        if (known && now() < known.until) return told(known.page);
-        const how = { isLooking: query.get('looking') === '1', signal: request.signal };
-        const found = await library.page(filters, limit, offset, how);
+        const currentCache = listCache;
+        const cached = query.get('fresh') === '1' ? undefined : currentCache.get(key);
+        if (cached && now() < cached.until) return respond(cached.page);
+        const how = { isBackground: query.get('looking') === '1', signal: request.signal };
+        const found = await library.listAssets(filters, limit, offset, how);
         const items = found.items.slice(0, limit);
-        pictures.note(items);
-        const page = { items: items.map(briefly), total: found.total ?? null };
-        kept.set(key, { page, until: now() + listMs });
-        return told(page);
+        mediaProxy.cacheThumbnails(items);
+        const page = { items: items.map(toListCard), total: found.total ?? null };
+        currentCache.set(key, { page, until: now() + listTtlMs });
+        return respond(page);
       },
     ],
-    get('', async (id) => shown(await record(id))),
+    assetRoute('', async (id) => respondWithCard(await fetchRecord(id))),
     [
       'PATCH',
-      at(`assets/${uid}`),
-      async ({ request, words: [id] }) => {
-        const asset = await library.update(id as string, changeIn(await bodyOf(request)));
-        records.delete(asset.uid);
-        forgetLists();
-        return shown(asset);
+      exactPath(`assets/${uid}`),
+      async ({ request, params: [id] }) => {
+        const asset = await library.update(id as string, parseEdit(await readBody(request)));
+        recordCache.delete(asset.uid);
+        clearListCache();
+        return respondWithCard(asset);
       },
     ],
     [
       'DELETE',
-      at(`assets/${uid}`),
-      async ({ words: [id] }) => {
+      exactPath(`assets/${uid}`),
+      async ({ params: [id] }) => {
         await library.trash(id as string);
-        forgetLists();
-        return told({});
+        clearListCache();
+        return respond({});
       },
     ],
-    get('/thumbnail', (id) => image(pictures.thumbnail(id))),
-    get('/frames', async (id) => told(await pictures.frames(id))),
-    get('/frames/([0-9]{1,4})', (id, number) => image(pictures.sheet(id, Number(number)))),
-    get('/watch', watch),
-    get('/source', source),
+    assetRoute('/thumbnail', (id) => serveImage(mediaProxy.fetchThumbnail(id))),
+    assetRoute('/frames', async (id) => respond(await mediaProxy.fetchFrames(id))),
+    assetRoute('/frames/([0-9]{1,4})', (id, number) =>
+      serveImage(mediaProxy.sheet(id, Number(number))),
+    ),
+    assetRoute('/watch', serveWatchPage),
+    assetRoute('/source', redirectToSource),
     [
       'DELETE',
       /^uploads$/,
       () => {
-        hub.forgetEnded();
-        return told({});
+        broadcaster.clearEnded();
+        return respond({});
       },
     ],
-    ['GET', /^folders$/, async () => told(await library.folders())],
-    ['GET', /^events$/, () => answer(hub.stream(), 'text/event-stream')],
+    ['GET', /^folders$/, async () => respond(await library.fetchFolders())],
+    ['GET', /^events$/, () => createResponse(broadcaster.stream(), 'text/event-stream')],
     [
       'POST',
       /^uploads$/,
       async ({ request, query }) => {
-        const send: Library['send'] = (...sent) => library.send(...sent).finally(forgetLists);
-        await take({ ...library, send }, hub, query, request.body);
-        return told({});
+        const uploadFile: BrowseBackend['uploadFile'] = (...sent) =>
+          library.uploadFile(...sent).finally(clearListCache);
+        await receiveFile({ ...library, uploadFile }, broadcaster, query, request.body);
+        return respond({});
       },
     ],
   ];
 }
 
-const at = (path: string) => new RegExp(`^${path}$`);
+const exactPath = (path: string) => new RegExp(`^${path}$`);
 
 /** Creates a GET route below the path of an asset. */
-const get = (path: string, reply: (id: string, rest: string) => Promise<Response>): Route => [
+const assetRoute = (
+  path: string,
+  reply: (id: string, rest: string) => Promise<Response>,
+): Route => [
   'GET',
-  at(`assets/${uid}${path}`),
-  ({ words: [id = '', rest = ''] }) => reply(id, rest),
+  exactPath(`assets/${uid}${path}`),
+  ({ params: [id = '', rest = ''] }) => reply(id, rest),
 ];
 
-const filtersIn = (query: URLSearchParams): Query =>
+const parseFilters = (query: URLSearchParams): Query =>
   Object.fromEntries(
     queryFields.flatMap((field) => {
       const value = query.get(field)?.trim();
@@ -202,20 +213,20 @@ const filtersIn = (query: URLSearchParams): Query =>
     }),
   );
 
-function count(query: URLSearchParams, name: string, usual: number): number {
+function parseCount(query: URLSearchParams, name: string, defaultValue: number): number {
   const typed = query.get(name) ?? '';
-  return /^\d{1,9}$/.test(typed) ? Number(typed) : usual;
+  return /^\d{1,9}$/.test(typed) ? Number(typed) : defaultValue;
 }
 
 /** Parses the request body. @throws BadRequestError if it is too large or not JSON */
-async function bodyOf(request: Request): Promise<unknown> {
+async function readBody(request: Request): Promise<unknown> {
   const text = await request.text();
-  const body = text.length > mostBodyBytes ? undefined : jsonIn(text);
-  if (body === undefined) throw new PageProblem('that is no change that could be made');
+  const body = text.length > maxBodyBytes ? undefined : jsonIn(text);
+  if (body === undefined) throw new BadRequestError('that is no change that could be made');
   return body;
 }
 
-function changeIn(body: unknown): Change {
+function parseEdit(body: unknown): AssetEdit {
   if (!isFields(body)) return {};
   const { name, description, folder } = body;
   const { add, remove } = fieldsIn(body.tags);

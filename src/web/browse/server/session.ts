@@ -4,36 +4,36 @@ const secret = () => randomBytes(32).toString('base64url');
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /** Maximum number of sessions; the oldest is dropped. */
-const mostSessions = 100;
+const maxSessions = 100;
 
 /**
  * Authenticates browsers. A one-time token is exchanged for a cookie, HttpOnly and SameSite=Strict. Cookies are
  * not bound to a port: an unguessable path keeps this one from other services of this machine.
  */
-export class Sessions {
+export class BrowseSessions {
   /** Unguessable path prefix of every route. */
-  readonly base = `/b/${randomBytes(12).toString('base64url')}/`;
+  readonly basePath = `/b/${randomBytes(12).toString('base64url')}/`;
   readonly #tokens = new Set<string>();
   readonly #cookies: Buffer[] = [];
 
   /** Creates a one-time token. */
-  mint(): string {
+  createToken(): string {
     const token = secret();
     this.#tokens.add(digest(token).toString('hex'));
     return token;
   }
 
   /** Exchanges a token for a session cookie. @returns undefined if the token is unknown or was used */
-  enter(token: string): string | undefined {
+  redeem(token: string): string | undefined {
     if (!this.#tokens.delete(digest(token).toString('hex'))) return undefined;
     const value = secret();
     this.#cookies.push(digest(value));
-    if (this.#cookies.length > mostSessions) this.#cookies.shift();
-    return `${cookieName}=${value}; Path=${this.base}; HttpOnly; SameSite=Strict`;
+    if (this.#cookies.length > maxSessions) this.#cookies.shift();
+    return `${cookieName}=${value}; Path=${this.basePath}; HttpOnly; SameSite=Strict`;
   }
 
   /** Returns true if the request carries a session cookie. Compares in constant time. */
-  knows(request: Request): boolean {
+  isAuthenticated(request: Request): boolean {
     const values = (request.headers.get('cookie') ?? '')
       .split(';')
       .map((each) => each.trim().split('='))
@@ -48,12 +48,12 @@ const cookieName = 'mediactl';
  * Checks a request for CSRF by its Sec-Fetch-Site and Origin headers. Requests that write must have an Origin:
  * browsers always send one. @returns the reason to reject it, or undefined
  */
-export function strangeness(request: Request, origin: string): string | undefined {
+export function crossSiteReason(request: Request, origin: string): string | undefined {
   const { headers, method } = request;
   const site = headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none') return 'from another site';
-  const named = headers.get('origin');
-  if (named !== null && named !== origin) return 'from another origin';
-  if (named === null && method !== 'GET') return 'from nowhere';
+  const originHeader = headers.get('origin');
+  if (originHeader !== null && originHeader !== origin) return 'from another origin';
+  if (originHeader === null && method !== 'GET') return 'no Origin header';
   return undefined;
 }

@@ -1,8 +1,8 @@
-import { inline } from '../../shared/html.ts';
-import { colours } from '../../shared/style.ts';
+import { inlineCode } from '../../shared/html.ts';
+import { colors } from '../../shared/style.ts';
 
 /** Style sheet of the gallery; light or dark as the browser prefers. */
-export const style = inline(`${colours}
+export const style = inlineCode(`${colors}
 :root {
   --edge: light-dark(#85878c, #74787f);
   --good: light-dark(#1d6b32, #86d39b);

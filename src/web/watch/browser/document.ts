@@ -1,7 +1,11 @@
-import type { Setup } from '../setup.ts';
+import type { PlayerSetup } from '../setup.ts';
 
 /** Embeds a document in a frame if the browser can display it; otherwise the page shows only its link. */
-export function showDocument({ url, contentType, title }: NonNullable<Setup['document']>): void {
+export function showDocument({
+  url,
+  contentType,
+  title,
+}: NonNullable<PlayerSetup['document']>): void {
   const isPdf = contentType === 'application/pdf';
   const isText = contentType.startsWith('text/');
   if (!(isPdf && navigator.pdfViewerEnabled) && !isText) return;

@@ -4,23 +4,23 @@ import { fieldsIn, isFields, listIn, numberIn } from '../../../contract/reading.
 const maxPeaks = 2000;
 
 /** Parses a waveform of any known format (A14). @returns peaks from 0 to 1 in time order; undefined for other formats */
-export function peaksOf(waveform: unknown): number[] | undefined {
+export function parsePeaks(waveform: unknown): number[] | undefined {
   const { peaks, data, bits, channels } = fieldsIn(waveform);
   const levels =
     isFields(waveform) && data !== undefined
-      ? ofPairs(numbersIn(data), numberIn(bits) ?? 0, numberIn(channels) ?? 1)
-      : numbersIn(isFields(waveform) ? peaks : waveform);
+      ? peaksFromMinMax(parseNumbers(data), numberIn(bits) ?? 0, numberIn(channels) ?? 1)
+      : parseNumbers(isFields(waveform) ? peaks : waveform);
   if (!levels || levels.length === 0 || levels.some((level) => level < 0)) return undefined;
   // Normalizes scales such as 100 or 255.
   const loudest = levels.reduce((most, level) => Math.max(most, level), 1);
-  return louder(
+  return downsamplePeaks(
     levels.map((level) => level / loudest),
     Math.min(maxPeaks, levels.length),
   );
 }
 
 /** Downsamples to `count` peaks, each the maximum of its range. */
-export const louder = (peaks: readonly number[], count: number): number[] =>
+export const downsamplePeaks = (peaks: readonly number[], count: number): number[] =>
   Array.from({ length: count }, (_, at) => {
     const from = Math.floor((at * peaks.length) / count);
     const to = Math.max(from + 1, Math.floor(((at + 1) * peaks.length) / count));
@@ -28,20 +28,20 @@ export const louder = (peaks: readonly number[], count: number): number[] =>
   });
 
 /** Parses a list of numbers. @returns undefined if any is invalid: a gap would distort the waveform */
-function numbersIn(list: unknown): number[] | undefined {
+function parseNumbers(list: unknown): number[] | undefined {
   const numbers = listIn(list).map(numberIn);
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 
 /** Converts audiowaveform data, which has the minimum and maximum sample of each segment and channel. */
-function ofPairs(
+function peaksFromMinMax(
   samples: readonly number[] | undefined,
   bits: number,
   channels: number,
 ): number[] | undefined {
   const isKnown = (bits === 8 || bits === 16) && Number.isInteger(channels) && channels > 0;
   if (!samples || !isKnown) return undefined;
-  const most = 2 ** (bits - 1);
-  const loudness = samples.map((sample) => Math.min(1, Math.abs(sample) / most));
-  return louder(loudness, Math.floor(samples.length / (2 * channels)));
+  const maxSample = 2 ** (bits - 1);
+  const loudness = samples.map((sample) => Math.min(1, Math.abs(sample) / maxSample));
+  return downsamplePeaks(loudness, Math.floor(samples.length / (2 * channels)));
 }

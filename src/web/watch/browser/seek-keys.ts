@@ -3,7 +3,7 @@ const stepSeconds = 5;
 const pageFraction = 0.1;
 
 /** Returns the time in seconds that a slider key seeks to; undefined for other keys. */
-export function keyLeadsTo(key: string, now: number, duration: number): number | undefined {
+export function seekTargetOf(key: string, now: number, duration: number): number | undefined {
   const page = duration * pageFraction;
   const targets: Record<string, number> = {
     ...{ ArrowLeft: now - stepSeconds, ArrowDown: now - stepSeconds },

@@ -1,7 +1,7 @@
-import type { Setup } from '../setup.ts';
-import { note } from './telling.ts';
+import type { PlayerSetup } from '../setup.ts';
+import { showNote } from './notices.ts';
 
-type Subtitles = NonNullable<Setup['subtitles']>;
+type Subtitles = NonNullable<PlayerSetup['subtitles']>;
 
 /**
  * Adds subtitles: video lists them in its menu, audio shows them below. Fetches them as blobs: a track of
@@ -10,7 +10,7 @@ type Subtitles = NonNullable<Setup['subtitles']>;
 export function offerSubtitles(media: HTMLMediaElement, subtitles: Subtitles): void {
   const captions = document.getElementById('captions');
   for (const { url, label, language } of subtitles)
-    textOf(url).then(
+    fetchText(url).then(
       (text) => {
         const track = document.createElement('track');
         track.kind = 'subtitles';
@@ -18,20 +18,20 @@ export function offerSubtitles(media: HTMLMediaElement, subtitles: Subtitles): v
         track.srclang = language;
         track.src = URL.createObjectURL(new Blob([text], { type: 'text/vtt' }));
         media.append(track);
-        if (captions) showBelow(track, captions);
+        if (captions) addCaptionToggle(track, captions);
       },
-      () => note(`The subtitles "${label}" cannot be loaded.`),
+      () => showNote(`The subtitles "${label}" cannot be loaded.`),
     );
 }
 
-async function textOf(url: string): Promise<string> {
+async function fetchText(url: string): Promise<string> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   return response.text();
 }
 
 /** Adds a button that toggles a track below the player; at most one track is on. */
-function showBelow({ track, label }: HTMLTrackElement, captions: HTMLElement): void {
+function addCaptionToggle({ track, label }: HTMLTrackElement, captions: HTMLElement): void {
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = label;

@@ -1,37 +1,41 @@
-import { clockTime } from '../../shared/clock-time.ts';
-import type { Setup } from '../setup.ts';
-import { Bubble } from './bubble.ts';
-import { Frames } from './frames.ts';
-import { keyLeadsTo } from './seek-keys.ts';
+import { formatClockTime } from '../../shared/clock-time.ts';
+import type { PlayerSetup } from '../setup.ts';
+import { seekTargetOf } from './seek-keys.ts';
+import { SeekPreview } from './seek-preview.ts';
+import { SpriteFrames } from './sprite-frames.ts';
 import { Waveform } from './waveform.ts';
 
 /** Seek bar of the page: a slider for keyboard, mouse and touch. */
 export class Timeline {
   readonly #media: HTMLMediaElement;
   readonly #element: HTMLElement;
-  readonly #setup: Setup;
-  readonly #bubble: Bubble;
+  readonly #setup: PlayerSetup;
+  readonly #bubble: SeekPreview;
   readonly #waveform: Waveform | undefined;
   /** Position being dragged to, in seconds; undefined while not dragging. */
-  #dragged: number | undefined;
-  #before = 0;
+  #dragTarget: number | undefined;
+  #timeBeforeDrag = 0;
   /** Position last requested; the browser may land slightly beside it. */
-  #sought: number | undefined;
+  #lastSeek: number | undefined;
 
-  constructor(media: HTMLMediaElement, element: HTMLElement, setup: Setup) {
+  constructor(media: HTMLMediaElement, element: HTMLElement, setup: PlayerSetup) {
     const { chapters = [], sprites, waveform } = setup;
     this.#media = media;
     this.#element = element;
     this.#setup = setup;
-    this.#bubble = new Bubble(this.#part('.bubble'), chapters, sprites && new Frames(sprites.url));
+    this.#bubble = new SeekPreview(
+      this.#part('.bubble'),
+      chapters,
+      sprites && new SpriteFrames(sprites.url),
+    );
     this.#waveform = waveform && new Waveform(element, waveform.url);
     for (const event of ['durationchange', 'emptied'])
-      media.addEventListener(event, () => this.#measure());
+      media.addEventListener(event, () => this.#updateDuration());
     for (const event of ['timeupdate', 'seeking', 'seeked'])
-      media.addEventListener(event, () => this.#show());
-    media.addEventListener('seeked', () => this.#follow());
+      media.addEventListener(event, () => this.#render());
+    media.addEventListener('seeked', () => this.#seekToDrag());
     this.#listen();
-    this.#measure();
+    this.#updateDuration();
   }
 
   /** Duration in seconds; 0 while unknown and for live streams. */
@@ -44,50 +48,51 @@ export class Timeline {
       type: K,
       then: (event: HTMLElementEventMap[K]) => void,
     ) => this.#element.addEventListener(type, then);
-    on('keydown', (event) => this.#press(event));
+    on('keydown', (event) => this.#onKey(event));
     on('pointerdown', (event) => {
       if (!event.isPrimary || event.button !== 0) return;
       this.#element.setPointerCapture(event.pointerId);
-      this.#before = this.#media.currentTime;
-      this.#sought = undefined;
+      this.#timeBeforeDrag = this.#media.currentTime;
+      this.#lastSeek = undefined;
       this.#drag(event);
     });
     on('pointermove', (event) => {
       if (!event.isPrimary) return;
-      if (this.#dragged === undefined) this.#point(event);
+      if (this.#dragTarget === undefined) this.#showPreview(event);
       else this.#drag(event);
     });
-    on('pointerup', () => this.#drop());
-    on('pointercancel', () => this.#drop(this.#before)); // the touch became a scroll of the page
+    on('pointerup', () => this.#endDrag());
+    on('pointercancel', () => this.#endDrag(this.#timeBeforeDrag)); // the touch became a scroll of the page
     on('pointerleave', () => this.#bubble.hide());
   }
 
-  #press(event: KeyboardEvent): void {
-    const target = keyLeadsTo(event.key, this.#media.currentTime, this.#duration);
+  #onKey(event: KeyboardEvent): void {
+    const target = seekTargetOf(event.key, this.#media.currentTime, this.#duration);
     if (target === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     this.#seek(target);
   }
 
   #drag(event: PointerEvent): void {
-    this.#dragged = this.#point(event);
-    if (this.#media.seeking) this.#show();
-    else this.#follow();
+    this.#dragTarget = this.#showPreview(event);
+    if (this.#media.seeking) this.#render();
+    else this.#seekToDrag();
   }
 
   /** Seeks to the dragged position, one seek at a time: a drag would otherwise overload the connection. */
-  #follow(): void {
-    if (this.#dragged !== undefined && this.#dragged !== this.#sought) this.#seek(this.#dragged);
+  #seekToDrag(): void {
+    if (this.#dragTarget !== undefined && this.#dragTarget !== this.#lastSeek)
+      this.#seek(this.#dragTarget);
   }
 
-  #drop(at = this.#dragged): void {
-    if (this.#dragged === undefined || at === undefined) return;
-    this.#dragged = undefined;
+  #endDrag(at = this.#dragTarget): void {
+    if (this.#dragTarget === undefined || at === undefined) return;
+    this.#dragTarget = undefined;
     this.#seek(at);
   }
 
   /** Shows the preview at the pointer. @returns its time in seconds */
-  #point({ clientX }: PointerEvent): number {
+  #showPreview({ clientX }: PointerEvent): number {
     const { left, width } = this.#element.getBoundingClientRect();
     const at = Math.max(0, Math.min(width, clientX - left));
     const moment = (at / width) * this.#duration;
@@ -96,15 +101,15 @@ export class Timeline {
   }
 
   #seek(seconds: number): void {
-    this.#sought = seconds;
+    this.#lastSeek = seconds;
     this.#media.currentTime = Math.max(0, Math.min(this.#duration, seconds));
-    this.#show();
+    this.#render();
   }
 
-  #measure(): void {
+  #updateDuration(): void {
     const duration = this.#duration;
     this.#element.hidden = duration === 0;
-    if (duration === 0) this.#dragged = undefined;
+    if (duration === 0) this.#dragTarget = undefined;
     this.#element.ariaValueMax = String(Math.floor(duration));
     const ticks = (this.#setup.chapters ?? [])
       .filter(({ start }) => start > 0 && start < duration)
@@ -114,17 +119,17 @@ export class Timeline {
         return tick;
       });
     this.#part('.ticks').replaceChildren(...ticks);
-    this.#show();
+    this.#render();
   }
 
-  #show(): void {
+  #render(): void {
     const duration = this.#duration;
-    const now = this.#dragged ?? this.#media.currentTime;
+    const now = this.#dragTarget ?? this.#media.currentTime;
     const fraction = duration === 0 ? 0 : Math.min(1, now / duration);
     this.#part('.played').style.width = `${fraction * 100}%`;
     this.#waveform?.showPlayed(fraction);
     this.#element.ariaValueNow = String(Math.floor(now));
-    this.#element.ariaValueText = `${clockTime(now)} of ${clockTime(duration)}`;
+    this.#element.ariaValueText = `${formatClockTime(now)} of ${formatClockTime(duration)}`;
   }
 
   #part(selector: string): HTMLElement {

@@ -1,6 +1,6 @@
 import { jsonIn } from '../../../contract/reading.ts';
-import { fetched } from './fetched.ts';
-import { louder, peaksOf } from './peaks.ts';
+import { fetchBlob } from './fetch-blob.ts';
+import { downsamplePeaks, parsePeaks } from './peaks.ts';
 
 const maxBytes = 1024 * 1024;
 /** Width of a peak and of the gap after it, in CSS pixels. */
@@ -28,17 +28,17 @@ export class Waveform {
   }
 
   async #load(url: string): Promise<void> {
-    const content = await contentOf(url);
-    if (content === undefined) return this.#showPicture(url);
-    if (content.type.startsWith('image/')) return this.#showPicture(URL.createObjectURL(content));
-    const peaks = peaksOf(jsonIn(await content.text()));
+    const content = await fetchIfReadable(url);
+    if (content === undefined) return this.#showImage(url);
+    if (content.type.startsWith('image/')) return this.#showImage(URL.createObjectURL(content));
+    const peaks = parsePeaks(jsonIn(await content.text()));
     if (!peaks) throw new Error('no waveform that is known here');
     this.#peaks = peaks;
     this.#timeline.classList.add('drawn');
     this.#draw();
   }
 
-  async #showPicture(url: string): Promise<void> {
+  async #showImage(url: string): Promise<void> {
     const image = new Image();
     image.src = url;
     await image.decode();
@@ -57,7 +57,7 @@ export class Waveform {
     const played = this.#timeline.querySelector('.played') as HTMLElement;
     const [quiet, accent] = [this.#timeline, played].map((each) => getComputedStyle(each).color);
     const step = barWidth + gapWidth;
-    const bars = louder(this.#peaks, Math.max(1, Math.floor(clientWidth / step)));
+    const bars = downsamplePeaks(this.#peaks, Math.max(1, Math.floor(clientWidth / step)));
     for (const [at, peak] of bars.entries()) {
       const height = Math.max(1, peak * clientHeight);
       context.fillStyle = ((at + 0.5) / bars.length < this.#played ? accent : quiet) as string;
@@ -67,9 +67,9 @@ export class Waveform {
 }
 
 /** Fetches the waveform. @returns undefined if CORS blocks it: as an image it may still load */
-async function contentOf(url: string): Promise<Blob | undefined> {
+async function fetchIfReadable(url: string): Promise<Blob | undefined> {
   try {
-    return (await fetched(url, maxBytes)).content;
+    return (await fetchBlob(url, maxBytes)).content;
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;

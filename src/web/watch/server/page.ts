@@ -1,13 +1,13 @@
 import { fieldsIn, textIn } from '../../../contract/reading.ts';
 import type { PlaybackInfo, PlayerData } from '../../../contract/types.ts';
-import { head } from '../../shared/head.ts';
-import { type Html, html, inline, json } from '../../shared/html.ts';
-import { mediaUrl } from '../../shared/media-url.ts';
-import { policyOf } from '../../shared/policy.ts';
+import { buildPolicy } from '../../shared/content-security-policy.ts';
+import { renderHead } from '../../shared/head.ts';
+import { type Html, html, inlineCode, inlineJson } from '../../shared/html.ts';
+import { parseMediaUrl } from '../../shared/media-url.ts';
 import { style } from '../../shared/style.ts';
-import { type PositionReport, type Setup, setupId } from '../setup.ts';
-import { aboutAsset } from './about.ts';
-import { type View, viewOf } from './views.ts';
+import { type PlayerSetup, type PositionReport, playerSetupId } from '../setup.ts';
+import { renderDescription } from './asset-description.ts';
+import { type PlayerView, renderView } from './views.ts';
 
 export type WatchPageInput = {
   title: string;
@@ -38,65 +38,75 @@ export type WatchPageInput = {
 };
 
 /** An HTML document, and its Content-Security-Policy, which is in the markup and may also be sent as a header. */
-export type Page = { html: string; contentSecurityPolicy: string };
+export type HtmlPage = { html: string; contentSecurityPolicy: string };
 
 /** Renders a self-contained document that plays an asset; it loads only the media URLs of `info`. */
-export function watchPage(input: WatchPageInput): Page {
+export function renderWatchPage(input: WatchPageInput): HtmlPage {
   const { title, info, position, baseUrl } = input;
   const config = fieldsIn(input.config);
-  const view = viewOf({
+  const view = renderView({
     title,
     info,
     baseUrl,
-    poster: mediaUrl(input.poster, baseUrl),
+    poster: parseMediaUrl(input.poster, baseUrl),
     contentType: input.contentType ?? undefined,
     status: input.status,
     reason: input.reason,
   });
-  const setup: Setup = {
+  const setup: PlayerSetup = {
     autoPlay: config.auto_play === true,
     resumeAt: 0,
     position,
     ...view.setup,
   };
   const { isFramed = false } = input;
-  return documentOf(title, textIn(config.theme), view, {
-    ...{ setup, script: inline(input.script), isFramed },
-    about: isFramed ? undefined : aboutAsset({ ...input, source: view.source }),
+  return renderDocument(title, textIn(config.theme), view, {
+    ...{ setup, script: inlineCode(input.script), isFramed },
+    description: isFramed ? undefined : renderDescription({ ...input, source: view.source }),
   });
 }
 
 /** Renders a page with a message only, such as why there is nothing to watch. */
-export const noticePage = (title: string, text: string, theme?: string): Page =>
-  documentOf(title, theme, { body: html`<p class="message">${text}</p>` });
+export const renderNoticePage = (title: string, text: string, theme?: string): HtmlPage =>
+  renderDocument(title, theme, { body: html`<p class="message">${text}</p>` });
 
 /** Supported themes; any other value follows the browser's preference. */
 const themes = ['light', 'dark'];
 
-type Live = { setup: Setup; script: Html; isFramed: boolean; about: Html | undefined };
+type PlayerParts = {
+  setup: PlayerSetup;
+  script: Html;
+  isFramed: boolean;
+  description: Html | undefined;
+};
 
-function documentOf(title: string, theme: string | undefined, view: View, live?: Live): Page {
-  const contentSecurityPolicy = policyOf({
+function renderDocument(
+  title: string,
+  theme: string | undefined,
+  view: PlayerView,
+  player?: PlayerParts,
+): HtmlPage {
+  const contentSecurityPolicy = buildPolicy({
     ...view.loads,
     style,
-    script: live?.script,
-    tellsItself: live?.setup.position !== undefined,
+    script: player?.script,
+    reportsPosition: player?.setup.position !== undefined,
   });
   const { markup } = html`<!doctype html>
 <html lang="en"${themes.includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
-${head({ title, contentSecurityPolicy, style, referrer: 'strict-origin' })}
+${renderHead({ title, contentSecurityPolicy, style, referrer: 'strict-origin' })}
 <body>
 <main>
-${live?.isFramed ? undefined : html`<h1>${title}</h1>`}
+${player?.isFramed ? undefined : html`<h1>${title}</h1>`}
 <p id="problem" role="alert" hidden></p>
 ${view.body}
 <p id="note" role="status"></p>
-${live?.about}
+${player?.description}
 </main>
 ${
-  live &&
-  html`<script type="application/json" id="${setupId}">${json(live.setup)}</script>
-<script>${live.script}</script>`
+  player &&
+  html`<script type="application/json" id="${playerSetupId}">${inlineJson(player.setup)}</script>
+<script>${player.script}</script>`
 }
 </body>
 </html>

@@ -1,23 +1,23 @@
 import { fieldsIn, isFields, listIn, numberIn, textIn } from '../../../contract/reading.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
+import type { PageResources } from '../../shared/content-security-policy.ts';
 import { type Html, html } from '../../shared/html.ts';
-import { type MediaUrl, mediaUrl } from '../../shared/media-url.ts';
-import type { Loads } from '../../shared/policy.ts';
-import { chapterList, chaptersOf } from '../chapters.ts';
-import type { Setup } from '../setup.ts';
-import { timeline } from '../timeline.ts';
-import { type Progress, whyNotPlayed } from './refusal.ts';
+import { type MediaUrl, parseMediaUrl } from '../../shared/media-url.ts';
+import { parseChapters, renderChapters } from '../chapters.ts';
+import type { PlayerSetup } from '../setup.ts';
+import { renderTimeline } from '../timeline.ts';
+import { type ProcessingStatus, unplayableReason } from './unplayable-reason.ts';
 
 /** Part of the page that depends on the asset type: markup, resources and script configuration. */
-export type View = {
+export type PlayerView = {
   body: Html;
-  loads?: Partial<Loads>;
-  setup?: Partial<Setup>;
+  loads?: Partial<PageResources>;
+  setup?: Partial<PlayerSetup>;
   /** Downloadable source file. */
   source?: MediaUrl | undefined;
 };
 
-export type Shown = Progress & {
+export type PlayerViewInput = ProcessingStatus & {
   title: string;
   info: PlaybackInfo;
   baseUrl: URL | undefined;
@@ -27,80 +27,94 @@ export type Shown = Progress & {
 };
 
 /** Renders an asset by its type, or the reason why it cannot play: "The response is polymorphic; branch on `type`" (§2). */
-export function viewOf(shown: Shown): View {
+export function renderView(shown: PlayerViewInput): PlayerView {
   const type = textIn(shown.info.type) ?? '';
-  const view = Object.hasOwn(views, type) ? views[type as keyof typeof views] : undefined;
+  const view = Object.hasOwn(renderers, type)
+    ? renderers[type as keyof typeof renderers]
+    : undefined;
   // Some services send `blocked` as a string.
   if (!shown.info.blocked || shown.info.blocked === 'false')
     return (
       view?.(shown) ??
-      message(whyNotPlayed(shown) ?? `The service names nothing to play for this asset (${type}).`)
+      renderMessage(
+        unplayableReason(shown) ?? `The service names nothing to play for this asset (${type}).`,
+      )
     );
-  return message(
-    whyNotPlayed(shown) ??
+  return renderMessage(
+    unplayableReason(shown) ??
       'This is not to be played. It may not be ready yet, or not be allowed here.',
   );
 }
 
 /** Returns the URL of the downloadable source file, if the service offers one. */
-export const sourceOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
-  viewOf({ title: '', info, baseUrl, poster: undefined, contentType: undefined }).source?.url;
+export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
+  renderView({ title: '', info, baseUrl, poster: undefined, contentType: undefined }).source?.url;
 
-const message = (text: string): View => ({ body: html`<p class="message">${text}</p>` });
+const renderMessage = (text: string): PlayerView => ({
+  body: html`<p class="message">${text}</p>`,
+});
 
 /** Renderers by asset type; each returns undefined if there is no loadable URL. */
-const views: Record<string, (shown: Shown) => View | undefined> = { video, audio, image, document };
-views.third_party = thirdParty;
+const renderers: Record<string, (shown: PlayerViewInput) => PlayerView | undefined> = {
+  video,
+  audio,
+  image,
+  document,
+};
+renderers.third_party = thirdParty;
 
-function video({ info, title, poster, baseUrl }: Shown): View | undefined {
-  const [hls, file] = [mediaUrl(info.hls_url, baseUrl), mediaUrl(info.source_url, baseUrl)];
+function video({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | undefined {
+  const [hls, file] = [
+    parseMediaUrl(info.hls_url, baseUrl),
+    parseMediaUrl(info.source_url, baseUrl),
+  ];
   if (!hls && !file) return undefined;
-  const sprites = mediaUrl(info.preview_sprites_url, baseUrl);
-  const subtitles = subtitlesOf(info, baseUrl);
-  const chapters = chaptersOf(info);
+  const sprites = parseMediaUrl(info.preview_sprites_url, baseUrl);
+  const subtitles = parseSubtitles(info, baseUrl);
+  const chapters = parseChapters(info);
   return {
     source: file,
     body: html`<div class="stage">
 <div>
 <video controls playsinline preload="metadata" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
-${timeline()}
+${renderTimeline()}
 </div>
-${chapterList(chapters)}
+${renderChapters(chapters)}
 </div>
 <noscript><p class="message">The player needs JavaScript.${file && html` <a href="${file.url}">Open the file itself</a>`}</p></noscript>`,
     loads: {
-      images: present(poster),
-      streams: present(hls),
-      media: present(file),
-      texts: subtitles,
-      sprites: present(sprites),
+      images: defined(poster),
+      streams: defined(hls),
+      media: defined(file),
+      subtitles: subtitles,
+      sprites: defined(sprites),
     },
     setup: { ...{ hls, file, subtitles, chapters, sprites }, resumeAt: resumeAt(info) },
   };
 }
 
-function audio({ info, title, poster, baseUrl }: Shown): View | undefined {
-  const file = mediaUrl(info.source, baseUrl);
+function audio({ info, title, poster, baseUrl }: PlayerViewInput): PlayerView | undefined {
+  const file = parseMediaUrl(info.source, baseUrl);
   if (!file) return undefined;
-  const waveform = mediaUrl(info.waveform_url, baseUrl);
-  const subtitles = subtitlesOf(info, baseUrl);
-  const chapters = chaptersOf(info);
+  const waveform = parseMediaUrl(info.waveform_url, baseUrl);
+  const subtitles = parseSubtitles(info, baseUrl);
+  const chapters = parseChapters(info);
   return {
     source: file,
     body: html`<div class="stage">
 <div>
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
-${timeline(waveform)}
+${renderTimeline(waveform)}
 <audio controls preload="metadata" aria-label="${title}"></audio>
 ${subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
-${chapterList(chapters)}
+${renderChapters(chapters)}
 </div>`,
     loads: {
-      images: present(poster),
+      images: defined(poster),
       media: [file],
-      texts: subtitles,
-      waveforms: present(waveform),
+      subtitles: subtitles,
+      waveforms: defined(waveform),
     },
     setup: { ...{ file, subtitles, chapters, waveform }, resumeAt: resumeAt(info) },
   };
@@ -109,13 +123,13 @@ ${chapterList(chapters)}
 const resumeAt = (info: PlaybackInfo) => numberIn(info.resume_position_seconds) ?? 0;
 
 /** Parses the subtitle tracks: an entry is a URL, or a record with a URL, label and language (A16). */
-function subtitlesOf(
+function parseSubtitles(
   info: PlaybackInfo,
   baseUrl: URL | undefined,
-): NonNullable<Setup['subtitles']> {
+): NonNullable<PlayerSetup['subtitles']> {
   return listIn(info.subtitle_tracks).flatMap((entry, at) => {
     const { label, language, url, src } = isFields(entry) ? entry : fieldsIn({ url: entry });
-    const found = mediaUrl(url ?? src, baseUrl);
+    const found = parseMediaUrl(url ?? src, baseUrl);
     if (!found) return [];
     const name = textIn(label) || textIn(language) || `Subtitles ${at + 1}`;
     return [{ ...found, label: name, language: textIn(language) || 'und' }];
@@ -123,10 +137,10 @@ function subtitlesOf(
 }
 
 /** Renders an image. The browser chooses a variant by size (§2) if their widths are known (A15). */
-function image({ info, title, baseUrl }: Shown): View | undefined {
+function image({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
   const variants = listIn(info.variants).flatMap((each) => {
     const { url = each, width, height } = fieldsIn(each);
-    const at = mediaUrl(url, baseUrl);
+    const at = parseMediaUrl(url, baseUrl);
     return at ? [{ ...at, width: numberIn(width) ?? 0, height: numberIn(height) ?? 0 }] : [];
   });
   const [best] = variants.toSorted((a, b) => b.width - a.width);
@@ -143,11 +157,13 @@ function image({ info, title, baseUrl }: Shown): View | undefined {
   };
 }
 
-function document({ info, title, contentType, baseUrl }: Shown): View | undefined {
-  const at = mediaUrl(info.url, baseUrl);
+function document({ info, title, contentType, baseUrl }: PlayerViewInput): PlayerView | undefined {
+  const at = parseMediaUrl(info.url, baseUrl);
   if (!at) return undefined;
   // Strings, or records (A16).
-  const thumbnails = listIn(info.thumbnails).flatMap((each) => present(mediaUrl(each, baseUrl)));
+  const thumbnails = listIn(info.thumbnails).flatMap((each) =>
+    defined(parseMediaUrl(each, baseUrl)),
+  );
   const pages = thumbnails.map(
     ({ url }, page) => html`<li><img src="${url}" alt="Page ${page + 1}" loading="lazy"></li>`,
   );
@@ -162,8 +178,8 @@ ${pages.length > 0 ? html`<ul class="thumbnails">${pages}</ul>` : undefined}
 }
 
 /** Renders an embed: "provider iframe, not an HLS stream" (§2). */
-function thirdParty({ info, title, baseUrl }: Shown): View | undefined {
-  const at = mediaUrl(info.embed_url, baseUrl);
+function thirdParty({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
+  const at = parseMediaUrl(info.embed_url, baseUrl);
   if (!at) return undefined;
   return {
     // Providers need allow-same-origin. It would break the sandbox for a frame of our own origin only, and this
@@ -174,4 +190,4 @@ function thirdParty({ info, title, baseUrl }: Shown): View | undefined {
   };
 }
 
-const present = (...urls: (MediaUrl | undefined)[]) => urls.flatMap((url) => url ?? []);
+const defined = (...urls: (MediaUrl | undefined)[]) => urls.flatMap((url) => url ?? []);

@@ -1,15 +1,19 @@
 import Hls from 'hls.js/light';
 import type { MediaUrl } from '../../shared/media-url.ts';
-import type { Setup } from '../setup.ts';
+import type { PlayerSetup } from '../setup.ts';
 
 /** Cause of a failed playback strategy. */
-export type Failure = { status?: number | undefined };
+export type PlaybackFailure = { status?: number | undefined };
 
 /** A way to load an asset into a media element: native or by hls.js. */
-export type Way = {
-  from: MediaUrl;
+export type PlaybackStrategy = {
+  source: MediaUrl;
   /** Attaches the asset. @returns a function that detaches it */
-  attach(media: HTMLMediaElement, startAt: number, fail: (failure: Failure) => void): () => void;
+  attach(
+    media: HTMLMediaElement,
+    startAt: number,
+    fail: (failure: PlaybackFailure) => void,
+  ): () => void;
 };
 
 const hlsType = 'application/vnd.apple.mpegurl';
@@ -18,27 +22,30 @@ const hlsType = 'application/vnd.apple.mpegurl';
  * Returns the playback strategies that may work in this browser, best first. Safari's native HLS is best.
  * Chromium claims "maybe" since 141 but fails on streams that hls.js plays, so native HLS comes last there.
  */
-export function waysOf(media: HTMLMediaElement, { hls, file }: Setup): Way[] {
-  const ways: Way[] = [];
+export function strategiesFor(
+  media: HTMLMediaElement,
+  { hls, file }: PlayerSetup,
+): PlaybackStrategy[] {
+  const strategies: PlaybackStrategy[] = [];
   if (hls) {
-    if (Hls.isSupported()) ways.push(throughHlsJs(hls));
+    if (Hls.isSupported()) strategies.push(hlsJs(hls));
     if (media.canPlayType(hlsType)) {
       const isSafari = 'ManagedMediaSource' in window;
-      if (isSafari) ways.unshift(byItself(hls));
-      else ways.push(byItself(hls));
+      if (isSafari) strategies.unshift(native(hls));
+      else strategies.push(native(hls));
     }
   }
-  if (file) ways.push(byItself(file));
-  return ways;
+  if (file) strategies.push(native(file));
+  return strategies;
 }
 
 /** Creates the native strategy. The browser reports that it failed, but not why. */
-const byItself = (from: MediaUrl): Way => ({
-  from,
+const native = (source: MediaUrl): PlaybackStrategy => ({
+  source,
   attach: (media, _startAt, fail) => {
     const failed = () => fail({});
     media.addEventListener('error', failed);
-    media.src = from.url;
+    media.src = source.url;
     return () => {
       media.removeEventListener('error', failed);
       media.removeAttribute('src');
@@ -47,10 +54,10 @@ const byItself = (from: MediaUrl): Way => ({
   },
 });
 
-const throughHlsJs = (from: MediaUrl): Way => ({
-  from,
+const hlsJs = (source: MediaUrl): PlaybackStrategy => ({
+  source,
   attach: (media, startAt, fail) => {
-    const hls = new Hls({ enableWorker: false, startPosition: startAt, ...quality() });
+    const hls = new Hls({ enableWorker: false, startPosition: startAt, ...qualityOptions() });
     let recoveries = 0;
     hls.on(Hls.Events.MANIFEST_PARSED, (_, { audioTracks }) => {
       // The light build does not support separate audio playlists.
@@ -65,7 +72,7 @@ const throughHlsJs = (from: MediaUrl): Way => ({
       else fail({ status: response?.code || undefined });
     });
     hls.attachMedia(media);
-    const cancel = onceLaidOut(() => hls.loadSource(from.url));
+    const cancel = afterLayout(() => hls.loadSource(source.url));
     return () => {
       cancel();
       hls.destroy();
@@ -74,20 +81,20 @@ const throughHlsJs = (from: MediaUrl): Way => ({
 });
 
 /** Fallback for hidden tabs, where requestAnimationFrame does not fire. */
-const hiddenMs = 100;
+const layoutTimeoutMs = 100;
 
 /**
  * Runs a callback after the next layout: hls.js needs the player's size before the manifest to choose the first
  * quality. @returns a function that cancels
  */
-function onceLaidOut(then: () => void): () => void {
+function afterLayout(then: () => void): () => void {
   let isDone = false;
   const once = () => {
     if (!isDone) then();
     isDone = true;
   };
   requestAnimationFrame(() => setTimeout(once));
-  const timer = setTimeout(once, hiddenMs);
+  const timer = setTimeout(once, layoutTimeoutMs);
   return () => {
     isDone = true;
     clearTimeout(timer);
@@ -98,7 +105,7 @@ function onceLaidOut(then: () => void): () => void {
  * Returns the hls.js quality options: starts with the bandwidth that the browser reports, or measures it with a
  * segment of the lowest quality. Caps the quality to the player's size.
  */
-function quality() {
+function qualityOptions() {
   const { connection } = navigator as Navigator & { connection?: { downlink?: number } };
   const bitsPerSecond = (connection?.downlink ?? 0) * 1e6;
   const known = { abrEwmaDefaultEstimate: bitsPerSecond, testBandwidth: false };

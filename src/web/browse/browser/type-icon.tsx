@@ -1,5 +1,5 @@
 /** SVG paths of the icons by asset type. */
-const outlines: Record<string, string> = {
+const iconPaths: Record<string, string> = {
   video: 'M3 5h18v14H3z M10 9l5 3-5 3z',
   audio: 'M4 10v4 M8 7v10 M12 4v16 M16 8v8 M20 11v2',
   image: 'M3 5h18v14H3z M3 16l5-5 4 4 3-3 6 6 M15.5 9h.01',
@@ -9,10 +9,10 @@ const outlines: Record<string, string> = {
 const other = 'M6 3h8l4 4v14H6z M14 3v4h4';
 
 /** Icon and name of an asset type; placeholder of a missing thumbnail. */
-export const Kind = ({ type }: { type: string }) => (
+export const TypeIcon = ({ type }: { type: string }) => (
   <span class="kind">
     <svg viewBox="0 0 24 24" aria-hidden="true">
-      <path d={Object.hasOwn(outlines, type) ? outlines[type] : other} />
+      <path d={Object.hasOwn(iconPaths, type) ? iconPaths[type] : other} />
     </svg>
     {type.replaceAll('_', ' ')}
   </span>

@@ -15,8 +15,8 @@ import { fewestDigits } from '../account/short-uids.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import { choose } from '../terminal/prompt.ts';
-import { onlyOne, shownUid } from './names.ts';
-import { Places } from './places.ts';
+import { expandUidPrefix, selectOne } from './ambiguity.ts';
+import { LocationNames } from './location-names.ts';
 
 /** Path of the state file for `@last`, the latest upload of this machine. */
 const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
@@ -24,10 +24,10 @@ const lastUploadPath = (stateDir: string) => join(stateDir, 'last-upload');
 export const idHelp = 'uid or its first 6 digits, name, or @last (the last upload)';
 
 /** The service and profile in which ids are resolved. */
-type Library = { api: Api; profile: string };
+type AssetScope = { api: Api; profile: string };
 
 /** Options for an ambiguous name: `newest` selects the asset created last. */
-export type IdChoice = { newest?: boolean | undefined };
+export type IdOptions = { newest?: boolean | undefined };
 
 export const newestOption = ['--newest', 'of several of that name, the one created last'] as const;
 
@@ -37,55 +37,55 @@ export const newestOption = ['--newest', 'of several of that name, the one creat
  *
  * @throws MediactlError exit 2 if it cannot prompt
  */
-export const assetUid = (
+export const resolveAssetUid = (
   context: Context,
   collection: Collection,
   id: string | undefined,
-  choice: IdChoice,
-) => assetUidIn(context, () => own(context), collection, id, choice);
+  choice: IdOptions,
+) => resolveAssetUidIn(context, () => accountScope(context), collection, id, choice);
 
-const own = async (context: Context): Promise<Library> => ({
+const accountScope = async (context: Context): Promise<AssetScope> => ({
   api: await context.api(),
   profile: (await context.account()).profile,
 });
 
 /** Resolves an id like `resolveAssetUid`, in another account or service. */
-export async function assetUidIn(
+export async function resolveAssetUidIn(
   context: Context,
-  open: () => Promise<Library>,
+  open: () => Promise<AssetScope>,
   collection: Collection,
   id: string | undefined,
-  choice: IdChoice,
+  choice: IdOptions,
 ): Promise<string> {
-  if (id === undefined) return chosen(context, open, collection);
-  if (id === '@last') return lastUpload(context, await open());
-  const shown = isUidPrefix(id)
-    ? shownUid(context, (await open()).api.transport.baseUrl, 'asset', id)
+  if (id === undefined) return promptForAsset(context, open, collection);
+  if (id === '@last') return readLastUpload(context, await open());
+  const expanded = isUidPrefix(id)
+    ? expandUidPrefix(context, (await open()).api.transport.baseUrl, 'asset', id)
     : undefined;
-  if (shown) {
+  if (expanded) {
     // A prefix this short was never shown, so it may be meant as a name.
     const isShort = id.length < fewestDigits;
-    if (isShort && (await named((await open()).api[collection], id)).length > 0)
-      throw usageError(`${id} is a name, and the beginning of ${shown}`, 'give the whole uid');
-    return shown;
+    if (isShort && (await findByName((await open()).api[collection], id)).length > 0)
+      throw usageError(`${id} is a name, and the beginning of ${expanded}`, 'give the whole uid');
+    return expanded;
   }
-  return uidOrNamed(context, open, collection, id, choice);
+  return resolveUidOrName(context, open, collection, id, choice);
 }
 
 /** Maximum number of assets in the prompt when no id is given. */
-const mostChoices = 50;
+const maxChoices = 50;
 
-async function chosen(
+async function promptForAsset(
   context: Context,
-  open: () => Promise<Library>,
+  open: () => Promise<AssetScope>,
   collection: Collection,
 ): Promise<string> {
   if (!context.terminal.isInteractive)
     throw usageError('which asset?', `give an id: ${idHelp}`, 'there is nobody to ask here');
-  const { items } = await (await open()).api[collection].page({}, mostChoices, 0);
+  const { items } = await (await open()).api[collection].page({}, maxChoices, 0);
   if (items.length === 0)
     throw usageError('there is no asset to choose', 'mediactl upload PATH sends one');
-  const rows = await rowsOf(context, items, true);
+  const rows = await candidateRows(context, items, true);
   const { uid } = await choose(
     context.terminal,
     'Which asset?',
@@ -96,20 +96,20 @@ async function chosen(
 }
 
 /** Returns table rows that distinguish assets of the same name. */
-async function rowsOf(
+async function candidateRows(
   context: Context,
   assets: readonly Asset[],
   isTerminal: boolean,
 ): Promise<string[][]> {
-  const places = new Places(context);
+  const locationNames = new LocationNames(context);
   const parents = assets.map(parentOf);
-  await places.learn(
+  await locationNames.load(
     'folders',
     parents.map((uid) => uid ?? undefined),
   );
   const now = context.clock.now();
-  const book = isTerminal ? await context.shownUids() : undefined;
-  const short = await book?.shorten(
+  const shortUids = isTerminal ? await context.shownUids() : undefined;
+  const short = await shortUids?.shorten(
     'asset',
     assets.map(({ uid }) => uid),
   );
@@ -117,7 +117,7 @@ async function rowsOf(
     const count = numberIn(size);
     const about = [
       count === undefined ? cell(size) : bytes(count),
-      parents[at] === null ? '/' : places.of(parents[at]),
+      parents[at] === null ? '/' : locationNames.displayName(parents[at]),
       cell(status),
     ];
     // Narrow terminals cut the end of a row, so the uid comes early.
@@ -127,18 +127,18 @@ async function rowsOf(
   });
 }
 
-async function uidOrNamed(
+async function resolveUidOrName(
   context: Context,
-  open: () => Promise<Library>,
+  open: () => Promise<AssetScope>,
   collection: Collection,
   id: string,
-  { newest }: IdChoice,
+  { newest }: IdOptions,
 ): Promise<string> {
   // Rejects an empty id, as from an unset shell variable: it would match an asset without a name.
   if (id.trim() === '') throw usageError('an id is empty', idHelp);
   if (isUid(id)) return id.toLowerCase();
-  const found = await named((await open()).api[collection], id);
-  if (found.length === 0)
+  const matches = await findByName((await open()).api[collection], id);
+  if (matches.length === 0)
     throw new MediactlError(`no asset is called ${id}`, {
       code: 'not_found',
       exitCode: exitCodes.notFound,
@@ -147,48 +147,50 @@ async function uidOrNamed(
         : /^[0-9a-f]{3,5}$/i.test(id)
           ? 'for the beginning of a uid, type six digits or more'
           : 'it is not a uid either (a uid is a UUID)',
-      hint: `mediactl ${collection} ls ${shellWord(id)}`,
+      hint: `mediactl ${collection} ls ${quoteForShell(id)}`,
     });
-  const { uid } = await onlyOne(context, {
+  const { uid } = await selectOne(context, {
     noun: 'asset',
-    what: `are called ${id}`,
-    found,
+    description: `are called ${id}`,
+    matches,
     newest,
-    rows: (some, isTerminal) => rowsOf(context, some, isTerminal),
+    rows: (some, isTerminal) => candidateRows(context, some, isTerminal),
     hint: 'give the uid of one of them, or --newest',
   });
   return uid;
 }
 
 /** Quotes an argument for the shell if needed. */
-export const shellWord = (text: string) =>
+export const quoteForShell = (text: string) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Resolves the ids of `ID...`, deduped. `-` reads stdin: one uid per line, or JSON lines with a `uid`. */
-export async function assetUids(
+export async function resolveAssetUids(
   context: Context,
   collection: Collection,
   ids: readonly string[],
-  choice: IdChoice,
+  choice: IdOptions,
 ): Promise<string[]> {
-  if (ids.length === 0) return [await assetUid(context, collection, undefined, choice)];
+  if (ids.length === 0) return [await resolveAssetUid(context, collection, undefined, choice)];
   const uids: string[] = [];
   for (const id of ids) {
-    if (id !== '-') uids.push(await assetUid(context, collection, id, choice));
+    if (id !== '-') uids.push(await resolveAssetUid(context, collection, id, choice));
     // Ids from stdin are uids or names only: an asset may be named `@last`.
     else
-      for (const each of idsIn(await readInputText(context.terminal, '-')))
-        uids.push(await uidOrNamed(context, () => own(context), collection, each, choice));
+      for (const each of parseIds(await readInputText(context.terminal, '-')))
+        uids.push(
+          await resolveUidOrName(context, () => accountScope(context), collection, each, choice),
+        );
   }
   if (uids.length === 0) throw usageError('no ids on stdin', 'one uid a line, or JSON lines');
   return [...new Set(uids)];
 }
 
-function idsIn(text: string): string[] {
+function parseIds(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter(Boolean).map((line) => {
     if (!line.startsWith('{')) return line;
-    const { uid } = recordIn(line);
+    const { uid } = parseRecord(line);
     if (typeof uid !== 'string')
       throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
     return uid;
@@ -196,37 +198,40 @@ function idsIn(text: string): string[] {
 }
 
 /** Maximum search hits to scan for a name: more would use up the rate limit. */
-const mostHits = 2_000;
+const maxSearchHits = 2_000;
 
 /** Finds all assets with exactly this name; uses the service's search if the name has letters or digits. */
-async function named(assets: AssetsApi, name: string): Promise<Asset[]> {
+async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   const filters = /[\p{L}\p{N}]/u.test(name) ? { search: name } : {};
   const found: Asset[] = [];
   let count = 0;
-  for await (const page of assets.list(filters, { limit: mostHits + 1 })) {
+  for await (const page of assets.list(filters, { limit: maxSearchHits + 1 })) {
     count += page.length;
     found.push(...page.filter((asset) => textIn(asset.name) === name));
   }
   // An unscanned asset may have the same name.
-  if (count > mostHits && found.length < 2) throw tooManyHits(name);
+  if (count > maxSearchHits && found.length < 2) throw tooManyHits(name);
   return found;
 }
 
 const tooManyHits = (name: string) =>
   usageError(
-    `more than ${mostHits} assets would have to be looked at to find those called ${name}`,
+    `more than ${maxSearchHits} assets would have to be looked at to find those called ${name}`,
     `give a uid: mediactl assets ls --search '${name}'`,
   );
 
 /** Saves the latest upload for `@last`, with its profile and service. */
-export async function keepLastUpload(context: Context, uid: string): Promise<void> {
+export async function saveLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };
   await writeFile(lastUploadPath(context.stateDir), JSON.stringify(last), { mode: 0o600 });
 }
 
-async function lastUpload({ stateDir }: Context, { api, profile }: Library): Promise<string> {
-  const last = recordIn(readTextFileIfAny(lastUploadPath(stateDir)) || '{}');
+async function readLastUpload(
+  { stateDir }: Context,
+  { api, profile }: AssetScope,
+): Promise<string> {
+  const last = parseRecord(readTextFileIfAny(lastUploadPath(stateDir)) || '{}');
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
   // The service of a profile may move: a sandbox changes its port.
@@ -240,4 +245,4 @@ async function lastUpload({ stateDir }: Context, { api, profile }: Library): Pro
   return last.uid;
 }
 
-const recordIn = (text: string) => (jsonIn(text) ?? {}) as Record<string, unknown>;
+const parseRecord = (text: string) => (jsonIn(text) ?? {}) as Record<string, unknown>;

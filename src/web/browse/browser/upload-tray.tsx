@@ -5,9 +5,9 @@ import { setup } from './api.ts';
 import type { Uploads } from './uploads.ts';
 
 /** Maximum number of listed files. */
-const mostShown = 40;
+const maxListedFiles = 40;
 
-const words: Record<UploadState['state'], string> = {
+const stateLabels: Record<UploadState['state'], string> = {
   taking: 'reading',
   sending: 'sending',
   waiting: 'waiting for the service',
@@ -17,25 +17,25 @@ const words: Record<UploadState['state'], string> = {
 };
 
 /** Panel of dropped files with their upload progress. */
-export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
-  const { states, clear, isGone } = uploads;
+export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string): void }) {
+  const { states, clear, isServerDown } = uploads;
   if (states.length === 0) return null;
-  const isOver = states.some(isEnded);
-  const shown = [...states].sort((a, b) => rank(a) - rank(b)).slice(0, mostShown);
+  const hasEnded = states.some(isEnded);
+  const listed = [...states].sort((a, b) => sortRank(a) - sortRank(b)).slice(0, maxListedFiles);
   return (
     <details class="tray" open>
       <summary>
-        <span role="status">{summaryOf(states)}</span>
+        <span role="status">{summarize(states)}</span>
       </summary>
       <ul>
-        {shown.map((each) => (
+        {listed.map((each) => (
           <li key={each.id}>
             <div class="file">
               <span title={each.name} dir="auto">
                 {printable(each.name)}
               </span>
               <span class={each.state === 'failed' ? 'problem' : each.state}>
-                {isGone && !isEnded(each) ? 'stopped' : words[each.state]}
+                {isServerDown && !isEnded(each) ? 'stopped' : stateLabels[each.state]}
               </span>
               {each.assetUid && (
                 <button type="button" onClick={() => onOpen(each.assetUid as string)}>
@@ -44,12 +44,12 @@ export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string
               )}
             </div>
             {each.problem && <div class="problem">{each.problem}</div>}
-            {!isEnded(each) && !isGone && (
+            {!isEnded(each) && !isServerDown && (
               <>
                 <progress
                   max={each.sizeBytes || 1}
                   value={each.doneBytes}
-                  aria-label={`${each.name}, ${words[each.state]}`}
+                  aria-label={`${each.name}, ${stateLabels[each.state]}`}
                 />
                 {bytes(each.doneBytes)} of {bytes(each.sizeBytes)}
               </>
@@ -57,7 +57,7 @@ export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string
           </li>
         ))}
       </ul>
-      {isOver && (
+      {hasEnded && (
         <button type="button" onClick={clear}>
           Clear
         </button>
@@ -69,7 +69,7 @@ export function Tray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: string
 const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed', open: 'to go' };
 
 /** Counts files by how they ended: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
-function summaryOf(states: readonly UploadState[]): string {
+function summarize(states: readonly UploadState[]): string {
   const files = counted(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
   const found: string[] = states.map((each) => (isEnded(each) ? each.state : 'open'));
@@ -80,7 +80,7 @@ function summaryOf(states: readonly UploadState[]): string {
 }
 
 /** Alert that the serving process is down, with the commands to restart it and resume uploads. */
-export function Gone({ states }: { states: readonly UploadState[] }) {
+export function ServerDownAlert({ states }: { states: readonly UploadState[] }) {
   const isSandbox = setup.service === location.host;
   const again = `mediactl browse '${location.href.replaceAll("'", '%27')}'`;
   return (
@@ -97,5 +97,5 @@ export function Gone({ states }: { states: readonly UploadState[] }) {
 }
 
 /** Returns the sort rank: active uploads first, then queued, failed and completed ones. */
-const rank = (upload: UploadState) =>
+const sortRank = (upload: UploadState) =>
   isEnded(upload) ? (upload.state === 'failed' ? 2 : 3) : upload.doneBytes > 0 ? 0 : 1;

@@ -1,20 +1,20 @@
 import { useState } from 'preact/hooks';
 import { printable } from '../../../contract/sanitize.ts';
-import { clockTime } from '../../shared/clock-time.ts';
+import { formatClockTime } from '../../shared/clock-time.ts';
 import type { Card } from '../protocol.ts';
 import { thumbnailUrl } from './api.ts';
-import { drag } from './dragging.ts';
-import { Kind } from './kind.tsx';
-import type { Place } from './layout.ts';
+import { startDrag } from './dragging.ts';
+import type { CardBounds } from './layout.ts';
 import { Preview } from './preview.tsx';
+import { TypeIcon } from './type-icon.tsx';
 
-type Props = {
+type CardProps = {
   /** Asset of the card; undefined while its page loads. */
   card: Card | undefined;
   index: number;
   /** Length of the whole list; -1 if unknown. */
   length: number;
-  place: Place;
+  bounds: CardBounds;
   isFocusable: boolean;
   onFocus(): void;
   /** @returns true if the key moves the focus to another card */
@@ -23,13 +23,22 @@ type Props = {
 };
 
 /** Renders one asset of the grid. */
-export function Thing({ card, index, length, place, isFocusable, onFocus, onKey, onOpen }: Props) {
-  const { left, top, width, height } = place;
+export function AssetCard({
+  card,
+  index,
+  length,
+  bounds,
+  isFocusable,
+  onFocus,
+  onKey,
+  onOpen,
+}: CardProps) {
+  const { left, top, width, height } = bounds;
   const style = {
     ...{ left: `${left}px`, top: `${top}px` },
     ...{ width: `${width}px`, height: `${height}px` },
   };
-  const [isPointed, setPointed] = useState(false);
+  const [isHovered, setHovered] = useState(false);
   const list = { 'aria-setsize': length, 'aria-posinset': index + 1 };
   return (
     <li class="card" style={style} {...list} aria-busy={card === undefined}>
@@ -39,10 +48,10 @@ export function Thing({ card, index, length, place, isFocusable, onFocus, onKey,
         data-at={index}
         tabIndex={isFocusable ? 0 : -1}
         draggable={card !== undefined}
-        onDragStart={(event) => card && drag(event, card.uid)}
+        onDragStart={(event) => card && startDrag(event, card.uid)}
         onFocus={onFocus}
-        onPointerEnter={({ pointerType }) => setPointed(pointerType === 'mouse')}
-        onPointerLeave={() => setPointed(false)}
+        onPointerEnter={({ pointerType }) => setHovered(pointerType === 'mouse')}
+        onPointerLeave={() => setHovered(false)}
         onClick={(event) => {
           if (card && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
           event.preventDefault();
@@ -55,29 +64,31 @@ export function Thing({ card, index, length, place, isFocusable, onFocus, onKey,
           if (isOpening && card) onOpen(card.uid);
         }}
       >
-        {card ? <Face card={card} isPointed={isPointed} /> : <Blank />}
+        {card ? <CardBody card={card} isPointed={isHovered} /> : <CardSkeleton />}
       </a>
     </li>
   );
 }
 
-const Blank = () => (
+const CardSkeleton = () => (
   <>
     <span class="picture" />
     <span class="hidden">Loading</span>
   </>
 );
 
-function Face({ card, isPointed }: { card: Card; isPointed: boolean }) {
+function CardBody({ card, isPointed }: { card: Card; isPointed: boolean }) {
   const { uid, name, means, status, type, duration, createdAt } = card;
   const isVideo = type === 'video' && means === 'ready';
   const facts = [type.replaceAll('_', ' '), createdAt?.slice(0, 10)];
   return (
     <>
       <span class="picture">
-        <Picture card={card} />
+        <CardThumbnail card={card} />
         {isVideo && isPointed && <Preview uid={uid} />}
-        {duration !== null && duration > 0 && <span class="badge">{clockTime(duration)}</span>}
+        {duration !== null && duration > 0 && (
+          <span class="badge">{formatClockTime(duration)}</span>
+        )}
         {means !== 'ready' && status && (
           <span class={`badge state${means === 'failed' ? ' failed' : ''}`}>{status}</span>
         )}
@@ -91,10 +102,10 @@ function Face({ card, isPointed }: { card: Card; isPointed: boolean }) {
 }
 
 /** Renders the thumbnail of an asset, or an icon of its type as a fallback. */
-export function Picture({ card }: { card: Card }) {
+export function CardThumbnail({ card }: { card: Card }) {
   const [broken, setBroken] = useState<string>();
   const url = card.thumbnail === null ? undefined : thumbnailUrl(card);
-  if (!url || url === broken) return <Kind type={card.type} />;
+  if (!url || url === broken) return <TypeIcon type={card.type} />;
   return (
     <img
       class={card.type === 'image' ? 'whole' : ''}

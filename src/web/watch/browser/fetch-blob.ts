@@ -1,11 +1,11 @@
-const patienceMs = 30_000;
+const fetchTimeoutMs = 30_000;
 
 /** Fetches a URL. @returns the content, and its URL after redirects. @throws if it fails or exceeds `maxBytes` */
-export async function fetched(
+export async function fetchBlob(
   url: string,
   maxBytes: number,
 ): Promise<{ content: Blob; url: string }> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(fetchTimeoutMs) });
   if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
   const reader = response.body.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];

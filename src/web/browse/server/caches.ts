@@ -1,10 +1,10 @@
 /** Cache of bounded size. Evicts the entry that was written longest ago; reads do not count. */
-export class Kept<Key, Value> {
-  readonly #most: number;
+export class BoundedCache<Key, Value> {
+  readonly #maxSize: number;
   readonly #values = new Map<Key, Value>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
   }
 
   get(key: Key): Value | undefined {
@@ -15,7 +15,7 @@ export class Kept<Key, Value> {
     this.#values.delete(key);
     this.#values.set(key, value);
     const [oldest] = this.#values.keys();
-    if (this.#values.size > this.#most && oldest !== undefined) this.#values.delete(oldest);
+    if (this.#values.size > this.#maxSize && oldest !== undefined) this.#values.delete(oldest);
   }
 
   delete(key: Key): void {
@@ -27,34 +27,38 @@ export class Kept<Key, Value> {
  * Cache of promises: dedupes requests in flight and reuses their values until they expire. A failed request is
  * not cached.
  */
-export class Shared<Value> {
-  readonly #answers: Kept<string, { until: number; answer: Promise<Value> }>;
+export class InFlightCache<Value> {
+  readonly #entries: BoundedCache<string, { until: number; value: Promise<Value> }>;
   readonly #now: () => number;
   readonly #until: (value: Value, askedAt: number) => number;
 
   /** @param until returns when a value expires, in milliseconds since the epoch; requests in flight never expire */
-  constructor(most: number, now: () => number, until: (value: Value, askedAt: number) => number) {
-    this.#answers = new Kept(most);
+  constructor(
+    maxSize: number,
+    now: () => number,
+    until: (value: Value, askedAt: number) => number,
+  ) {
+    this.#entries = new BoundedCache(maxSize);
     this.#now = now;
     this.#until = until;
   }
 
-  get(key: string, ask: () => Promise<Value>): Promise<Value> {
-    const known = this.#answers.get(key);
+  get(key: string, fetchValue: () => Promise<Value>): Promise<Value> {
+    const cached = this.#entries.get(key);
     const askedAt = this.#now();
-    if (known && askedAt < known.until) return known.answer;
-    const asked = { until: Number.POSITIVE_INFINITY, answer: ask() };
-    this.#answers.set(key, asked);
-    asked.answer.then(
+    if (cached && askedAt < cached.until) return cached.value;
+    const entry = { until: Number.POSITIVE_INFINITY, value: fetchValue() };
+    this.#entries.set(key, entry);
+    entry.value.then(
       (value) => {
-        asked.until = this.#until(value, askedAt);
+        entry.until = this.#until(value, askedAt);
       },
       () => this.delete(key),
     );
-    return asked.answer;
+    return entry.value;
   }
 
   delete(key: string): void {
-    this.#answers.delete(key);
+    this.#entries.delete(key);
   }
 }

@@ -1,11 +1,11 @@
 /** Shows an error as an alert, which screen readers announce at once. */
-export function tell(text: string): void {
+export function showProblem(text: string): void {
   const problem = document.getElementById('problem') as HTMLElement;
   problem.textContent = text;
   problem.hidden = false;
 }
 
 /** Shows a non-blocking status message. */
-export function note(text: string): void {
+export function showNote(text: string): void {
   (document.getElementById('note') as HTMLElement).textContent = text;
 }

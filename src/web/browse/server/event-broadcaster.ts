@@ -1,27 +1,27 @@
 import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 
 /** Maximum number of finished uploads that a newly opened page still gets. */
-const mostEnded = 200;
+const maxEndedUploads = 200;
 
 /** Broadcasts events to every open page, and replays the state of uploads to a page opened later. */
-export class Hub {
-  readonly #pages = new Set<(event: PageEvent) => void>();
+export class EventBroadcaster {
+  readonly #listeners = new Set<(event: PageEvent) => void>();
   readonly #uploads = new Map<string, UploadState>();
 
   publish(event: PageEvent): void {
-    if (event.kind === 'upload') this.#keep(event.upload);
-    for (const tell of this.#pages) tell(event);
+    if (event.kind === 'upload') this.#storeUpload(event.upload);
+    for (const emit of this.#listeners) emit(event);
   }
 
-  #keep(upload: UploadState): void {
+  #storeUpload(upload: UploadState): void {
     this.#uploads.delete(upload.id);
     this.#uploads.set(upload.id, upload);
     const ended = [...this.#uploads.values()].filter(isEnded);
-    for (const { id } of ended.slice(0, -mostEnded)) this.#uploads.delete(id);
+    for (const { id } of ended.slice(0, -maxEndedUploads)) this.#uploads.delete(id);
   }
 
   /** Drops finished uploads from the replay. */
-  forgetEnded(): void {
+  clearEnded(): void {
     for (const upload of [...this.#uploads.values()])
       if (isEnded(upload)) this.#uploads.delete(upload.id);
   }
@@ -29,16 +29,16 @@ export class Hub {
   /** Streams server-sent events until the reader disconnects. */
   stream(): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
-    let tell: (event: PageEvent) => void;
+    let emit: (event: PageEvent) => void;
     return new ReadableStream({
       start: (controller) => {
-        tell = (event) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
+        emit = (event) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
         controller.enqueue(encoder.encode('retry: 1000\n\n'));
-        for (const upload of this.#uploads.values()) tell({ kind: 'upload', upload });
-        this.#pages.add(tell);
+        for (const upload of this.#uploads.values()) emit({ kind: 'upload', upload });
+        this.#listeners.add(emit);
       },
       cancel: () => {
-        this.#pages.delete(tell);
+        this.#listeners.delete(emit);
       },
     });
   }

@@ -1,70 +1,74 @@
-import type { Setup } from '../setup.ts';
-import { tell } from './telling.ts';
-import { type Failure, type Way, waysOf } from './ways.ts';
+import type { PlayerSetup } from '../setup.ts';
+import { showProblem } from './notices.ts';
+import {
+  type PlaybackFailure,
+  type PlaybackStrategy,
+  strategiesFor,
+} from './playback-strategies.ts';
 
 /** Plays an asset with the first playback strategy that works, and resumes at the saved position. */
-export class Playback {
+export class PlaybackController {
   readonly #media: HTMLMediaElement;
   readonly #autoPlay: boolean;
-  readonly #ways: Way[];
+  readonly #strategies: PlaybackStrategy[];
   /** Position to seek to once metadata is loaded, in seconds. */
   #startAt: number;
   #detach = () => {};
-  #fail = (_failure: Failure) => {};
+  #fail = (_failure: PlaybackFailure) => {};
   /** First failure with a status: it explains more than the failure of a fallback. */
-  #failure: Failure = {};
+  #failure: PlaybackFailure = {};
 
-  constructor(media: HTMLMediaElement, setup: Setup) {
+  constructor(media: HTMLMediaElement, setup: PlayerSetup) {
     this.#media = media;
     this.#autoPlay = setup.autoPlay;
     this.#startAt = setup.resumeAt;
-    this.#ways = waysOf(media, setup);
-    media.addEventListener('loadedmetadata', () => this.#loaded());
+    this.#strategies = strategiesFor(media, setup);
+    media.addEventListener('loadedmetadata', () => this.#onLoaded());
   }
 
-  begin(): void {
-    const way = this.#ways.shift();
-    if (!way) {
-      tell('This browser cannot play this asset.');
+  start(): void {
+    const strategy = this.#strategies.shift();
+    if (!strategy) {
+      showProblem('This browser cannot play this asset.');
       return;
     }
-    let isTried = false;
-    this.#fail = (failure: Failure) => {
-      if (isTried) return;
-      isTried = true;
-      this.#next(way, failure);
+    let hasFailed = false;
+    this.#fail = (failure: PlaybackFailure) => {
+      if (hasFailed) return;
+      hasFailed = true;
+      this.#tryNext(strategy, failure);
     };
-    this.#detach = way.attach(this.#media, this.#startAt, this.#fail);
+    this.#detach = strategy.attach(this.#media, this.#startAt, this.#fail);
   }
 
-  goTo(seconds: number): void {
+  seek(seconds: number): void {
     this.#startAt = seconds;
     if (this.#media.readyState >= HTMLMediaElement.HAVE_METADATA) this.#media.currentTime = seconds;
     this.#play();
   }
 
-  #next(failed: Way, { status }: Failure): void {
+  #tryNext(failed: PlaybackStrategy, { status }: PlaybackFailure): void {
     if (this.#media.currentTime > 0) this.#startAt = this.#media.currentTime;
     this.#detach();
     this.#failure.status ??= status;
-    if (this.#ways.length > 0) this.begin();
-    else tell(inWords(failed, this.#failure));
+    if (this.#strategies.length > 0) this.start();
+    else showProblem(failureMessage(failed, this.#failure));
   }
 
-  #loaded(): void {
-    if (this.#lacksPicture && this.#ways.length > 0) {
+  #onLoaded(): void {
+    if (this.#hasNoPicture && this.#strategies.length > 0) {
       this.#fail({});
       return;
     }
-    if (this.#lacksPicture)
-      tell('Only the sound plays: this browser does not know the codec of the picture.');
+    if (this.#hasNoPicture)
+      showProblem('Only the sound plays: this browser does not know the codec of the picture.');
     if (this.#startAt > 0) this.#media.currentTime = this.#startAt;
     this.#startAt = 0; // after a recovery, metadata loads again: playback stays where it is
     if (this.#autoPlay) this.#play();
   }
 
   /** True if the browser cannot decode the picture: it then plays only the sound and reports no error. */
-  get #lacksPicture(): boolean {
+  get #hasNoPicture(): boolean {
     return this.#media instanceof HTMLVideoElement && this.#media.videoWidth === 0;
   }
 
@@ -78,8 +82,8 @@ export class Playback {
   }
 }
 
-function inWords({ from }: Way, { status }: Failure): string {
-  if (from.expiresAt !== undefined && Date.parse(from.expiresAt) <= Date.now())
+function failureMessage({ source }: PlaybackStrategy, { status }: PlaybackFailure): string {
+  if (source.expiresAt !== undefined && Date.parse(source.expiresAt) <= Date.now())
     return 'The link to this media has expired. Ask for a new one.';
   if (status === 401 || status === 403)
     return `The service refuses this media (${status}). Its link may have expired: ask for a new one.`;

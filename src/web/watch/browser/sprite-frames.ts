@@ -1,15 +1,15 @@
-import { cuesOf, type Sprite } from '../../shared/sprites.ts';
-import { fetched } from './fetched.ts';
+import { parseSprites, type Sprite } from '../../shared/sprites.ts';
+import { fetchBlob } from './fetch-blob.ts';
 
 const maxBytes = 1024 * 1024;
 
 /** Maximum size of a displayed frame, in CSS pixels. */
 const [maxWidth, maxHeight] = [240, 160];
 
-type Frame = { sprite: Sprite; sheet: HTMLImageElement };
+type LoadedFrame = { sprite: Sprite; sheet: HTMLImageElement };
 
 /** Preview frames of a video by time. Fetches cues and sprite sheets on first use, and caches them. */
-export class Frames {
+export class SpriteFrames {
   readonly #url: string;
   #sprites: Promise<readonly Sprite[]> | undefined;
   readonly #sheets = new Map<string, Promise<HTMLImageElement | undefined>>();
@@ -19,15 +19,15 @@ export class Frames {
   }
 
   /** Returns the frame at a time in seconds; undefined if there is none or its sheet cannot be loaded. */
-  async at(moment: number): Promise<Frame | undefined> {
-    this.#sprites ??= spritesAt(this.#url).catch(() => []);
+  async fetchFrame(moment: number): Promise<LoadedFrame | undefined> {
+    this.#sprites ??= fetchSprites(this.#url).catch(() => []);
     const sprite = (await this.#sprites).findLast(({ start }) => start <= moment);
     if (!sprite || moment > sprite.end) return undefined;
-    const sheet = await this.#sheetAt(sprite.url);
+    const sheet = await this.#loadSheet(sprite.url);
     return sheet && { sprite, sheet };
   }
 
-  #sheetAt(url: string): Promise<HTMLImageElement | undefined> {
+  #loadSheet(url: string): Promise<HTMLImageElement | undefined> {
     const known = this.#sheets.get(url);
     if (known) return known;
     const image = new Image();
@@ -42,7 +42,7 @@ export class Frames {
 }
 
 /** Displays a frame as the background of an element. Sets style properties: the policy forbids style attributes. */
-export function showFrame(element: HTMLElement, { sprite, sheet }: Frame): void {
+export function showFrame(element: HTMLElement, { sprite, sheet }: LoadedFrame): void {
   const { url, x, y, width, height } = sprite;
   const scale = Math.min(1, maxWidth / width, maxHeight / height);
   const pixels = (count: number) => `${count * scale}px`;
@@ -53,7 +53,7 @@ export function showFrame(element: HTMLElement, { sprite, sheet }: Frame): void 
   element.style.backgroundSize = `${pixels(sheet.naturalWidth)} ${pixels(sheet.naturalHeight)}`;
 }
 
-async function spritesAt(from: string): Promise<readonly Sprite[]> {
-  const { content, url } = await fetched(from, maxBytes);
-  return cuesOf(await content.text(), url);
+async function fetchSprites(from: string): Promise<readonly Sprite[]> {
+  const { content, url } = await fetchBlob(from, maxBytes);
+  return parseSprites(await content.text(), url);
 }

@@ -1,15 +1,19 @@
-import { clockTime } from '../../shared/clock-time.ts';
-import type { Chapter } from '../chapters.ts';
-import { type Frames, showFrame } from './frames.ts';
+import { formatClockTime } from '../../shared/clock-time.ts';
+import type { PlayerChapter } from '../chapters.ts';
+import { type SpriteFrames, showFrame } from './sprite-frames.ts';
 
 /** Preview above the timeline at the pointer: time, chapter and video frame. */
-export class Bubble {
+export class SeekPreview {
   readonly #element: HTMLElement;
-  readonly #chapters: readonly Chapter[];
-  readonly #frames: Frames | undefined;
-  #moment: number | undefined;
+  readonly #chapters: readonly PlayerChapter[];
+  readonly #frames: SpriteFrames | undefined;
+  #time: number | undefined;
 
-  constructor(element: HTMLElement, chapters: readonly Chapter[], frames: Frames | undefined) {
+  constructor(
+    element: HTMLElement,
+    chapters: readonly PlayerChapter[],
+    frames: SpriteFrames | undefined,
+  ) {
     this.#element = element;
     this.#chapters = chapters.toSorted((a, b) => a.start - b.start);
     this.#frames = frames;
@@ -17,28 +21,28 @@ export class Bubble {
 
   /** Shows the preview of a time. @param left pointer position in pixels @param width of the timeline, in pixels */
   show(moment: number, left: number, width: number): void {
-    this.#moment = moment;
+    this.#time = moment;
     this.#element.hidden = false;
-    this.#part('time').textContent = clockTime(moment);
+    this.#part('time').textContent = formatClockTime(moment);
     const chapter = this.#chapters.findLast(({ start }) => start <= moment);
     this.#part('span').textContent = chapter?.title ?? '';
-    this.#place(left, width);
-    this.#frames?.at(moment).then((frame) => {
-      if (this.#moment !== moment) return; // the pointer has moved
+    this.#position(left, width);
+    this.#frames?.fetchFrame(moment).then((frame) => {
+      if (this.#time !== moment) return; // the pointer has moved
       const sprite = this.#part('.sprite');
       sprite.hidden = frame === undefined;
       if (frame) showFrame(sprite, frame);
-      this.#place(left, width);
+      this.#position(left, width);
     });
   }
 
   hide(): void {
-    this.#moment = undefined;
+    this.#time = undefined;
     this.#element.hidden = true;
   }
 
   /** Centers the preview on the pointer, clamped to the timeline. */
-  #place(left: number, width: number): void {
+  #position(left: number, width: number): void {
     this.#element.style.left = '0'; // measures the natural width
     const own = this.#element.offsetWidth;
     this.#element.style.left = `${Math.max(0, Math.min(width - own, left - own / 2))}px`;

@@ -3,7 +3,7 @@ import type { Html } from './html.ts';
 import type { MediaUrl } from './media-url.ts';
 
 /** Resources of a page, grouped by how it loads them. */
-export type Loads = {
+export type PageResources = {
   script?: Html | undefined;
   style: Html;
   /** Images: posters, variants, thumbnails. */
@@ -13,37 +13,37 @@ export type Loads = {
   /** HLS streams: fetched by hls.js, played from a blob. */
   streams?: readonly MediaUrl[];
   /** Subtitles: fetched, then loaded from a blob. */
-  texts?: readonly MediaUrl[];
+  subtitles?: readonly MediaUrl[];
   /** Waveforms: fetched and drawn or shown from a blob, or loaded as an image if CORS blocks the fetch. */
   waveforms?: readonly MediaUrl[];
   /** Sprite cues: fetched; they refer to sprite sheets, loaded as images. */
   sprites?: readonly MediaUrl[];
   frames?: readonly MediaUrl[];
   /** True if the page reports its position, to its own origin. */
-  tellsItself?: boolean;
+  reportsPosition?: boolean;
 };
 
 /** Builds the Content-Security-Policy of a page: allows its script and style by hash, and its resources. */
-export function policyOf(loads: Loads): string {
-  const { images = [], media = [], streams = [], texts = [], frames = [] } = loads;
-  const { waveforms = [], sprites = [] } = loads;
-  const fetched = [...streams, ...texts, ...waveforms, ...sprites];
-  const hasBlobs = streams.length + texts.length > 0;
+export function buildPolicy(resources: PageResources): string {
+  const { images = [], media = [], streams = [], subtitles = [], frames = [] } = resources;
+  const { waveforms = [], sprites = [] } = resources;
+  const fetched = [...streams, ...subtitles, ...waveforms, ...sprites];
+  const hasBlobs = streams.length + subtitles.length > 0;
   const directives: [string, readonly string[]][] = [
     ['default-src', []],
-    ['script-src', loads.script ? [hashOf(loads.script)] : []],
-    ['style-src', [hashOf(loads.style)]],
+    ['script-src', resources.script ? [policyHash(resources.script)] : []],
+    ['style-src', [policyHash(resources.style)]],
     [
       'img-src',
       [
         'data:',
-        ...sources([...images, ...waveforms, ...sprites]),
+        ...policySources([...images, ...waveforms, ...sprites]),
         ...(waveforms.length > 0 ? ['blob:'] : []),
       ],
     ],
-    ['media-src', [...sources([...media, ...streams]), ...(hasBlobs ? ['blob:'] : [])]],
-    ['connect-src', [...sources(fetched), ...(loads.tellsItself ? ["'self'"] : [])]],
-    ['frame-src', sources(frames)],
+    ['media-src', [...policySources([...media, ...streams]), ...(hasBlobs ? ['blob:'] : [])]],
+    ['connect-src', [...policySources(fetched), ...(resources.reportsPosition ? ["'self'"] : [])]],
+    ['frame-src', policySources(frames)],
     ['base-uri', []],
     ['form-action', []],
   ];
@@ -56,7 +56,7 @@ export function policyOf(loads: Loads): string {
  * Returns the policy's sources: any https host, since https URLs may redirect or refer to other hosts; the exact
  * origin of an http URL, which is a local service.
  */
-const sources = (urls: readonly MediaUrl[]) => [
+const policySources = (urls: readonly MediaUrl[]) => [
   ...new Set(
     urls.map(({ url }) => {
       const { protocol, origin } = new URL(url);
@@ -66,5 +66,5 @@ const sources = (urls: readonly MediaUrl[]) => [
 ];
 
 /** Returns the policy's hash source that allows exactly this script or style. */
-export const hashOf = ({ markup }: Html) =>
+export const policyHash = ({ markup }: Html) =>
   `'sha256-${createHash('sha256').update(markup).digest('base64')}'`;

@@ -1,25 +1,25 @@
 import { grouped } from '../../../contract/figures.ts';
-import type { Budget } from '../protocol.ts';
-import type { Shelf } from './shelf.ts';
+import type { RequestBudget } from '../protocol.ts';
+import type { PagedList } from './paged-list.ts';
 
-type Props = {
-  shelf: Shelf;
-  budget: Budget | undefined;
-  waiting: { why: string; until: number } | undefined;
-  isResting: boolean;
-  said: string;
+type StatusBarProps = {
+  list: PagedList;
+  budget: RequestBudget | undefined;
+  serviceWait: { why: string; until: number } | undefined;
+  isPaused: boolean;
+  notice: string;
 };
 
 /** Status bar: number of assets, remaining requests, errors and the latest message. */
-export function Foot({ shelf, budget, waiting, isResting, said }: Props) {
-  const { length, isCounted, problem } = shelf;
+export function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarProps) {
+  const { length, hasExactLength, problem } = list;
   const time = (at: number) => new Date(at).toTimeString().slice(0, 5);
   return (
     <footer>
       <span role="status">
         {length === undefined
           ? !problem && 'Loading'
-          : isCounted
+          : hasExactLength
             ? `${grouped(length)} asset${length === 1 ? '' : 's'}`
             : 'the service does not tell how many'}
       </span>
@@ -30,22 +30,22 @@ export function Foot({ shelf, budget, waiting, isResting, said }: Props) {
             : `${grouped(budget.limit)} requests left`}
         </span>
       )}
-      {isResting && <span>not looking for news, to keep requests for you</span>}
-      {waiting && (
+      {isPaused && <span>not looking for news, to keep requests for you</span>}
+      {serviceWait && (
         <span class="waiting">
-          {waiting.why}: waiting until {time(waiting.until)}
+          {serviceWait.why}: waiting until {time(serviceWait.until)}
         </span>
       )}
       {problem && length !== undefined && (
         <span role="alert" class="problem">
           {problem.message}
           {problem.hint ? `; ${problem.hint}` : ''}{' '}
-          <button type="button" onClick={() => shelf.retry()}>
+          <button type="button" onClick={() => list.retry()}>
             Try again
           </button>
         </span>
       )}
-      <span role="status">{said}</span>
+      <span role="status">{notice}</span>
     </footer>
   );
 }

@@ -3,7 +3,7 @@ import { type Html, html } from '../../shared/html.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 
 /** Metadata of an asset shown below the player. */
-export type About = {
+export type AssetDescription = {
   title: string;
   description?: unknown;
   /** Slugs, or records with a `name` or `slug` (A09). */
@@ -12,16 +12,16 @@ export type About = {
 };
 
 /** Renders the description, tags and download link below the player. */
-export function aboutAsset({ title, description, tags, source }: About): Html {
-  const words = textIn(description)?.trim();
-  const entries = tagsIn(tags).map((tag) => html`<li>${tag}</li>`);
+export function renderDescription({ title, description, tags, source }: AssetDescription): Html {
+  const text = textIn(description)?.trim();
+  const entries = parseTags(tags).map((tag) => html`<li>${tag}</li>`);
   // Browsers ignore `download` for other origins: a new tab prevents navigation from this page to the file.
-  return html`${words && html`<p class="description">${words}</p>`}
+  return html`${text && html`<p class="description">${text}</p>`}
 ${entries.length > 0 ? html`<ul class="tags" aria-label="Tags">${entries}</ul>` : undefined}
 ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" rel="noreferrer">Download the source</a></p>`}`;
 }
 
-const tagsIn = (tags: unknown): string[] =>
+const parseTags = (tags: unknown): string[] =>
   listIn(tags).flatMap((tag) => {
     const { name, slug } = fieldsIn(tag);
     return textIn(tag) || textIn(name) || textIn(slug) || [];

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
  * Returns the number of assets: the service's total if its last asset exists, otherwise a count of all pages. Some
  * services count the page alone or cap the total.
  */
-export async function countOf(
+export async function countAssets(
   context: Context,
   collection: Collection,
   filters: AssetFilters,
@@ -17,7 +17,7 @@ export async function countOf(
   const first = await assets.page(filters, 1, 0);
   const { names } = await context.account();
   const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
-  if (total === undefined) throw noTotal();
+  if (total === undefined) throw noTotalError();
   const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
   if (itemsOf(last).length === Math.min(total, 1)) return total;
   let count = 0;
@@ -25,7 +25,7 @@ export async function countOf(
   return count;
 }
 
-const noTotal = () =>
+const noTotalError = () =>
   new MediactlError('the service does not tell how many there are', {
     code: 'no_total',
     exitCode: exitCodes.unclassified,

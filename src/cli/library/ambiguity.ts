@@ -10,7 +10,7 @@ import { choose } from '../terminal/prompt.ts';
  *
  * @throws MediactlError exit 2 if the prefix is ambiguous
  */
-export function shownUid(
+export function expandUidPrefix(
   context: Context,
   { origin }: URL,
   kind: UidKind,
@@ -19,19 +19,19 @@ export function shownUid(
   const uids = isUidPrefix(typed) ? context.shownUidsOf(origin).find(kind, typed) : [];
   if (uids.length < 2) return uids[0];
   throw usageError(`${uids.length} ${kind}s begin with ${typed}`, 'type more of the uid').with({
-    lines: uids.slice(0, mostNamed),
+    lines: uids.slice(0, maxListed),
   });
 }
 
-type Found = { uid: string; created_at?: unknown };
+type AmbiguousRecord = { uid: string; created_at?: unknown };
 
 /** Records that match an id, and how to present them. */
-export type Ambiguity<T extends Found> = {
+export type Ambiguity<T extends AmbiguousRecord> = {
   /** `asset`, `folder`. */
   noun: string;
   /** "are called clip.mp4". */
-  what: string;
-  found: readonly T[];
+  description: string;
+  matches: readonly T[];
   /** Returns cells that distinguish the records, escaped, with the uid. @param isTerminal short, for an interactive prompt */
   rows(found: readonly T[], isTerminal: boolean): Promise<string[][]>;
   /** Selects the record created last. */
@@ -40,34 +40,34 @@ export type Ambiguity<T extends Found> = {
   hint?: string;
 };
 
-const mostNamed = 10;
+const maxListed = 10;
 
 /**
  * Selects one record: the only match, the newest if requested, or the user's choice.
  *
  * @throws MediactlError exit 2 with the candidates, if it cannot prompt
  */
-export async function onlyOne<T extends Found>(
+export async function selectOne<T extends AmbiguousRecord>(
   { terminal }: Context,
-  { noun, what, found, rows, newest, hint = 'give the uid of one of them' }: Ambiguity<T>,
+  { noun, description, matches, rows, newest, hint = 'give the uid of one of them' }: Ambiguity<T>,
 ): Promise<T> {
-  const [first, ...others] = found;
+  const [first, ...others] = matches;
   if (first && others.length === 0) return first;
-  if (first && newest) return newestOf(found);
-  const problem = `${found.length} ${noun}s ${what}`;
+  if (first && newest) return findNewest(matches);
+  const problem = `${matches.length} ${noun}s ${description}`;
   if (terminal.isInteractive)
-    return choose(terminal, `${problem}. Which one?`, found, await rows(found, true));
-  const shown = found.slice(0, mostNamed);
-  const lines = (await rows(shown, false)).map((cells) => cells.filter(Boolean).join('  '));
-  if (found.length > mostNamed) lines.push(`and ${found.length - mostNamed} more`);
+    return choose(terminal, `${problem}. Which one?`, matches, await rows(matches, true));
+  const listed = matches.slice(0, maxListed);
+  const lines = (await rows(listed, false)).map((cells) => cells.filter(Boolean).join('  '));
+  if (matches.length > maxListed) lines.push(`and ${matches.length - maxListed} more`);
   throw usageError(problem, hint).with({
     lines,
-    details: { uids: found.map(({ uid }) => uid) },
+    details: { uids: matches.map(({ uid }) => uid) },
   });
 }
 
 /** Returns the newest record. @throws MediactlError exit 2 if the times do not single out one */
-function newestOf<T extends Found>(found: readonly T[]): T {
+function findNewest<T extends AmbiguousRecord>(found: readonly T[]): T {
   const times = found.map(({ created_at }) => timeIn(created_at) ?? Number.NaN);
   const last = Math.max(...times);
   const newest = found.filter((_, at) => times[at] === last);

@@ -1,8 +1,8 @@
-import { type Budget, budgetHeader } from '../protocol.ts';
-import type { Problem } from './library.ts';
+import { budgetHeader, type RequestBudget } from '../protocol.ts';
+import type { Problem } from './backend.ts';
 
 /** Security headers of every response: no caching, no cross-origin access, no MIME sniffing. */
-const common = {
+const securityHeaders = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -11,10 +11,10 @@ const common = {
 };
 
 /** Default Content-Security-Policy: an image or text opened directly runs and loads nothing. */
-const inert = "default-src 'none'; frame-ancestors 'none'; sandbox";
+const defaultPolicy = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /** Creates a response with the security headers; `headers` may override them. */
-export function answer(
+export function createResponse(
   body: string | Uint8Array | ReadableStream | null,
   contentType: string,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
@@ -22,33 +22,33 @@ export function answer(
   return new Response(body as ConstructorParameters<typeof Response>[0], {
     status,
     headers: {
-      ...common,
-      'content-security-policy': inert,
+      ...securityHeaders,
+      'content-security-policy': defaultPolicy,
       ...(body !== null && { 'content-type': contentType }),
       ...headers,
     },
   });
 }
 
-export const json = (value: unknown, budget: Budget | undefined, status = 200) =>
-  answer(JSON.stringify(value), 'application/json', {
+export const jsonResponse = (value: unknown, budget: RequestBudget | undefined, status = 200) =>
+  createResponse(JSON.stringify(value), 'application/json', {
     status,
     headers: budget && { [budgetHeader]: JSON.stringify(budget) },
   });
 
-export const refusal = (problem: Problem, budget?: Budget) =>
-  json({ error: problem }, budget, problem.status);
+export const problemResponse = (problem: Problem, budget?: RequestBudget) =>
+  jsonResponse({ error: problem }, budget, problem.status);
 
 /** Creates an HTML response. Sends the policy as a header: `frame-ancestors` has no effect in markup. */
-export const document = (
+export const htmlResponse = (
   { html, contentSecurityPolicy }: { html: string; contentSecurityPolicy: string },
-  framedBy: "'none'" | "'self'",
+  frameAncestors: "'none'" | "'self'",
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
 ) =>
-  answer(html, 'text/html; charset=utf-8', {
+  createResponse(html, 'text/html; charset=utf-8', {
     status,
     headers: {
-      'content-security-policy': `${contentSecurityPolicy}; frame-ancestors ${framedBy}`,
+      'content-security-policy': `${contentSecurityPolicy}; frame-ancestors ${frameAncestors}`,
       ...headers,
     },
   });

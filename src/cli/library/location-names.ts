@@ -1,0 +1,49 @@
+import { fieldsIn, textIn } from '../../contract/reading.ts';
+import { printable } from '../../contract/sanitize.ts';
+import type { Asset } from '../../contract/types.ts';
+import { isUid, uidKey } from '../../contract/uid.ts';
+import type { Context } from '../context.ts';
+import { cachedFolders, cachedWorkspaces, type NameCache } from './name-cache.ts';
+
+/** Maximum age of cached names; and the shorter one after which a missing uid is looked up again. */
+const [maxNameAgeMs, maxMissAgeMs] = [600_000, 60_000];
+
+/** Resolves folder and workspace uids to names for display; falls back to the uid. */
+export class LocationNames {
+  readonly #folders: NameCache;
+  readonly #workspaces: NameCache;
+  readonly #names = new Map<string, string>();
+  /** Kinds without names: the key may not read them, or no workspace is selected. */
+  readonly #unavailable = new Set<string>();
+
+  constructor(context: Context) {
+    this.#folders = cachedFolders(context);
+    this.#workspaces = cachedWorkspaces(context);
+  }
+
+  /** Loads the names of these uids, with at most one request. Unresolvable uids are not looked up again. */
+  async load(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
+    const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#names.has(uidKey(uid)));
+    const cache = kind === 'folders' ? this.#folders : this.#workspaces;
+    const isAsked = unknown.length > 0 && !this.#unavailable.has(kind);
+    for (const ageMs of isAsked ? [maxNameAgeMs, maxMissAgeMs] : []) {
+      const cached = await cache.get(ageMs).catch(() => undefined);
+      if (!cached) this.#unavailable.add(kind);
+      for (const [name, uid] of cached?.names ?? []) this.#names.set(uidKey(uid), name);
+      if (!cached || unknown.every((uid) => this.#names.has(uidKey(uid as string)))) break;
+    }
+    for (const uid of unknown as string[])
+      if (!this.#names.has(uidKey(uid))) this.#names.set(uidKey(uid), uid);
+  }
+
+  /** Returns the path of a folder or the name of a workspace, sanitized for display. */
+  displayName(uid: string | undefined): string {
+    if (!uid) return '';
+    return printable(this.#names.get(uidKey(uid)) ?? uid);
+  }
+}
+
+/** Returns the workspace uid in a record. */
+export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
+  return textIn(workspace_uid) ?? textIn(workspace) ?? textIn(fieldsIn(workspace).uid);
+}

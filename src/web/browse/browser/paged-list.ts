@@ -1,0 +1,219 @@
+import type { Card, Query } from '../protocol.ts';
+import { fetchCardPage, PageError } from './api.ts';
+
+/** Assets per request: a full page costs the same as a small one (§8). */
+const pageSize = 100;
+/** Maximum number of cached pages; the least recently fetched are evicted first. */
+const maxCachedPages = 40;
+/** Maximum list length: browsers limit the height of an element. */
+const maxItems = 300_000;
+/** Debounce while scrolling. */
+const scrollDebounceMs = 90;
+/** Maximum debounce: continuous scrolling still fetches pages. */
+const maxDebounceMs = 300;
+
+/**
+ * List of assets that fetches and caches its pages as they scroll into view. Without a total, the length
+ * grows with the pages loaded; a wrong total is ignored.
+ */
+export class PagedList {
+  readonly #query: Query;
+  readonly #onChange: () => void;
+  readonly #pages = new Map<number, Card[]>();
+  readonly #inFlight = new Map<number, AbortController>();
+  #total: number | null = null;
+  /** Length of the list, once its last page was loaded. */
+  #knownLength: number | undefined;
+  #loadedTo = 0;
+  #visibleRange: [from: number, to: number] = [0, pageSize];
+  #debounceTimer: ReturnType<typeof setTimeout> | undefined;
+  #lastFetchAt = 0;
+  #isClosed = false;
+  #isStale = false;
+  /** True after a wrong total: it counted the page alone, or exceeded the list. */
+  #totalIsUnreliable = false;
+  #hasProbed = false;
+  /** Pages to refetch when their current request ends. */
+  readonly #refetchPages = new Set<number>();
+  /** Pages whose request failed; fetched again by `retry` only. */
+  readonly #failedPages = new Set<number>();
+  problem: PageError | undefined;
+
+  readonly #debounced: Promise<void>;
+
+  /** @param debounceMs delay of the first request, in case the filters change again */
+  constructor(query: Query, onChange: () => void, debounceMs: number) {
+    this.#debounced = new Promise((resolve) => setTimeout(resolve, debounceMs));
+    this.#query = query;
+    this.#onChange = onChange;
+    void this.#fetchPage(0);
+  }
+
+  /** Length of the list, estimated if the service reports no total; undefined until the first response. */
+  get length(): number | undefined {
+    if (this.#knownLength !== undefined) return Math.min(this.#knownLength, maxItems);
+    if (this.#pages.size === 0 && this.#loadedTo === 0) return undefined;
+    // Without a total, one page more than was loaded: scrolling fetches it.
+    return Math.min(Math.max(this.#total ?? this.#loadedTo + pageSize, this.#loadedTo), maxItems);
+  }
+
+  /** False if `length` is an estimate. */
+  get hasExactLength(): boolean {
+    return this.#knownLength !== undefined || this.#total !== null;
+  }
+
+  at(index: number): Card | undefined {
+    return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize];
+  }
+
+  indexOf(uid: string): number {
+    for (const [number, page] of this.#pages) {
+      const at = page.findIndex((card) => card.uid === uid);
+      if (at >= 0) return number * pageSize + at;
+    }
+    return -1;
+  }
+
+  /** Sets the visible range [from, to); fetches its missing pages, debounced. */
+  setVisibleRange(from: number, to: number): void {
+    this.#visibleRange = [from, to];
+    clearTimeout(this.#debounceTimer);
+    const isOverdue = performance.now() - this.#lastFetchAt > maxDebounceMs;
+    if (isOverdue) this.#fetchVisible();
+    else this.#debounceTimer = setTimeout(() => this.#fetchVisible(), scrollDebounceMs);
+  }
+
+  #fetchVisible(): void {
+    this.#lastFetchAt = performance.now();
+    for (const number of this.#visiblePages())
+      if (!this.#pages.has(number) && !this.#failedPages.has(number)) void this.#fetchPage(number);
+  }
+
+  #visiblePages(): number[] {
+    const [from, to] = this.#visibleRange;
+    const end = Math.min(to, this.length ?? pageSize);
+    const first = Math.floor(from / pageSize);
+    const last = Math.max(first, Math.floor(Math.max(0, end - 1) / pageSize));
+    return Array.from({ length: last - first + 1 }, (_, n) => first + n);
+  }
+
+  /** Refetches the visible pages and drops the others. @param isBackground gives it low priority, as for a poll */
+  async refresh(isBackground: boolean): Promise<void> {
+    const inView = this.#visiblePages();
+    for (const number of [...this.#pages.keys()])
+      if (!inView.includes(number)) this.#pages.delete(number);
+    this.#knownLength = undefined;
+    this.#isStale = false;
+    if (this.#pages.size > 0) this.#loadedTo = 0; // else the length stays while pages are in flight
+    for (const [number, page] of this.#pages) this.#recordLoaded(number, page);
+    await Promise.all(inView.map((number) => this.#fetchPage(number, isBackground, true)));
+  }
+
+  /** Marks the list as stale: an asset was added or removed. */
+  markStale(): void {
+    this.#isStale = true;
+    this.#onChange();
+  }
+
+  /** True if the list is stale, or a visible asset is being processed. */
+  get expectsChanges(): boolean {
+    const isChanging = (number: number) =>
+      this.#pages.get(number)?.some(({ means }) => means === 'in progress');
+    return this.#isStale || this.#visiblePages().some(isChanging);
+  }
+
+  replace(card: Card): void {
+    for (const page of this.#pages.values()) {
+      const at = page.findIndex(({ uid }) => uid === card.uid);
+      if (at >= 0) page[at] = card;
+    }
+    this.#onChange();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#debounceTimer);
+    for (const controller of this.#inFlight.values()) controller.abort();
+  }
+
+  /** Retries failed pages. */
+  retry(): void {
+    this.#failedPages.clear();
+    if (this.length === undefined) void this.#fetchPage(0);
+    else this.#fetchVisible();
+  }
+
+  /** Returns a card, fetching its page if needed; undefined past the end. */
+  async fetchCard(index: number): Promise<Card | undefined> {
+    if (index < 0 || index >= (this.length ?? 0)) return undefined;
+    if (!this.at(index)) await this.#fetchPage(Math.floor(index / pageSize));
+    return this.at(index);
+  }
+
+  /** Fetches a page, deduped while in flight. @param isRefresh refetches after a request already in flight */
+  async #fetchPage(number: number, isBackground = false, isRefresh = false): Promise<void> {
+    if (this.#isClosed) return;
+    if (this.#inFlight.has(number)) {
+      if (isRefresh) this.#refetchPages.add(number);
+      return;
+    }
+    const controller = new AbortController();
+    this.#inFlight.set(number, controller);
+    this.#failedPages.delete(number);
+    try {
+      await this.#debounced;
+      const offset = number * pageSize;
+      const how = { isBackground, isFresh: isRefresh, signal: controller.signal };
+      const { items, total } = await fetchCardPage(this.#query, pageSize, offset, how);
+      this.problem = undefined;
+      this.#storePage(number, items.slice(0, pageSize), total);
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      this.#failedPages.add(number);
+      this.problem = error instanceof PageError ? error : new PageError({ problem: String(error) });
+    } finally {
+      this.#inFlight.delete(number);
+      if (!this.#isClosed) this.#onChange();
+    }
+    if (this.#refetchPages.delete(number)) await this.#fetchPage(number, isBackground, true);
+  }
+
+  #storePage(number: number, items: Card[], total: number | null): void {
+    const isRepeat = number > 0 && items[0] && this.at(0)?.uid === items[0].uid;
+    const page = isRepeat ? [] : items;
+    this.#pages.delete(number);
+    this.#pages.set(number, page);
+    this.#recordLoaded(number, page);
+    this.#total = this.#totalIsUnreliable ? null : total;
+    const to = number * pageSize + page.length;
+    if (page.length < pageSize) this.#handleShortPage(number, page.length);
+    else if (total !== null && total < to) this.#ignoreTotal();
+    // Some services count the page alone: one probe of the next page finds out.
+    else if (total !== null && total <= this.#loadedTo && !this.#hasProbed) {
+      this.#hasProbed = true;
+      void this.#fetchPage(number + 1);
+    }
+    for (const [cached] of this.#pages)
+      if (this.#pages.size > maxCachedPages && !this.#visiblePages().includes(cached))
+        this.#pages.delete(cached);
+  }
+
+  #recordLoaded(number: number, page: Card[]): void {
+    if (page.length > 0) this.#loadedTo = Math.max(this.#loadedTo, number * pageSize + page.length);
+  }
+
+  /** Handles a short page: it is the last one if it has items or the previous page is full. */
+  #handleShortPage(number: number, length: number): void {
+    const before = this.#pages.get(number - 1);
+    if (length > 0 || number === 0 || before?.length === pageSize)
+      this.#knownLength = number * pageSize + length;
+    // The list became shorter, and its total agrees.
+    else if (this.#total && this.#total <= number * pageSize) this.#knownLength = this.#total;
+    else this.#ignoreTotal();
+  }
+
+  #ignoreTotal(): void {
+    this.#totalIsUnreliable = true;
+    this.#total = null;
+  }
+}

@@ -1,0 +1,87 @@
+import type { DroppedFileInfo, UploadState } from '../protocol.ts';
+import type { BrowseBackend } from './backend.ts';
+import { BadRequestError } from './bad-request-error.ts';
+import type { EventBroadcaster } from './event-broadcaster.ts';
+
+/** Interval of progress events while a file arrives from the page. */
+const reportIntervalBytes = 1024 * 1024;
+
+/**
+ * Receives a dropped file and uploads it; broadcasts its progress to every open page.
+ *
+ * @returns once the file has arrived or failed; later results come as events
+ */
+export async function receiveFile(
+  library: BrowseBackend,
+  broadcaster: EventBroadcaster,
+  query: URLSearchParams,
+  body: ReadableStream<Uint8Array> | null,
+): Promise<void> {
+  const file = parseDroppedFile(query);
+  const id = query.get('id')?.slice(0, 100) || file.name;
+  let upload: UploadState = {
+    ...{ id, name: file.name, state: 'taking', doneBytes: 0, sizeBytes: file.sizeBytes },
+  };
+  const report = (change: Partial<UploadState>) => {
+    upload = { ...upload, ...change };
+    broadcaster.publish({ kind: 'upload', upload });
+  };
+  report({});
+  let onReceived = () => {};
+  const received = new Promise<void>((resolve) => {
+    onReceived = resolve;
+  });
+  const uploaded = library
+    .uploadFile(file, countBytes(file, body, report, onReceived), ({ state, sentBytes }) =>
+      report({ state, doneBytes: sentBytes }),
+    )
+    .then(
+      ({ how, assetUid }) =>
+        report({
+          state: how === 'uploaded' ? 'uploaded' : 'there',
+          ...{ doneBytes: file.sizeBytes, assetUid },
+        }),
+      (error) => {
+        const { problem, reason, hint } = BadRequestError.findIn(error) ?? library.toProblem(error);
+        report({ state: 'failed', problem: [problem, reason, hint].filter(Boolean).join('; ') });
+      },
+    );
+  await Promise.race([received, uploaded]);
+}
+
+/** Counts bytes and reports progress. @throws BadRequestError if the page did not send the whole file */
+async function* countBytes(
+  { sizeBytes }: DroppedFileInfo,
+  body: ReadableStream<Uint8Array> | null,
+  report: (change: Partial<UploadState>) => void,
+  onReceived: () => void,
+): AsyncGenerator<Uint8Array> {
+  let [receivedBytes, reportedBytes] = [0, 0];
+  try {
+    for await (const part of body ?? []) {
+      receivedBytes += part.length;
+      if (receivedBytes - reportedBytes >= reportIntervalBytes) {
+        report({ doneBytes: receivedBytes });
+        reportedBytes = receivedBytes;
+      }
+      yield part;
+    }
+  } catch {
+    throw new BadRequestError('the page was left before the file had arrived; drop it again');
+  }
+  if (receivedBytes !== sizeBytes)
+    throw new BadRequestError(`${receivedBytes} of ${sizeBytes} bytes came from the page`);
+  if (receivedBytes === 0) throw new BadRequestError('there is nothing in the file');
+  onReceived();
+}
+
+/** Parses the metadata of a dropped file. Sanitizes its names against path traversal. */
+function parseDroppedFile(query: URLSearchParams): DroppedFileInfo {
+  const parts = (query.get('below') ?? '').split('/').filter((part) => !/^\.{0,2}$/.test(part));
+  return {
+    name: (query.get('name') ?? '').replaceAll('/', ' ').slice(0, 500) || 'file',
+    relativeDir: parts.join('/'),
+    folder: query.get('folder') || null,
+    sizeBytes: Number(query.get('size')) || 0,
+  };
+}

@@ -1,6 +1,6 @@
 import type { Command, Help, Option } from '@commander-js/extra-typings';
 import type { ChalkInstance } from 'chalk';
-import { examplesOf, filtersHeading, isGlobal } from './commands/command.ts';
+import { examplesOf, filtersHeading, isGlobalOption } from './commands/command.ts';
 import { shortWords } from './short-words.ts';
 
 /** Maximum and minimum number of examples per page: fewer if the page is long. docs/commands.md has all of them. */
@@ -25,7 +25,7 @@ function pageWith(command: Command, help: Help, colors: ChalkInstance, examples:
   const section = (title: string, lines: readonly string[]) =>
     lines.length > 0 ? `${help.boxWrap(colors.bold(title), width)}\n${lines.join('\n')}\n` : '';
   const aligned = (rows: readonly Row[]) => alignedRows(rows, width, help, colors);
-  const options = help.visibleOptions(command).filter((option) => !isGlobal(option));
+  const options = help.visibleOptions(command).filter((option) => !isGlobalOption(option));
   const isOwn = ({ long, helpGroupHeading }: Option) =>
     helpGroupHeading !== filtersHeading && !['--help', '--version'].includes(long ?? '');
   const filters = options.filter(({ helpGroupHeading }) => helpGroupHeading === filtersHeading);

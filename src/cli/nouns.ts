@@ -1,4 +1,4 @@
-import type { Define } from './commands/command.ts';
+import type { CommandDefinition } from './commands/command.ts';
 
 /** A top-level command; its subcommands are loaded lazily. */
 export type Noun = {
@@ -6,7 +6,7 @@ export type Noun = {
   summary: string;
   /** Heading in the help; hidden if absent. */
   group?: 'Media' | 'Organise' | 'Account' | 'Try it' | 'Scripting';
-  load(): Promise<Define>;
+  load(): Promise<CommandDefinition>;
 };
 
 /** All top-level commands, in the order of the help. A module is loaded only when its command is called. */

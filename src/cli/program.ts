@@ -6,7 +6,12 @@ import {
   type MediactlError,
   usageError,
 } from '../client/errors.ts';
-import { example, globalOptions, isGlobal, type Run } from './commands/command.ts';
+import {
+  type ActionWrapper,
+  addExamples,
+  globalOptions,
+  isGlobalOption,
+} from './commands/command.ts';
 import type { Host } from './context.ts';
 import { helpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
@@ -95,7 +100,7 @@ function buildProgram(
 /** Builds the complete command tree with every noun loaded, for generated files. Its commands cannot be run. */
 export async function wholeTree(version: string): Promise<Command> {
   const program = addNouns(new Command('mediactl'), version);
-  const run: Run = () => async () => {
+  const run: ActionWrapper = () => async () => {
     throw new Error('this tree is for reading');
   };
   for (const noun of program.commands.map(plain)) await loadNoun(noun, run);
@@ -109,7 +114,7 @@ function addNouns(program: Command, version: string): Command {
     .helpCommand(false)
     .enablePositionalOptions()
     .showSuggestionAfterError(false); // commanderUsage adds suggestions
-  example(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
+  addExamples(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
   for (const option of globalOptions()) program.addOption(option);
   for (const { name, summary, group, load } of nouns)
     lazily.set(
@@ -131,7 +136,7 @@ const parentOf = (command: Command) => plain(command.parent) as Command | null;
 
 const lazily = new WeakMap<Command, Noun['load']>();
 
-async function loadNoun(command: Command, run: Run): Promise<void> {
+async function loadNoun(command: Command, run: ActionWrapper): Promise<void> {
   (await lazily.get(command)?.())?.(command, run);
   lazily.delete(command);
   for (const leaf of leavesOf(command)) addGlobals(leaf);
@@ -149,7 +154,7 @@ function leavesOf(command: Command): Command[] {
 }
 
 const runner =
-  (host: Host, invocation: Invocation): Run =>
+  (host: Host, invocation: Invocation): ActionWrapper =>
   (perform) =>
   async (...input) => {
     const command = input.at(-1) as Command;
@@ -197,7 +202,7 @@ const runner =
 function typedOptions(command: Command): Record<string, unknown> {
   const typed: Record<string, unknown> = {};
   for (let at: Command | null = command; at; at = parentOf(at))
-    for (const option of at.options.filter(isGlobal)) {
+    for (const option of at.options.filter(isGlobalOption)) {
       const name = option.attributeName();
       const value = at.opts()[name as never] as unknown;
       if (at.getOptionValueSource(name as never) === 'cli' && typed[name] !== false)

@@ -1,28 +1,31 @@
 import { expect, it } from 'vitest';
-import { fileNames } from '../../src/cli/commands/assets/file-name.ts';
+import { uniqueFileNames } from '../../src/cli/commands/assets/file-name.ts';
 
 const uid = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
 const named = (digit: string, name: unknown, more = {}) => ({ uid: uid(digit), name, ...more });
 
 it('files beside each other have names of their own, whatever assets are called', () => {
-  expect(fileNames([named('1', 'a.mp4'), named('2', 'b.mp4')])).toEqual(['a.mp4', 'b.mp4']);
-  expect(fileNames([named('1', 'Clip.mp4'), named('2', 'clip.MP4')])).toEqual([
+  expect(uniqueFileNames([named('1', 'a.mp4'), named('2', 'b.mp4')])).toEqual(['a.mp4', 'b.mp4']);
+  expect(uniqueFileNames([named('1', 'Clip.mp4'), named('2', 'clip.MP4')])).toEqual([
     `Clip-${uid('1')}.mp4`,
     `clip-${uid('2')}.MP4`,
   ]);
-  const sly = fileNames([
+  const sly = uniqueFileNames([
     ...[named('1', 'clip.mp4'), named('2', 'clip.mp4'), named('3', `clip-${uid('2')}.mp4`)],
   ]);
   expect(new Set(sly).size).toBe(3);
 });
 
 it('long ones are cut to what a file system takes, their uid and the end of a part with it', () => {
-  const long = fileNames([named('1', `${'漢'.repeat(66)}.m`), named('2', `${'漢'.repeat(66)}.m`)]);
+  const long = uniqueFileNames([
+    named('1', `${'漢'.repeat(66)}.m`),
+    named('2', `${'漢'.repeat(66)}.m`),
+  ]);
   expect(new Set(long).size).toBe(2);
   for (const name of long) expect(Buffer.byteLength(name)).toBeLessThan(255 - 22);
 });
 
 it('an asset of another name keeps the extension that its file had', () => {
-  expect(fileNames([named('1', 'Dusk', { filename: 'clip.mp4' })])).toEqual(['Dusk.mp4']);
-  expect(fileNames([named('1', 'Dusk.mov', { filename: 'clip.mp4' })])).toEqual(['Dusk.mov']);
+  expect(uniqueFileNames([named('1', 'Dusk', { filename: 'clip.mp4' })])).toEqual(['Dusk.mp4']);
+  expect(uniqueFileNames([named('1', 'Dusk.mov', { filename: 'clip.mp4' })])).toEqual(['Dusk.mov']);
 });

@@ -45,19 +45,19 @@ it('goes on with what is added, whole characters only, and over a rotation', asy
   const path = newLog('before\n');
   const log = await reader(path);
   await log.lastLines(1);
-  expect(await log.more()).toBe('');
+  expect(await log.readAppended()).toBe('');
   const text = Buffer.from('zwölf\n');
   appendFileSync(path, text.subarray(0, 3)); // half of the ö
-  expect(await log.more()).toBe('zw');
+  expect(await log.readAppended()).toBe('zw');
   appendFileSync(path, text.subarray(3));
-  expect(await log.more()).toBe('ölf\n');
+  expect(await log.readAppended()).toBe('ölf\n');
   appendFileSync(path, 'last of the old\n');
   renameSync(path, `${path}.1`);
-  expect(await log.more()).toBe('last of the old\n');
-  expect(await log.more()).toBe(''); // there is no new one yet
+  expect(await log.readAppended()).toBe('last of the old\n');
+  expect(await log.readAppended()).toBe(''); // there is no new one yet
   writeFileSync(path, 'first of the new\n');
-  expect(await log.more()).toBe('first of the new\n');
-  expect(await log.more()).toBe('');
+  expect(await log.readAppended()).toBe('first of the new\n');
+  expect(await log.readAppended()).toBe('');
 });
 
 it('one that was emptied is read from its beginning', async () => {
@@ -65,5 +65,5 @@ it('one that was emptied is read from its beginning', async () => {
   const log = await reader(path);
   await log.lastLines(1);
   writeFileSync(path, 'new\n');
-  expect(await log.more()).toBe('new\n');
+  expect(await log.readAppended()).toBe('new\n');
 });

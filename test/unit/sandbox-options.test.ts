@@ -1,14 +1,14 @@
 import { Command } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
 import {
+  addServiceOptions,
   serviceArguments,
-  serviceOptions,
 } from '../../src/cli/commands/sandbox/service-options.ts';
 import { readArguments } from '../../src/sandbox/arguments.ts';
 
 /** What the service is told when a person types so. */
 const told = (...typed: string[]) => {
-  const command = serviceOptions(new Command());
+  const command = addServiceOptions(new Command());
   return readArguments([
     '--data',
     '/d',

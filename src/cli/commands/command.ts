@@ -6,7 +6,7 @@ import type { Result } from '../output/result.ts';
 import { type Setting, settingFlags, table } from '../settings/table.ts';
 
 /** Outcome of a command: a result, optionally with a picture above it and an error after it. */
-type Outcome =
+type CommandOutcome =
   | Result
   | {
       result: Result;
@@ -20,30 +20,30 @@ type Outcome =
  * Wraps a command's function as a Commander action. It is called with the context, then the parsed
  * arguments and options; the program prints what it returns.
  */
-export type Run = <Input extends unknown[]>(
-  perform: (context: Context, ...input: Input) => Promise<Outcome>,
+export type ActionWrapper = <Input extends unknown[]>(
+  perform: (context: Context, ...input: Input) => Promise<CommandOutcome>,
 ) => (...input: Input) => Promise<void>;
 
 /** Adds arguments, options, subcommands and an action to a command. */
-export type Define = (command: Command, run: Run) => void;
+export type CommandDefinition = (command: Command, run: ActionWrapper) => void;
 
 /** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: string[]) => [...previous, value];
 
 /** Parses `KEY=VALUE`, or with another separator. @throws MediactlError exit 2 */
-export function pair(flag: string, text: string, separator = '='): [string, string] {
+export function parsePair(flag: string, text: string, separator = '='): [string, string] {
   const at = text.indexOf(separator);
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw usageError(`${flag} does not accept '${text}'`, `${flag} KEY${separator}VALUE`);
 }
 
 /** Parses `KEY=JSON`. @param stringFlag flag for plain strings, for the hint @throws MediactlError exit 2 */
-export async function jsonPair(
+export async function parseJsonPair(
   flag: string,
   stringFlag: string,
   text: string,
 ): Promise<[string, unknown]> {
-  const [key, json] = pair(flag, text);
+  const [key, json] = parsePair(flag, text);
   try {
     return [key, await parseExact(json)];
   } catch {
@@ -57,7 +57,7 @@ export async function jsonPair(
 const examples = new WeakMap<object, readonly string[]>();
 
 /** Registers examples for a command's help, the best first; each must work as written. */
-export function example(command: object, ...lines: string[]): void {
+export function addExamples(command: object, ...lines: string[]): void {
   examples.set(command, lines);
 }
 
@@ -66,13 +66,19 @@ export const examplesOf = (command: object) => examples.get(command) ?? [];
 const suggestions = new WeakMap<object, Suggestion>();
 
 /** Shell completions of an option or argument: a list of values, not exhaustive, or a source. */
-export type Suggestion = readonly string[] | Names;
+export type Suggestion = readonly string[] | CompletionSource;
 
 /** Source of completions: `mediactl __complete`, or the shell itself for files. */
-export type Names = 'profiles' | 'workspaces' | 'folders' | 'assets' | 'uploads' | 'files';
+export type CompletionSource =
+  | 'profiles'
+  | 'workspaces'
+  | 'folders'
+  | 'assets'
+  | 'uploads'
+  | 'files';
 
 /** Registers completions for an option or argument whose usage does not list its values. */
-export function suggesting<T extends object>(subject: T, suggestion: Suggestion): T {
+export function withSuggestions<T extends object>(subject: T, suggestion: Suggestion): T {
   suggestions.set(subject, suggestion);
   return subject;
 }
@@ -86,7 +92,7 @@ export const globalOptions = (): Option[] =>
     const { kind, suggests }: Setting = table[name];
     const suggestion =
       suggests ?? (option.required && !flag.hasNamesake ? kind.choices : undefined);
-    return suggestion ? suggesting(option, suggestion) : option;
+    return suggestion ? withSuggestions(option, suggestion) : option;
   });
 
 const globalsHeading = 'Global options:';
@@ -95,5 +101,5 @@ const globalsHeading = 'Global options:';
 export const filtersHeading = 'Filters, as assets ls has them';
 
 /** Returns true for an option that every command accepts. */
-export const isGlobal = (option: { helpGroupHeading?: string | undefined }) =>
+export const isGlobalOption = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

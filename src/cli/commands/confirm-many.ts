@@ -9,14 +9,14 @@ export type WriteLimit = { flag: string; count: number; isTyped: boolean };
 const defaultLimit = 100;
 
 /** Returns the limit of a bulk change: the typed one, or 100. @throws MediactlError exit 2 if invalid */
-export const writeLimit = (flag: string, typed: string | undefined): WriteLimit => ({
+export const parseWriteLimit = (flag: string, typed: string | undefined): WriteLimit => ({
   flag,
   count: typed === undefined ? defaultLimit : parseCount(flag, typed, 1),
   isTyped: typed !== undefined,
 });
 
 /** Error for more items than the limit allows. */
-export const tooMany = (noun: string, { flag, count }: WriteLimit, found?: number) =>
+export const limitExceeded = (noun: string, { flag, count }: WriteLimit, found?: number) =>
   usageError(
     `${found ?? `more than ${count}`} ${noun} match, and ${flag} is ${count}`,
     `name fewer, or allow more with ${flag}`,
@@ -24,7 +24,7 @@ export const tooMany = (noun: string, { flag, count }: WriteLimit, found?: numbe
   );
 
 /** A bulk change to confirm. */
-export type ManyQuestion = {
+export type BulkConfirmation = {
   count: number;
   /** Plural name of the items: `assets`. */
   noun: string;
@@ -38,14 +38,14 @@ export type ManyQuestion = {
 };
 
 /** Returns the error for a count above the limit, or for a doubtful selection that no typed limit allows. */
-export const refusalOf = ({
+export const findLimitError = ({
   count,
   noun,
   limit,
   doubt,
-}: Pick<ManyQuestion, 'count' | 'noun' | 'limit' | 'doubt'>): MediactlError | undefined =>
+}: Pick<BulkConfirmation, 'count' | 'noun' | 'limit' | 'doubt'>): MediactlError | undefined =>
   (limit.isTyped ? undefined : doubt) ??
-  (count > limit.count ? tooMany(noun, limit, count) : undefined);
+  (count > limit.count ? limitExceeded(noun, limit, count) : undefined);
 
 /**
  * Asks before a bulk change. Above the limit, or in doubt, the user must type the number of items.
@@ -54,15 +54,15 @@ export const refusalOf = ({
  */
 export async function confirmMany(
   { terminal, settings }: Context,
-  question: ManyQuestion,
+  question: BulkConfirmation,
 ): Promise<void> {
   const { count, what, lines } = question;
   if (count === 0) return;
-  const isAsked = terminal.isInteractive && !settings.yes;
-  if (isAsked) terminal.tell((await lines()).join('\n'));
-  const refusal = refusalOf(question);
+  const canPrompt = terminal.isInteractive && !settings.yes;
+  if (canPrompt) terminal.tell((await lines()).join('\n'));
+  const refusal = findLimitError(question);
   if (refusal) {
-    if (!isAsked) throw refusal;
+    if (!canPrompt) throw refusal;
     const typed = await askLine(terminal, `This would ${what}. Type ${count} to continue`);
     if (typed !== String(count)) throw refusal;
     return;
@@ -73,10 +73,10 @@ export async function confirmMany(
   });
 }
 
-const shown = 5;
+const maxLines = 5;
 
 /** Returns the first lines, and how many more there are. */
-export const firstFew = (lines: readonly string[], count: number) => [
-  ...lines.slice(0, shown),
-  ...(count > shown ? [`  … and ${count - shown} more`] : []),
+export const truncateLines = (lines: readonly string[], count: number) => [
+  ...lines.slice(0, maxLines),
+  ...(count > maxLines ? [`  … and ${count - maxLines} more`] : []),
 ];

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { resolveParentFilter } from '../library/folders.ts';
 import { ranks } from '../settings/origins.ts';
 import { parseDay } from '../settings/units.ts';
-import { filtersHeading, suggesting } from './command.ts';
+import { filtersHeading, withSuggestions } from './command.ts';
 
 /** Filter and sort options of a command (§4 Filters and ordering). */
 export type FilterOptions = {
@@ -35,14 +35,16 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
   };
   const filtered = command
     .addOption(filter('--search <text>', 'words in name and description'))
-    .addOption(suggesting(filter('--status <status>', assetStatuses.join(', ')), assetStatuses))
+    .addOption(
+      withSuggestions(filter('--status <status>', assetStatuses.join(', ')), assetStatuses),
+    )
     .addOption(filter('--tag <slug>', 'tag'))
     .addOption(filter('--created-after <date>', 'created on or after'))
     .addOption(filter('--created-before <date>', 'created on or before'));
   // "Assets list only: `type` … and `parent`" (§4)
   const withAssetFilters = () =>
     filtered
-      .addOption(suggesting(filter('--type <type>', assetTypes.join(', ')), assetTypes))
+      .addOption(withSuggestions(filter('--type <type>', assetTypes.join(', ')), assetTypes))
       .addOption(filter('--folder <folder>', 'folder, by uid or path; / for the top level'));
   return collection === 'assets'
     ? withAssetFilters()
@@ -50,7 +52,7 @@ export function withFilters<Args extends unknown[], Options extends OptionValues
 }
 
 const sortFields = ['created_at', 'name', 'duration'];
-export const sortOption = suggesting(
+export const sortOption = withSuggestions(
   new Option('--sort <field>', `${sortFields.join(', ')}; -FIELD for the other direction`),
   sortFields.flatMap((field) => [field, `-${field}`]),
 );
@@ -66,7 +68,7 @@ const filterFlags = (options: FilterOptions): Record<string, string | undefined>
 });
 
 /** Rejects --workspace: the API lists all that the key can see and cannot filter by workspace. */
-export function refuseWorkspace({ settings }: Context, command: string): void {
+export function rejectWorkspaceFlag({ settings }: Context, command: string): void {
   if (settings.origins.of('workspace').rank === ranks.flag)
     throw usageError(
       `${command} does not accept --workspace`,
@@ -76,7 +78,10 @@ export function refuseWorkspace({ settings }: Context, command: string): void {
 }
 
 /** Converts options to API filters: dates to days, a folder to its uid. */
-export async function filtersOf(context: Context, options: FilterOptions): Promise<AssetFilters> {
+export async function parseFilters(
+  context: Context,
+  options: FilterOptions,
+): Promise<AssetFilters> {
   const now = context.clock.now();
   const { createdAfter, createdBefore, folder, sort } = options;
   // An unset variable in a script must not select everything.

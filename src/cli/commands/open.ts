@@ -5,7 +5,7 @@ import { withoutKey } from '../../client/processes.ts';
 import type { Context } from '../context.ts';
 
 /** Arguments that start each player at a position. Others get the URL only. */
-const startAt: Record<string, (seconds: number) => string[]> = {
+const startPositionArgs: Record<string, (seconds: number) => string[]> = {
   mpv: (seconds) => [`--start=${seconds}`],
   vlc: (seconds) => [`--start-time=${seconds}`],
   iina: (seconds) => [`--mpv-start=${seconds}`],
@@ -22,7 +22,7 @@ export async function openWithPlayer(
   const [program = '', ...given] = command.split(/\s+/).filter(Boolean);
   if (program === '') throw usageError('--player does not accept an empty command', '--player mpv');
   const name = program.replace(/^.*[/\\]/, '');
-  const begin = resumeSeconds > 0 ? (startAt[name]?.(resumeSeconds) ?? []) : [];
+  const begin = resumeSeconds > 0 ? (startPositionArgs[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...given, ...begin, url.href], {
     env: withoutKey(host.environment),
     // stdout is for our results: the player prints to stderr.
@@ -44,7 +44,7 @@ export async function openWithPlayer(
 }
 
 /** Milliseconds to wait for an opener to fail: it reports an error at once, or exits when it likes. */
-const openerPatienceMs = 1_000;
+const openerTimeoutMs = 1_000;
 
 /** Opens a URL with the desktop's default program, which outlives this process. Returns false if it failed. */
 export async function openWithDefault(
@@ -53,17 +53,15 @@ export async function openWithDefault(
 ): Promise<boolean> {
   const { default: open } = await import('open');
   const child = await open(target.href);
-  const patience = new AbortController();
+  const timeout = new AbortController();
   const failure = await Promise.race([
     once(child, 'exit').then(
       ([code]) => (code ? `exit code ${code}` : undefined),
       (error: Error) => error.message,
     ),
-    clock
-      .sleep(openerPatienceMs, AbortSignal.any([signal, patience.signal]))
-      .catch(() => undefined),
+    clock.sleep(openerTimeoutMs, AbortSignal.any([signal, timeout.signal])).catch(() => undefined),
   ]);
-  patience.abort();
+  timeout.abort();
   signal.throwIfAborted();
   if (failure) terminal.warn(`no program here opens it (${failure}); its address:`);
   return failure === undefined;

@@ -1,4 +1,4 @@
-import type { Names } from '../commands/command.ts';
+import type { CompletionSource } from '../commands/command.ts';
 
 /** A command as plain data; input of documentation and shell completion, and printed by `commands --json`. */
 export type CommandNode = {
@@ -21,7 +21,7 @@ type ArgumentNode = {
   term: string;
   description: string;
   choices: readonly string[];
-  values: Names | null;
+  values: CompletionSource | null;
   isVariadic: boolean;
 };
 
@@ -33,7 +33,7 @@ export type OptionNode = {
   long: string | null;
   takesValue: boolean;
   choices: readonly string[];
-  values: Names | null;
+  values: CompletionSource | null;
   description: string;
   defaultValue: string | null;
 };

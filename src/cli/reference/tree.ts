@@ -1,8 +1,8 @@
 import type { Command, Option } from '@commander-js/extra-typings';
 import {
+  type CompletionSource,
   examplesOf,
-  isGlobal,
-  type Names,
+  isGlobalOption,
   type Suggestion,
   suggestionOf,
 } from '../commands/command.ts';
@@ -29,7 +29,7 @@ export function describe(command: Command, parents: readonly string[] = []): Com
       };
     }),
     options: (command.options as readonly Option[])
-      .filter((option) => !option.hidden && (parents.length === 0 || !isGlobal(option)))
+      .filter((option) => !option.hidden && (parents.length === 0 || !isGlobalOption(option)))
       .map(describeOption),
     examples: examplesOf(command),
     children: (command.commands as unknown as (Command & { _hidden?: boolean })[])
@@ -61,7 +61,7 @@ function describeOption(option: Option): OptionNode {
 }
 
 /** Kinds of names to complete, by placeholder: `<folder>` is a folder in every command. */
-const byWord: Record<string, Names> = {
+const byWord: Record<string, CompletionSource> = {
   workspace: 'workspaces',
   folder: 'folders',
   parent: 'folders',
@@ -71,5 +71,5 @@ const byWord: Record<string, Names> = {
   dir: 'files',
 };
 
-const namesOf = (suggestion: Suggestion | undefined, word: string): Names | null =>
+const namesOf = (suggestion: Suggestion | undefined, word: string): CompletionSource | null =>
   typeof suggestion === 'string' ? suggestion : (byWord[word] ?? null);

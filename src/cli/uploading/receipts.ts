@@ -5,7 +5,7 @@ import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
 import type { CreatedFolders } from '../library/folder-creation.ts';
 
-const isState = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
+const isStateError = ({ exitCode }: MediactlError) => exitCode === exitCodes.state;
 
 /**
  * Opens this machine's receipts for writing. With `again`, a damaged or missing store is set aside and
@@ -26,7 +26,7 @@ export async function openReceipts(
     return receipts;
   } catch (thrown) {
     const error = asMediactlError(thrown);
-    if (!again || !isState(error)) throw thrown;
+    if (!again || !isStateError(error)) throw thrown;
     context.terminal.warn(
       `${error.message} (${error.explanation.reason}): another run would send it again`,
     );
@@ -35,11 +35,13 @@ export async function openReceipts(
 }
 
 /** Returns a function that deletes the receipts of a deleted asset. Warns once if that fails. */
-export async function forgetting(context: Context): Promise<(assetUid: string) => Promise<void>> {
+export async function createReceiptRemover(
+  context: Context,
+): Promise<(assetUid: string) => Promise<void>> {
   let isReported = false;
   const failed = (thrown: unknown) => {
     const error = asMediactlError(thrown);
-    if (!isState(error)) throw thrown;
+    if (!isStateError(error)) throw thrown;
     if (!isReported)
       context.terminal.warn(`${error.message} (${error.explanation.reason}): it still lists them`);
     isReported = true;
@@ -50,7 +52,7 @@ export async function forgetting(context: Context): Promise<(assetUid: string) =
 }
 
 /** Returns the folders that this machine creates from now on: a tree that was read earlier lacks them. */
-export function madeFolders(
+export function createdFoldersOf(
   receipts: Receipts,
   service: string,
   workspace: string,

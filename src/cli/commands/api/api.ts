@@ -7,11 +7,17 @@ import type { Page } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { parseCount } from '../../settings/units.ts';
 import { readInput } from '../../terminal/input.ts';
-import { collect, type Define, example, jsonPair, pair } from '../command.ts';
+import {
+  addExamples,
+  type CommandDefinition,
+  collect,
+  parseJsonPair,
+  parsePair,
+} from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 
-export const api: Define = (command, run) => {
-  example(
+export const api: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     "mediactl api '/assets/?limit=1'",
     'mediactl api /workspaces/ --paginate',
@@ -54,7 +60,7 @@ export const api: Define = (command, run) => {
         if (options.paginate) return paginate(context, call);
         const { transport } = await context.api();
         const response = await transport.send(call).catch((error) => {
-          throw withSlash(error, path);
+          throw withSlashHint(error, path);
         });
         const head = options.include
           ? `HTTP ${response.status}\n${Object.entries(response.headers)
@@ -83,7 +89,7 @@ function apiPath(path: string, baseUrl: URL): string {
 }
 
 /** Adds a hint to a 404 for a path without a trailing slash ("Keep trailing slashes"). */
-function withSlash(error: unknown, path: string): unknown {
+function withSlashHint(error: unknown, path: string): unknown {
   const missing = error instanceof MediactlError && error.explanation.status === 404;
   return missing && !/[/?]/.test(path.slice(-1)) && !path.includes('?')
     ? error.with({ hint: `paths of the API end with a slash: mediactl api ${path}/` })
@@ -93,8 +99,8 @@ function withSlash(error: unknown, path: string): unknown {
 async function bodyFields(raw: readonly string[], typed: readonly string[]) {
   if (raw.length + typed.length === 0) return undefined;
   const pairs = [
-    ...raw.map((each) => pair('-f', each)),
-    ...(await Promise.all(typed.map((each) => jsonPair('-F', '-f', each)))),
+    ...raw.map((each) => parsePair('-f', each)),
+    ...(await Promise.all(typed.map((each) => parseJsonPair('-F', '-f', each)))),
   ];
   return Object.fromEntries(pairs) as Record<string, unknown>;
 }
@@ -102,7 +108,7 @@ async function bodyFields(raw: readonly string[], typed: readonly string[]) {
 const headersOf = (headers: readonly string[]) =>
   Object.fromEntries(
     headers.map((header) => {
-      const [name, value] = pair('-H', header, ':');
+      const [name, value] = parsePair('-H', header, ':');
       if (name.trim().toLowerCase() === 'authorization')
         throw usageError('-H does not accept a key', 'mediactl auth login, or MEDIACTL_API_KEY');
       return [name.trim().toLowerCase(), value.trim()];

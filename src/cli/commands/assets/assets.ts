@@ -12,19 +12,19 @@ import {
 } from '../../library/asset-ids.ts';
 import { type Row, record } from '../../output/result.ts';
 import { masked } from '../../terminal/redaction.ts';
-import { type Define, example, type Run } from '../command.ts';
-import { oneOrMany } from './columns.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
+import { recordOrList } from './columns.ts';
 import { download } from './download.ts';
 import { list } from './list.ts';
-import { pictureBeside } from './picture.ts';
+import { renderPreview } from './picture.ts';
 import { remove } from './remove.ts';
 import { thumb } from './thumb.ts';
 import { update } from './update.ts';
 import { wait } from './wait.ts';
 
 /** Defines the verbs that assets and videos share (§4). */
-const collection =
-  (name: Collection): Define =>
+const defineCollection =
+  (name: Collection): CommandDefinition =>
   (noun, run) => {
     list(noun.command('ls'), run, name);
     get(noun.command('get'), run, name);
@@ -36,11 +36,15 @@ const collection =
     wait(noun.command('wait'), run, name);
   };
 
-export const assets = collection('assets');
-export const videos = collection('videos');
+export const assets = defineCollection('assets');
+export const videos = defineCollection('videos');
 
-function get(command: Command, run: Run, collection: Collection): void {
-  example(command, `mediactl ${collection} get @last`, `mediactl ${collection} get @last --json`);
+function get(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
+    command,
+    `mediactl ${collection} get @last`,
+    `mediactl ${collection} get @last --json`,
+  );
   command
     .alias('show')
     .summary('show one or more')
@@ -57,14 +61,14 @@ function get(command: Command, run: Run, collection: Collection): void {
           try {
             found.push(await api[collection].get(uid));
           } catch (error) {
-            if (uids.length === 1 || !isOfOne(error)) throw error;
+            if (uids.length === 1 || !isNotFound(error)) throw error;
             failures.push(error.of(uid));
           }
         const [only] = found;
         const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
         return {
-          result: await oneOrMany(context, found, uids.length),
-          picture: only && uids.length === 1 ? await pictureBeside(context, only) : undefined,
+          result: await recordOrList(context, found, uids.length),
+          picture: only && uids.length === 1 ? await renderPreview(context, only) : undefined,
           failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
         };
       }),
@@ -72,11 +76,11 @@ function get(command: Command, run: Run, collection: Collection): void {
 }
 
 /** Returns true if an error concerns one asset only (not found), unlike a rejected key. */
-const isOfOne = (error: unknown): error is MediactlError =>
+const isNotFound = (error: unknown): error is MediactlError =>
   error instanceof MediactlError && error.exitCode === exitCodes.notFound;
 
-function player(command: Command, run: Run, collection: Collection): void {
-  example(
+function player(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
     command,
     `mediactl ${collection} player @last`,
     `mediactl ${collection} player @last --reveal --json`,

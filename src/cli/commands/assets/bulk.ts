@@ -10,10 +10,10 @@ import { textIn } from '../../../contract/reading.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import type { Target } from './targets.ts';
+import type { BulkTarget } from './targets.ts';
 
 /** Default number of concurrent requests. */
-const usualLanes = 4;
+const defaultLanes = 4;
 
 type WriteOutcome = { uid: string; name: string | null; error: MediactlError | undefined };
 
@@ -21,31 +21,35 @@ type WriteOutcome = { uid: string; name: string | null; error: MediactlError | u
  * Runs `work` for each target, a few concurrently, and returns an outcome for each. After an error
  * that would fail every target, such as a rejected key or Ctrl-C, the remaining ones are skipped.
  */
-export async function inLanes(
+export async function runConcurrently(
   { signal }: Context,
-  targets: readonly Target[],
-  work: (target: Target) => Promise<{ name?: unknown }>,
-  lanes = usualLanes,
+  targets: readonly BulkTarget[],
+  work: (target: BulkTarget) => Promise<{ name?: unknown }>,
+  lanes = defaultLanes,
 ): Promise<WriteOutcome[]> {
-  const of = ({ uid, name }: Target) => ({ uid, name });
+  const identityOf = ({ uid, name }: BulkTarget) => ({ uid, name });
   const outcomes: WriteOutcome[] = [];
-  let stop: MediactlError | undefined;
+  let fatalError: MediactlError | undefined;
   let next = 0;
-  const lane = async () => {
+  const worker = async () => {
     for (let at = next++; at < targets.length; at = next++) {
-      const target = targets[at] as Target;
-      if (signal.aborted) stop ??= asMediactlError(signal.reason);
-      outcomes[at] = stop
-        ? { ...of(target), error: notTried(stop) }
+      const target = targets[at] as BulkTarget;
+      if (signal.aborted) fatalError ??= asMediactlError(signal.reason);
+      outcomes[at] = fatalError
+        ? { ...identityOf(target), error: notTried(fatalError) }
         : await work(target).then(
-            ({ name }) => ({ ...of(target), name: textIn(name) ?? target.name, error: undefined }),
-            (thrown) => ({ ...of(target), error: asMediactlError(thrown) }),
+            ({ name }) => ({
+              ...identityOf(target),
+              name: textIn(name) ?? target.name,
+              error: undefined,
+            }),
+            (thrown) => ({ ...identityOf(target), error: asMediactlError(thrown) }),
           );
       const { error } = outcomes[at] as WriteOutcome;
-      if (error && endsTheRun(error)) stop ??= error;
+      if (error && endsTheRun(error)) fatalError ??= error;
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: lanes }, worker));
   return outcomes;
 }
 

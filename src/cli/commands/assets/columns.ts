@@ -48,7 +48,7 @@ const assetColumns: Column<Asset>[] = [
 ];
 
 /** Minimum terminal width, in columns, for the FOLDER column, whose paths cost a request. */
-const wideColumns = 120;
+const minColumnsForFolder = 120;
 
 /** Lists assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
@@ -57,9 +57,9 @@ export function assetList(
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
-  if (!isForPerson || terminal.columns < wideColumns)
+  if (!isForPerson || terminal.columns < minColumnsForFolder)
     return list(pages, assetColumns, empty) as ListResult;
-  async function* located() {
+  async function* withFolderPaths() {
     for await (const page of pages) {
       await places.load(
         'folders',
@@ -74,7 +74,7 @@ export function assetList(
     spare: 6,
     wide: true,
   };
-  return list(located(), [...assetColumns, folder], empty) as ListResult;
+  return list(withFolderPaths(), [...assetColumns, folder], empty) as ListResult;
 }
 
 function folderText(asset: Asset, places: LocationNames): string {
@@ -131,12 +131,13 @@ export async function assetRecord(context: Context, asset: Asset): Promise<Resul
 }
 
 /** Shows one requested asset as a record, several as a table. */
-export async function oneOrMany(
+export async function recordOrList(
   context: Context,
   assets: readonly Asset[],
-  asked: number,
+  requestedCount: number,
 ): Promise<Result> {
   const [only] = assets;
-  if (asked !== 1) return assetList(context, new LocationNames(context), [[...assets]], '');
+  if (requestedCount !== 1)
+    return assetList(context, new LocationNames(context), [[...assets]], '');
   return only ? assetRecord(context, only) : nothing;
 }

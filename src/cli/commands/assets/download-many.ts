@@ -11,17 +11,17 @@ import { type Column, listBy, nothing } from '../../output/result.ts';
 import type { Progress } from '../../progress/progress.ts';
 import type { ProgressMode } from '../../progress/progress-modes.ts';
 import { openDownloadProgress } from '../progress.ts';
-import { failureOf, inLanes } from './bulk.ts';
-import { fileNames } from './file-name.ts';
-import { isAsSaved, type Media, save } from './save.ts';
-import type { Target } from './targets.ts';
+import { failureOf, runConcurrently } from './bulk.ts';
+import { uniqueFileNames } from './file-name.ts';
+import { isUnchangedDownload, type MediaDownload, save } from './save.ts';
+import type { BulkTarget } from './targets.ts';
 
-type Many = {
+type DownloadManyOptions = {
   directory: string;
   /** Number of concurrent downloads. */
   lanes: number;
   progress: ProgressMode;
-  mediaOf(context: Context, asset: Asset): Promise<Media>;
+  resolveDownload(context: Context, asset: Asset): Promise<MediaDownload>;
 };
 
 /** Result of one file, as it is printed. */
@@ -38,47 +38,49 @@ type DownloadRecord = {
 export async function downloadMany(
   context: Context,
   collection: Collection,
-  targets: readonly Target[],
-  { directory, lanes, progress: asked, mediaOf }: Many,
+  targets: readonly BulkTarget[],
+  { directory, lanes, progress: requestedProgress, resolveDownload }: DownloadManyOptions,
 ) {
   if (context.isDryRun(`download ${counted(targets.length, 'file')} to ${directory || '.'}`))
     return nothing;
   const { [collection]: assets } = await context.api();
-  const known = new Map<string, Asset>();
-  const looked = await inLanes(
+  const assetsByUid = new Map<string, Asset>();
+  const lookups = await runConcurrently(
     context,
     targets,
     async ({ uid, asset }) => {
       const found = asset ?? (await assets.get(uid));
-      known.set(uid, found);
+      assetsByUid.set(uid, found);
       return found;
     },
     lanes,
   );
-  const files = filesOf(known, directory);
-  const progress = await openDownloadProgress(context, asked);
-  progress.show({ event: 'planned', files: files.size, bytes: totalOf(known), there: 0 });
-  const done = new Map<string, Fetched>();
-  const fetched = await inLanes(
+  const files = assignPaths(assetsByUid, directory);
+  const progress = await openDownloadProgress(context, requestedProgress);
+  progress.show({ event: 'planned', files: files.size, bytes: totalBytes(assetsByUid), there: 0 });
+  const resultsByUid = new Map<string, DownloadResult>();
+  const downloads = await runConcurrently(
     context,
     [...files.keys()].map((uid) => ({ uid, name: null })),
     async ({ uid }) => {
-      const file = files.get(uid) as File;
-      const tell = (outcome: DownloadRecord['outcome']) =>
+      const file = files.get(uid) as DownloadTarget;
+      const reportFinished = (outcome: DownloadRecord['outcome']) =>
         progress.show({ path: file.path, event: 'finished', asset_uid: uid, outcome });
-      const result = await fetchFile(context, file, progress, mediaOf).catch((error) => {
-        tell('failed');
-        throw error;
-      });
-      done.set(uid, result);
-      tell(result.outcome);
+      const result = await downloadUnlessPresent(context, file, progress, resolveDownload).catch(
+        (error) => {
+          reportFinished('failed');
+          throw error;
+        },
+      );
+      resultsByUid.set(uid, result);
+      reportFinished(result.outcome);
       return file.asset;
     },
     lanes,
   ).finally(() => progress.close());
-  const errors = new Map([...looked, ...fetched].map(({ uid, error }) => [uid, error]));
+  const errors = new Map([...lookups, ...downloads].map(({ uid, error }) => [uid, error]));
   const records = targets.map(({ uid }) =>
-    recordOf(uid, files.get(uid), done.get(uid), errors.get(uid)),
+    recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)),
   );
   if (records.length > 0) context.terminal.say(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
@@ -86,12 +88,15 @@ export async function downloadMany(
   return { result, failure: failureOf(context, outcomes, collection) };
 }
 
-type File = { asset: Asset; path: string };
-type Fetched = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
+type DownloadTarget = { asset: Asset; path: string };
+type DownloadResult = Pick<DownloadRecord, 'size_bytes'> & { outcome: 'downloaded' | 'there' };
 
 /** Assigns each asset a unique path in the directory, by uid. */
-function filesOf(assets: ReadonlyMap<string, Asset>, directory: string): Map<string, File> {
-  const names = fileNames([...assets.values()]);
+function assignPaths(
+  assets: ReadonlyMap<string, Asset>,
+  directory: string,
+): Map<string, DownloadTarget> {
+  const names = uniqueFileNames([...assets.values()]);
   return new Map(
     [...assets].map(([uid, asset], at) => [
       uid,
@@ -101,22 +106,22 @@ function filesOf(assets: ReadonlyMap<string, Asset>, directory: string): Map<str
 }
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
-function totalOf(assets: ReadonlyMap<string, Asset>): number {
+function totalBytes(assets: ReadonlyMap<string, Asset>): number {
   const sizes = [...assets.values()].map(({ size }) => numberIn(size) ?? Number.NaN);
   return sizes.reduce((sum, size) => sum + size, 0) || 0;
 }
 
-async function fetchFile(
+async function downloadUnlessPresent(
   context: Context,
-  { asset, path }: File,
+  { asset, path }: DownloadTarget,
   progress: Progress,
-  mediaOf: Many['mediaOf'],
-): Promise<Fetched> {
-  const there = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
+  mediaOf: DownloadManyOptions['resolveDownload'],
+): Promise<DownloadResult> {
+  const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
   const createdAt = timeIn(asset.created_at);
-  if (there && isAsSaved(there, { assetUid: asset.uid, createdAt }))
-    return { outcome: 'there', size_bytes: there.size };
-  if (there)
+  if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
+    return { outcome: 'there', size_bytes: existing.size };
+  if (existing)
     throw usageError(`${path} is there already, and may be another file`, '--yes replaces it');
   const saved = await save(context, await mediaOf(context, asset), path, progress);
   return { outcome: 'downloaded', size_bytes: saved?.size_bytes ?? null };
@@ -124,8 +129,8 @@ async function fetchFile(
 
 const recordOf = (
   uid: string,
-  file: File | undefined,
-  fetched: Fetched | undefined,
+  file: DownloadTarget | undefined,
+  fetched: DownloadResult | undefined,
   error: MediactlError | undefined,
 ): DownloadRecord => ({
   asset_uid: uid,
@@ -136,12 +141,15 @@ const recordOf = (
 });
 
 function summaryOf(records: readonly DownloadRecord[]): string {
-  const of = (wanted: DownloadRecord['outcome']) =>
+  const withOutcome = (wanted: DownloadRecord['outcome']) =>
     records.filter(({ outcome }) => outcome === wanted);
-  const size = of('downloaded').reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0);
-  const there = of('there').length;
-  const said = `${counted(of('downloaded').length, 'file')} downloaded, ${bytes(size)}`;
-  return there > 0 ? `${said}; ${there} already there` : said;
+  const size = withOutcome('downloaded').reduce(
+    (sum, { size_bytes }) => sum + (size_bytes ?? 0),
+    0,
+  );
+  const skippedCount = withOutcome('there').length;
+  const summary = `${counted(withOutcome('downloaded').length, 'file')} downloaded, ${bytes(size)}`;
+  return skippedCount > 0 ? `${summary}; ${skippedCount} already there` : summary;
 }
 
 const columns: Column<DownloadRecord>[] = [

@@ -18,13 +18,13 @@ import {
 import { nothing } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { parseCount } from '../../settings/units.ts';
-import { example, type Run } from '../command.ts';
-import { filtersOf, withFilters } from '../filters.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { parseFilters, withFilters } from '../filters.ts';
 import { openDownloadProgress } from '../progress.ts';
 import { downloadMany } from './download-many.ts';
-import { nameOf } from './file-name.ts';
-import { type Media, save, savedRecord } from './save.ts';
-import { targetsOf } from './targets.ts';
+import { assetFileName } from './file-name.ts';
+import { type MediaDownload, save, savedRecord } from './save.ts';
+import { resolveTargets } from './targets.ts';
 
 /** Returns the expected size and type. For audio, images and documents the service may send a rendition. */
 function expectedOf(
@@ -44,10 +44,10 @@ function expectedOf(
 }
 
 /** Kinds that are one complete file, unlike an HLS playlist or a provider's embed page. */
-const files: readonly Playable['kind'][] = ['file', 'image', 'document'];
+const downloadableKinds: readonly Playable['kind'][] = ['file', 'image', 'document'];
 
-export function download(command: Command, run: Run, collection: Collection): void {
-  example(
+export function download(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
     command,
     `mediactl ${collection} download @last -o master.mp4`,
     `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
@@ -71,15 +71,15 @@ export function download(command: Command, run: Run, collection: Collection): vo
     )
     .action(
       run(async (context, ids, options) => {
-        const { output, directory = '', parallel, progress: asked } = options;
+        const { output, directory = '', parallel, progress: progressMode } = options;
         const lanes = parseCount('--parallel', parallel, 1);
-        const filters = await filtersOf(context, options);
-        const anyCount = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
+        const filters = await parseFilters(context, options);
+        const noLimit = { flag: '', count: Number.POSITIVE_INFINITY, isTyped: false };
         if (output !== undefined && options.directory !== undefined)
           throw usageError('--output and --directory cannot be used together');
         const choice = { ...options, verb: 'download' } as const;
-        const { targets, byFilter } = await targetsOf(
-          ...[context, collection, ids, filters, anyCount, choice],
+        const { targets, byFilter } = await resolveTargets(
+          ...[context, collection, ids, filters, noLimit, choice],
         );
         if (output !== undefined && (byFilter || targets.length > 1))
           throw usageError('--output is for one asset that is named', '-d DIRECTORY, for many');
@@ -88,11 +88,11 @@ export function download(command: Command, run: Run, collection: Collection): vo
         const [only] = targets;
         if (only && targets.length === 1 && !byFilter) {
           const asset = await (await context.api())[collection].get(only.uid);
-          const media = await mediaOf(context, asset);
-          const path = output ?? join(directory, nameOf(asset));
+          const media = await resolveDownload(context, asset);
+          const path = output ?? join(directory, assetFileName(asset));
           if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
             return nothing;
-          const progress = await openDownloadProgress(context, asked);
+          const progress = await openDownloadProgress(context, progressMode);
           try {
             const saved = await save(context, media, path, progress);
             return saved ? savedRecord(saved) : nothing;
@@ -100,21 +100,21 @@ export function download(command: Command, run: Run, collection: Collection): vo
             progress.close();
           }
         }
-        const many = { directory, lanes, progress: asked, mediaOf };
+        const many = { directory, lanes, progress: progressMode, resolveDownload };
         return downloadMany(context, collection, targets, many);
       }),
     );
 }
 
 /** Finds the file to download for an asset. @throws MediactlError if it has none */
-async function mediaOf(context: Context, asset: Asset): Promise<Media> {
+async function resolveDownload(context: Context, asset: Asset): Promise<MediaDownload> {
   const { uid } = asset;
   const { transport } = await context.api();
   const playback = await resolvePlayback(context, uid);
   const { info } = playback;
   await assertNotBlocked(context, uid, playback);
   const { urls, isSorted, unusable } = parsePlayables(info, transport.baseUrl);
-  const [source] = urls.filter(({ kind }) => files.includes(kind));
+  const [source] = urls.filter(({ kind }) => downloadableKinds.includes(kind));
   if (!source) {
     const nothing = nothingToPlayError(uid, info, unusable, 'file');
     throw await explainUnplayable(context, uid, playback, nothing);

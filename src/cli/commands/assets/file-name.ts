@@ -1,57 +1,58 @@
 import { textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 
-const longestName = 200;
+const maxNameBytes = 200;
 
 /** Returns unique file names for one directory: assets that would share a name get their uids appended. */
-export function fileNames(assets: readonly Asset[]): string[] {
-  const names = assets.map(nameOf);
+export function uniqueFileNames(assets: readonly Asset[]): string[] {
+  const names = assets.map(assetFileName);
   // A name with a uid may collide with another asset's own name: then that one gets its uid too.
   for (let rounds = 0; rounds < 3; rounds++) {
     const count = new Map<string, number>();
-    for (const name of names) count.set(key(name), (count.get(key(name)) ?? 0) + 1);
+    for (const name of names)
+      count.set(comparisonKey(name), (count.get(comparisonKey(name)) ?? 0) + 1);
     for (const [at, asset] of assets.entries())
-      if ((count.get(key(names[at] as string)) ?? 0) > 1)
-        names[at] = withUid(nameOf(asset), asset.uid);
+      if ((count.get(comparisonKey(names[at] as string)) ?? 0) > 1)
+        names[at] = withUid(assetFileName(asset), asset.uid);
   }
   return names;
 }
 
 /** Normalizes a name for comparison: some file systems ignore case or Unicode composition. */
-const key = (name: string) => name.normalize('NFC').toLowerCase();
+const comparisonKey = (name: string) => name.normalize('NFC').toLowerCase();
 
 function withUid(name: string, uid: string): string {
   const [extension = ''] = /\.[A-Za-z0-9]{1,4}$/.exec(name) ?? [];
   const stem = name.slice(0, name.length - extension.length);
-  return `${cutToBytes(stem, longestName - uid.length - 1)}-${uid}${extension}`;
+  return `${truncateToBytes(stem, maxNameBytes - uid.length - 1)}-${uid}${extension}`;
 }
 
 /** Returns the file name of an asset: its name, with the extension of its original file if it has none. */
-export function nameOf({ uid, name, filename }: Asset): string {
-  const own = fileNameFor(name, uid, null);
+export function assetFileName({ uid, name, filename }: Asset): string {
+  const own = sanitizeFileName(name, uid, null);
   const extension = /\.[A-Za-z0-9]{1,4}$/;
-  const [had = ''] = extension.exec(textIn(filename) ?? '') ?? [];
-  return extension.test(own) ? own : own + had;
+  const [originalExtension = ''] = extension.exec(textIn(filename) ?? '') ?? [];
+  return extension.test(own) ? own : own + originalExtension;
 }
 
 /** Sanitizes a name from the service: no path separators, control characters, or leading dash or dot. */
-export function fileNameFor(name: unknown, fallback: string, extension: string | null) {
+export function sanitizeFileName(name: unknown, fallback: string, extension: string | null) {
   const bare = (typeof name === 'string' ? name : '')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<>:"/\\|?*]+/gu, '_')
     .replace(/^-+/, '_') // a leading dash would be read as an option, or as stdout
     .replace(/^[.\s]+|[.\s]+$/g, '');
-  const base = cutToBytes(bare, longestName) || fallback;
+  const base = truncateToBytes(bare, maxNameBytes) || fallback;
   return extension && !new RegExp(`\\.${extension}$`, 'i').test(base)
     ? `${base.replace(/\.[A-Za-z0-9]{1,4}$/, '')}.${extension}`
     : base;
 }
 
 /** Truncates text to a number of UTF-8 bytes, at a character boundary: file systems limit bytes. */
-function cutToBytes(text: string, most: number): string {
-  let cut = '';
+function truncateToBytes(text: string, maxBytes: number): string {
+  let truncated = '';
   for (const character of text) {
-    if (Buffer.byteLength(cut + character) > most) break;
-    cut += character;
+    if (Buffer.byteLength(truncated + character) > maxBytes) break;
+    truncated += character;
   }
-  return cut;
+  return truncated;
 }

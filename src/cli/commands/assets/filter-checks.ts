@@ -18,14 +18,14 @@ type FilterCheck = {
 };
 
 /** Returns a random word that no asset contains. */
-const nonsense = () => `x${randomUUID().replaceAll('-', '')}`;
+const randomWord = () => `x${randomUUID().replaceAll('-', '')}`;
 
 const dayMs = 86_400_000;
 /** Largest time zone offset: the service may compute days in another time zone. */
-const zonesMs = 14 * 3_600_000;
+const maxZoneOffsetMs = 14 * 3_600_000;
 
 /** Compares a text field; null and other types count as unknown. */
-const equals =
+const fieldEquals =
   (field: 'status' | 'type') =>
   (asset: Asset, value: string): Match => {
     const shown = textIn(asset[field]);
@@ -35,25 +35,25 @@ const equals =
 /** Checks of every filter (§4) that a bulk change accepts. */
 const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   // Full-text search may match in ways that the record does not show.
-  search: { matches: () => undefined, unmatchable: nonsense },
-  status: { matches: equals('status'), unmatchable: nonsense },
-  type: { matches: equals('type'), unmatchable: nonsense },
+  search: { matches: () => undefined, unmatchable: randomWord },
+  status: { matches: fieldEquals('status'), unmatchable: randomWord },
+  type: { matches: fieldEquals('type'), unmatchable: randomWord },
   tag: {
     matches: ({ tags }, value) =>
       Array.isArray(tags) ? slugsIn(tags).some((slugs) => slugs.includes(value)) : undefined,
-    unmatchable: nonsense,
+    unmatchable: randomWord,
   },
   created_after: {
     matches: ({ created_at }, day) => {
       const made = timeIn(created_at);
-      return made === undefined ? undefined : made >= Date.parse(day) - zonesMs;
+      return made === undefined ? undefined : made >= Date.parse(day) - maxZoneOffsetMs;
     },
     unmatchable: () => '9998-01-01',
   },
   created_before: {
     matches: ({ created_at }, day) => {
       const made = timeIn(created_at);
-      return made === undefined ? undefined : made < Date.parse(day) + dayMs + zonesMs;
+      return made === undefined ? undefined : made < Date.parse(day) + dayMs + maxZoneOffsetMs;
     },
     unmatchable: () => '1971-01-01',
   },
@@ -87,19 +87,23 @@ export async function assertFiltersApplied(
   verb: string,
 ): Promise<void> {
   if (found.length === 0) return;
-  const wrong = disprovedFilter(filters, found);
-  if (wrong) throw ignored(wrong.filter, verb, `it lists ${wrong.uid}, which does not match`);
+  const wrong = findIgnoredFilter(filters, found);
+  if (wrong) throw filterIgnored(wrong.filter, verb, `it lists ${wrong.uid}, which does not match`);
   for (const [name, { matches, unmatchable }] of Object.entries(checks)) {
     const value = filters[name as keyof typeof checks];
     if (value === undefined || found.every((asset) => matches(asset, value))) continue;
     const unlikely = unmatchable();
-    if (await isListed(assets, { [name]: unlikely }))
-      throw ignored(name, verb, `it lists assets by ${name}=${unlikely} too, which none can match`);
+    if (await hasMatches(assets, { [name]: unlikely }))
+      throw filterIgnored(
+        name,
+        verb,
+        `it lists assets by ${name}=${unlikely} too, which none can match`,
+      );
   }
 }
 
 /** Returns the first filter that a listed record contradicts, with the uid of that record. */
-export function disprovedFilter(
+export function findIgnoredFilter(
   filters: AssetFilters,
   found: readonly Asset[],
 ): { filter: string; uid: string } | undefined {
@@ -113,7 +117,7 @@ export function disprovedFilter(
 }
 
 /** Returns true if any asset is listed. 400, 404 or 422 proves that the filter is evaluated: no match. */
-const isListed = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
+const hasMatches = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
   assets.page(filters, 1, 0).then(
     (page) => itemsOf(page).length > 0,
     (error) => {
@@ -123,7 +127,7 @@ const isListed = (assets: AssetsApi, filters: AssetFilters): Promise<boolean> =>
     },
   );
 
-const ignored = (filter: string, verb: string, reason: string) =>
+const filterIgnored = (filter: string, verb: string, reason: string) =>
   new MediactlError(`the service ignored a filter: ${filter}`, {
     code: 'filter_ignored',
     exitCode: exitCodes.rejected,

@@ -10,15 +10,21 @@ import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { LocationNames } from '../../library/location-names.ts';
 import { parseCount } from '../../settings/units.ts';
-import { example, type Run } from '../command.ts';
-import { dateHelp, filtersOf, refuseWorkspace, sortOption, withFilters } from '../filters.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import {
+  dateHelp,
+  parseFilters,
+  rejectWorkspaceFlag,
+  sortOption,
+  withFilters,
+} from '../filters.ts';
 import { assetList } from './columns.ts';
-import { disprovedFilter } from './filter-checks.ts';
-import { foldersOf, listBelow } from './recursive.ts';
-import type { Found } from './sheet.ts';
+import { findIgnoredFilter } from './filter-checks.ts';
+import { collectFolderUids, listAssetsInFolders } from './recursive-listing.ts';
+import type { AssetListing } from './sheet.ts';
 
-export function list(command: Command, run: Run, collection: Collection): void {
-  example(
+export function list(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
     command,
     `mediactl ${collection} ls harbour --status ready --created-after 7d`,
     `mediactl ${collection} ls --sort name --limit 5`,
@@ -38,13 +44,13 @@ export function list(command: Command, run: Run, collection: Collection): void {
     .option('--count', 'print how many there are')
     .option('--html <file>', 'write a page with their thumbnails, to send to somebody');
   const withRecursive = () => filtered.option('-r, --recursive', 'with --folder, all below it too');
-  const whole =
+  const withAllOptions =
     collection === 'assets'
       ? withRecursive()
       : (filtered as unknown as ReturnType<typeof withRecursive>);
-  whole.action(
+  withAllOptions.action(
     run(async (context, words, options) => {
-      refuseWorkspace(context, `${collection} ls`);
+      rejectWorkspaceFlag(context, `${collection} ls`);
       const { all, limit: typedLimit, count, html, search, recursive = false } = options;
       if (words.length > 0 && search !== undefined)
         throw usageError('words and --search cannot be used together', 'give one of them');
@@ -52,13 +58,13 @@ export function list(command: Command, run: Run, collection: Collection): void {
         throw usageError('--all and --limit cannot be used together', 'give one of them');
       if (count && html !== undefined)
         throw usageError('--count and --html cannot be used together', 'give one of them');
-      const filters = await filtersOf(context, {
+      const filters = await parseFilters(context, {
         ...options,
         ...(words.length > 0 && { search: words.join(' ') }),
         ...(recursive && { folder: undefined }),
       });
       const { [collection]: assets } = await context.api();
-      const folders = recursive ? await foldersOf(context, options.folder) : undefined;
+      const folders = recursive ? await collectFolderUids(context, options.folder) : undefined;
       if (count) {
         const scopes = folders ? folders.map((parent) => ({ ...filters, parent })) : [filters];
         let total = 0;
@@ -66,25 +72,31 @@ export function list(command: Command, run: Run, collection: Collection): void {
         return { kind: 'raw', text: String(total) } as const;
       }
       const offset = parseCount('--offset', options.offset ?? '0');
-      const isUsual = typedLimit === undefined && !all;
+      const isFirstPage = typedLimit === undefined && !all;
       const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
-      const empty = `no ${collection}${insteadOf(words, context.settings.shape.format)}`;
-      const listed = async (): Promise<Found> => {
+      const empty = `no ${collection}${emptyResultHint(words, context.settings.shape.format)}`;
+      const fetchListing = async (): Promise<AssetListing> => {
         if (folders) {
-          const most = limit === undefined ? undefined : limit + offset;
+          const maxAssets = limit === undefined ? undefined : limit + offset;
           // Fetches one extra asset to find out whether there are more.
-          const found = await listBelow(assets, filters, folders, most && most + 1);
-          const items = found.slice(offset, most);
-          const isMore = isUsual && offset + items.length < found.length;
-          const footer = isMore ? `${items.length} shown; --all for all` : undefined;
+          const found = await listAssetsInFolders(
+            assets,
+            filters,
+            folders,
+            maxAssets && maxAssets + 1,
+          );
+          const items = found.slice(offset, maxAssets);
+          const hasMore = isFirstPage && offset + items.length < found.length;
+          const footer = hasMore ? `${items.length} shown; --all for all` : undefined;
           return { pages: [items], footer };
         }
-        if (!isUsual) return { pages: assets.list(filters, { limit, offset }), footer: undefined };
-        const { items, footer } = await firstOf(context, collection, filters, offset);
+        if (!isFirstPage)
+          return { pages: assets.list(filters, { limit, offset }), footer: undefined };
+        const { items, footer } = await fetchFirstPage(context, collection, filters, offset);
         return { pages: [items], footer, isEmpty: items.length === 0 };
       };
-      const find = async (): Promise<Found> => {
-        const found = await listed();
+      const find = async (): Promise<AssetListing> => {
+        const found = await fetchListing();
         return { ...found, pages: withIgnoredFilterWarning(context, filters, found.pages) };
       };
       if (html !== undefined) {
@@ -110,12 +122,12 @@ export function list(command: Command, run: Run, collection: Collection): void {
 async function* withIgnoredFilterWarning(
   { terminal }: Context,
   filters: AssetFilters,
-  pages: Found['pages'],
+  pages: AssetListing['pages'],
 ): AsyncGenerator<Asset[]> {
-  let wrong: ReturnType<typeof disprovedFilter>;
+  let wrong: ReturnType<typeof findIgnoredFilter>;
   for await (const page of pages) {
     if (!wrong) {
-      wrong = disprovedFilter(filters, page);
+      wrong = findIgnoredFilter(filters, page);
       if (wrong)
         terminal.warn(
           `the service ignored a filter (${wrong.filter}): it lists ${printable(wrong.uid)}, which does not match`,
@@ -126,7 +138,7 @@ async function* withIgnoredFilterWarning(
 }
 
 /** Returns a hint if the search word looks like a folder path, or like gh's field list for --json. */
-function insteadOf(words: readonly string[], format: string): string {
+function emptyResultHint(words: readonly string[], format: string): string {
   const [word = ''] = words;
   if (words.length !== 1) return '';
   if (word.includes('/'))
@@ -138,7 +150,7 @@ function insteadOf(words: readonly string[], format: string): string {
 const defaultLimit = 20;
 
 /** Returns the first page, and a footer if there are more, so that nothing mistakes it for the whole list. */
-async function firstOf(
+async function fetchFirstPage(
   context: Context,
   collection: Collection,
   filters: AssetFilters,
@@ -147,8 +159,8 @@ async function firstOf(
   const page = await (await context.api())[collection].page(filters, defaultLimit, offset);
   const items = itemsOf<Asset>(page).slice(0, defaultLimit);
   const total = totalOf(page, (await context.account()).names);
-  const isMore = total !== undefined && total > offset + items.length;
-  const footer = isMore
+  const hasMore = total !== undefined && total > offset + items.length;
+  const footer = hasMore
     ? `${items.length} of ${grouped(total)}; --all for all, --limit for more`
     : undefined;
   return { items, footer };

@@ -4,16 +4,16 @@ import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictures/protocol.ts';
 
-const mostBytes = 5 * 1024 * 1024;
-const mostRows = 24;
+const maxBytes = 5 * 1024 * 1024;
+const maxRows = 24;
 
 /** Timeouts in milliseconds: of `thumb --show`, and of a preview, which must not delay the fields. */
-const [askedMs, besideMs] = [30_000, 2_500];
+const [showTimeoutMs, previewTimeoutMs] = [30_000, 2_500];
 
 /** Returns the protocol for `thumb --show`. @throws MediactlError if stdout cannot show pictures */
-export function protocolAsked(context: Context): Protocol {
+export function requireProtocol(context: Context): Protocol {
   const { settings, host } = context;
-  if (!isShown(context))
+  if (!canShowPictures(context))
     throw usageError(
       'the picture can be shown on a terminal only',
       '-o FILE, to save it',
@@ -25,22 +25,22 @@ export function protocolAsked(context: Context): Protocol {
       '-o FILE, to save it',
       `${settings.origins.of('pictures').origin} says never`,
     );
-  return chosen(context) ?? (knownProtocol(host.environment) || 'blocks');
+  return configuredProtocol(context) ?? (knownProtocol(host.environment) || 'blocks');
 }
 
 /**
  * Renders the preview above an asset's fields. Undefined if the terminal is not known to show pictures
  * and no protocol is configured, or if the thumbnail cannot be fetched.
  */
-export async function pictureBeside(context: Context, asset: Asset): Promise<string | undefined> {
+export async function renderPreview(context: Context, asset: Asset): Promise<string | undefined> {
   const { settings, host, terminal } = context;
-  if (settings.pictures === 'never' || !isShown(context)) return undefined;
-  const protocol = chosen(context) ?? knownProtocol(host.environment);
+  if (settings.pictures === 'never' || !canShowPictures(context)) return undefined;
+  const protocol = configuredProtocol(context) ?? knownProtocol(host.environment);
   const url = httpUrl(asset.thumbnail_url);
   if (!protocol || !url) return undefined;
   try {
     const rows = Math.floor(terminal.rows / 2);
-    return await pictureOf(context, url, { protocol, rows, withinMs: besideMs });
+    return await renderPicture(context, url, { protocol, rows, timeoutMs: previewTimeoutMs });
   } catch (error) {
     // A missing preview must not hide the fields, but Ctrl-C aborts the whole command.
     if (context.signal.aborted) throw error;
@@ -49,30 +49,34 @@ export async function pictureBeside(context: Context, asset: Asset): Promise<str
 }
 
 /** Renders a thumbnail. @throws MediactlError if it cannot be fetched, `not_shown` if it is no image */
-export const askedPicture = (context: Context, url: URL, protocol: Protocol) =>
-  pictureOf(context, url, { protocol, rows: context.terminal.rows - 1, withinMs: askedMs });
+export const renderThumbnail = (context: Context, url: URL, protocol: Protocol) =>
+  renderPicture(context, url, {
+    protocol,
+    rows: context.terminal.rows - 1,
+    timeoutMs: showTimeoutMs,
+  });
 
-const isShown = ({ isForPerson, settings: { shape }, host }: Context) =>
+const canShowPictures = ({ isForPerson, settings: { shape }, host }: Context) =>
   isForPerson && !shape.fields && shape.jq === undefined && host.environment.TERM !== 'dumb';
 
 /** Returns the protocol that the `pictures` setting names; undefined for auto and never. */
-const chosen = ({ settings: { pictures } }: Context): Protocol | undefined =>
+const configuredProtocol = ({ settings: { pictures } }: Context): Protocol | undefined =>
   pictures === 'auto' || pictures === 'never' ? undefined : pictures;
 
-type Place = { protocol: Protocol; rows: number; withinMs: number };
+type PictureOptions = { protocol: Protocol; rows: number; timeoutMs: number };
 
-async function pictureOf(
+async function renderPicture(
   context: Context,
   url: URL,
-  { protocol, rows, withinMs }: Place,
+  { protocol, rows, timeoutMs }: PictureOptions,
 ): Promise<string> {
   const { playback } = await context.mediaApi();
-  const bounds = { mostBytes, withinMs, interruption: context.signal };
+  const bounds = { mostBytes: maxBytes, withinMs: timeoutMs, interruption: context.signal };
   const bytes = await playback.small(url, bounds);
   const { drawn } = await import('../../output/picture.lazy.ts');
-  const room = { columns: context.terminal.columns, rows: Math.max(1, Math.min(mostRows, rows)) };
+  const maxSize = { columns: context.terminal.columns, rows: Math.max(1, Math.min(maxRows, rows)) };
   const colours = hasAllColours(context.host.environment);
-  const picture = drawn(bytes, { ...room, protocol, hasAllColours: colours });
+  const picture = drawn(bytes, { ...maxSize, protocol, hasAllColours: colours });
   if ('text' in picture) return picture.text;
   throw new MediactlError('the thumbnail cannot be shown', {
     code: 'not_shown',

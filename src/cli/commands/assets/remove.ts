@@ -1,16 +1,16 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Collection } from '../../../contract/paths.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
-import { forgetting } from '../../uploading/receipts.ts';
-import { example, type Run } from '../command.ts';
-import { writeLimit } from '../confirm-many.ts';
+import { createReceiptRemover } from '../../uploading/receipts.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { filtersOf, withFilters } from '../filters.ts';
-import { bulkResult, inLanes } from './bulk.ts';
-import { confirmBulk, targetsOf } from './targets.ts';
+import { parseFilters, withFilters } from '../filters.ts';
+import { bulkResult, runConcurrently } from './bulk.ts';
+import { confirmBulk, resolveTargets } from './targets.ts';
 
-export function remove(command: Command, run: Run, collection: Collection): void {
-  example(
+export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
     command,
     `mediactl ${collection} rm @last`,
     `mediactl ${collection} rm --tag rushes --created-before 90d --max-delete 500 --yes`,
@@ -28,9 +28,9 @@ export function remove(command: Command, run: Run, collection: Collection): void
     .option(...newestOption)
     .action(
       run(async (context, ids, options) => {
-        const limit = writeLimit('--max-delete', options.maxDelete);
-        const filters = await filtersOf(context, options);
-        const { targets } = await targetsOf(context, collection, ids, filters, limit, {
+        const limit = parseWriteLimit('--max-delete', options.maxDelete);
+        const filters = await parseFilters(context, options);
+        const { targets } = await resolveTargets(context, collection, ids, filters, limit, {
           ...options,
           verb: 'rm',
         });
@@ -42,16 +42,16 @@ export function remove(command: Command, run: Run, collection: Collection): void
           );
         const action = (what: string) => `move ${what} to the trash`;
         await confirmBulk(context, collection, targets, { action, limit });
-        const forget = await forgetting(context);
-        const outcomes = await inLanes(context, targets, async ({ uid }) => {
+        const forget = await createReceiptRemover(context);
+        const outcomes = await runConcurrently(context, targets, async ({ uid }) => {
           await assets.delete(uid);
           await forget(uid);
           return {};
         });
-        const gone = outcomes.filter(({ error }) => !error).length;
-        if (gone > 0)
+        const deletedCount = outcomes.filter(({ error }) => !error).length;
+        if (deletedCount > 0)
           context.terminal.say(
-            `${gone} moved to the trash; the API cannot restore ${gone === 1 ? 'it' : 'them'}`,
+            `${deletedCount} moved to the trash; the API cannot restore ${deletedCount === 1 ? 'it' : 'them'}`,
           );
         return bulkResult(context, outcomes, 'moved to the trash', collection);
       }),

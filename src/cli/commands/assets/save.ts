@@ -9,10 +9,10 @@ import { uidKey } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { type RenderContext, type Result, type Row, record } from '../../output/result.ts';
 import type { Progress } from '../../progress/progress.ts';
-import { fill } from './place.ts';
+import { writeOutput } from './output-file.ts';
 
 /** A saved file, as it is printed. */
-export type Saved = {
+export type SavedFile = {
   asset_uid: string;
   path: string;
   size_bytes: number;
@@ -20,7 +20,7 @@ export type Saved = {
 };
 
 /** Media file to save: its signed URL, and the size and type of the asset's record. */
-export type Media = {
+export type MediaDownload = {
   assetUid: string;
   url: URL;
   expected: Expected;
@@ -32,15 +32,18 @@ export type Media = {
  * Returns the modification time of a saved file, in seconds: the asset's creation time, with a hash of
  * its uid as microseconds, to distinguish assets of the same second.
  */
-function timeFor({ assetUid, createdAt }: Pick<Media, 'assetUid' | 'createdAt'>) {
+function mtimeFor({ assetUid, createdAt }: Pick<MediaDownload, 'assetUid' | 'createdAt'>) {
   if (createdAt === undefined) return undefined;
   const mark = createHash('sha256').update(uidKey(assetUid)).digest().readUInt32BE() % 1_000_000;
   return Math.floor(createdAt / 1000) + mark / 1_000_000;
 }
 
 /** Returns true if the file is an unmodified earlier download of the asset, judged by its modification time. */
-export function isAsSaved(file: Stats, media: Pick<Media, 'assetUid' | 'createdAt'>): boolean {
-  const seconds = timeFor(media);
+export function isUnchangedDownload(
+  file: Stats,
+  media: Pick<MediaDownload, 'assetUid' | 'createdAt'>,
+): boolean {
+  const seconds = mtimeFor(media);
   return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
 }
 
@@ -51,28 +54,28 @@ export function isAsSaved(file: Stats, media: Pick<Media, 'assetUid' | 'createdA
  */
 export async function save(
   context: Context,
-  media: Media,
+  media: MediaDownload,
   path: string,
   progress: Progress,
-): Promise<Saved | undefined> {
+): Promise<SavedFile | undefined> {
   if (path === '-') return toStdout(context, media, progress);
-  const seconds = timeFor(media);
-  const saved = await fill(context, { path, option: '-o' }, async (file) => {
-    const whole = await downloaded({ context, media, path, progress }, file);
+  const seconds = mtimeFor(media);
+  const saved = await writeOutput(context, { path, option: '-o' }, async (file) => {
+    const result = await downloadTo({ context, media, path, progress }, file);
     if (seconds !== undefined) await file.setTime(seconds);
-    return whole;
+    return result;
   });
   const type = saved.contentType ?? null;
   return { asset_uid: media.assetUid, path, size_bytes: saved.bytes, content_type: type };
 }
 
-export const savedRecord = (saved: Saved): Result => record(saved, saved.asset_uid, savedRows);
+export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);
 
 /** Parameters of one download. */
-type Saving = { context: Context; media: Media; path: string; progress: Progress };
+type DownloadParams = { context: Context; media: MediaDownload; path: string; progress: Progress };
 
 const savedRows = (
-  { path, size_bytes, content_type }: Saved,
+  { path, size_bytes, content_type }: SavedFile,
   { isTerminal }: RenderContext,
 ): Row[] => [
   ['saved', printable(path)],
@@ -80,16 +83,20 @@ const savedRows = (
   ['type', printable(content_type ?? '')],
 ];
 
-async function toStdout(context: Context, media: Media, progress: Progress): Promise<undefined> {
+async function toStdout(
+  context: Context,
+  media: MediaDownload,
+  progress: Progress,
+): Promise<undefined> {
   const { terminal } = context;
   if (terminal.stdout.isTTY)
     throw usageError('media is not written to a terminal', 'give a file with -o, or a pipe');
   const saving = { context, media, path: '-', progress };
-  await downloaded(saving, { write: (chunk) => terminal.write(chunk) });
+  await downloadTo(saving, { write: (chunk) => terminal.write(chunk) });
 }
 
-async function downloaded(
-  { context, media: { url, expected }, path, progress }: Saving,
+async function downloadTo(
+  { context, media: { url, expected }, path, progress }: DownloadParams,
   sink: Sink,
 ): Promise<Downloaded> {
   const { terminal } = context;
@@ -113,7 +120,7 @@ async function downloaded(
 }
 
 function renditionNote(saved: Downloaded, recorded: Expected): string {
-  const words = (size: number | undefined, type: string | undefined) =>
+  const describe = (size: number | undefined, type: string | undefined) =>
     [size !== undefined && bytes(size), type && printable(type)].filter(Boolean).join(', ');
-  return `this is a rendition, not the original file: ${words(saved.bytes, saved.contentType)}; the record says ${words(recorded.sizeBytes, recorded.contentType)}`;
+  return `this is a rendition, not the original file: ${describe(saved.bytes, saved.contentType)}; the record says ${describe(recorded.sizeBytes, recorded.contentType)}`;
 }

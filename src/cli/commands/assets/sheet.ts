@@ -9,40 +9,43 @@ import type { Asset } from '../../../contract/types.ts';
 import { type ContactSheetCard, renderContactSheet } from '../../../web/contact-sheet.ts';
 import type { Context } from '../../context.ts';
 import { nothing, type RenderContext, type Result, type Row, record } from '../../output/result.ts';
-import { fill } from './place.ts';
-import { thumbnails } from './thumbnails.ts';
+import { writeOutput } from './output-file.ts';
+import { fetchThumbnails } from './thumbnails.ts';
 
 /** Assets of a list command, in pages. */
-export type Found = {
+export type AssetListing = {
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>;
   /** Note that there are more assets. */
   footer: string | undefined;
   isEmpty?: boolean;
 };
 
-type Sheet = {
+type SheetRequest = {
   path: string;
   title: string;
   /** Lists the assets; called once the output file is open. */
-  find(): Promise<Found>;
+  find(): Promise<AssetListing>;
 };
 
 /** Summary of a written contact sheet, as it is printed. */
-type Written = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
+type SheetRecord = { path: string; assets: number; missing_thumbnails: number; size_bytes: number };
 
 /** Writes a contact sheet: one HTML page with the thumbnails of all listed assets. */
-export async function writeSheet(context: Context, { path, title, find }: Sheet): Promise<Result> {
+export async function writeSheet(
+  context: Context,
+  { path, title, find }: SheetRequest,
+): Promise<Result> {
   const { terminal, clock } = context;
   if (path === '' || path === '-')
     throw usageError(`--html does not accept '${path}'`, 'name a file: --html sheet.html');
   if (context.isDryRun(`write a page of thumbnails to ${path}`)) return nothing;
-  const written = await fill(context, { path, option: '--html' }, async (file) => {
+  const written = await writeOutput(context, { path, option: '--html' }, async (file) => {
     const { pages, footer } = await find();
     const found: { card: ContactSheetCard; url: unknown }[] = [];
     for await (const page of pages)
       for (const asset of page) found.push({ card: cardOf(asset), url: asset.thumbnail_url });
     if (footer) terminal.say(footer);
-    if (found.length > fewAssets)
+    if (found.length > maxAssetsWithoutNotice)
       terminal.say(`${grouped(found.length)} assets; fetching their thumbnails`);
     let [size_bytes, missing_thumbnails] = [0, 0];
     const write = async (text: string) => {
@@ -58,7 +61,7 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
     await write(sheet.head);
     // Written one by one: thousands of thumbnails would not fit in memory.
     let next = 0;
-    for await (const thumbnail of thumbnails(
+    for await (const thumbnail of fetchThumbnails(
       context,
       found.map(({ url }) => url),
     )) {
@@ -76,7 +79,7 @@ export async function writeSheet(context: Context, { path, title, find }: Sheet)
 }
 
 /** Number of assets above which a notice is printed, since their thumbnails take a while. */
-const fewAssets = 50;
+const maxAssetsWithoutNotice = 50;
 
 function cardOf({
   uid,
@@ -102,7 +105,7 @@ function cardOf({
 }
 
 const rows = (
-  { path, assets, missing_thumbnails, size_bytes }: Written,
+  { path, assets, missing_thumbnails, size_bytes }: SheetRecord,
   { isTerminal }: RenderContext,
 ): Row[] => [
   ['saved', printable(path)],

@@ -4,7 +4,7 @@ import { usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { printable } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
-import type { Target } from './targets.ts';
+import type { BulkTarget } from './targets.ts';
 
 /** Change of an asset's tags: a new set, or slugs to add and remove. */
 export type TagChange = { set: string[] } | SlugEdit;
@@ -17,14 +17,19 @@ type TagOptions = {
 };
 
 /** Parses the tag options. @throws MediactlError exit 2 if they conflict, or a tag is not a slug */
-export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagChange | undefined {
-  const ways = [
+export function parseTagChange({
+  addTag,
+  removeTag,
+  setTags,
+  tags,
+}: TagOptions): TagChange | undefined {
+  const modes = [
     ...(addTag.length + removeTag.length > 0 ? ['--add-tag and --remove-tag'] : []),
     ...(setTags !== undefined ? ['--set-tags'] : []),
     ...(tags ? [] : ['--no-tags']),
   ];
-  if (ways.length > 1)
-    throw usageError(`${ways.join(', ')} cannot be used together`, 'give one of them');
+  if (modes.length > 1)
+    throw usageError(`${modes.join(', ')} cannot be used together`, 'give one of them');
   if (setTags !== undefined) {
     const set = setTags.split(',').map((slug) => slug.trim());
     if (set.includes(''))
@@ -40,7 +45,7 @@ export function changeOf({ addTag, removeTag, setTags, tags }: TagOptions): TagC
   if (both) throw usageError(`--add-tag and --remove-tag both name ${both}`);
   // Tags to remove may have any spelling: the service already has them.
   for (const slug of addTag) assertSlug('--add-tag', slug);
-  return ways.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
+  return modes.length > 0 ? { add: [...addTag], remove: [...removeTag] } : undefined;
 }
 
 function assertSlug(option: string, tag: string): void {
@@ -53,22 +58,25 @@ function assertSlug(option: string, tag: string): void {
 }
 
 /** Reads the records of targets that have none, one request each: a change needs the current tags. */
-export async function withTags(assets: AssetsApi, targets: readonly Target[]): Promise<Target[]> {
-  const known: Target[] = [];
+export async function withRecords(
+  assets: AssetsApi,
+  targets: readonly BulkTarget[],
+): Promise<BulkTarget[]> {
+  const known: BulkTarget[] = [];
   for (const target of targets)
     known.push(target.asset ? target : { ...target, asset: await assets.get(target.uid) });
   return known;
 }
 
 /** Returns the PATCH field of the change. @throws MediactlError if it depends on tags that are not shown */
-export const tagsAfter = (
+export const tagFields = (
   assets: AssetsApi,
   change: TagChange,
-  { uid, asset = { uid } }: Target,
+  { uid, asset = { uid } }: BulkTarget,
 ): Fields => ('set' in change ? assets.tagging(change.set) : assets.retagging(asset, change));
 
 /** Describes the tags that a new set would remove, one line per asset. */
-export function tagsLost(change: TagChange, targets: readonly Target[]): string[] {
+export function describeLostTags(change: TagChange, targets: readonly BulkTarget[]): string[] {
   if (!('set' in change)) return [];
   return targets.flatMap(({ uid, asset }) => {
     const before = (asset && slugsOf(asset)) ?? [];

@@ -6,12 +6,12 @@ import { cell } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, resolveAssetUids } from '../../library/asset-ids.ts';
-import { confirmMany, firstFew, tooMany, type WriteLimit } from '../confirm-many.ts';
-import { refuseWorkspace } from '../filters.ts';
+import { confirmMany, limitExceeded, truncateLines, type WriteLimit } from '../confirm-many.ts';
+import { rejectWorkspaceFlag } from '../filters.ts';
 import { assertFiltersApplied } from './filter-checks.ts';
 
 /** Asset to change or download; `asset` is its record, if it was read. */
-export type Target = { uid: string; name: string | null; asset?: Asset };
+export type BulkTarget = { uid: string; name: string | null; asset?: Asset };
 
 /**
  * Resolves the assets of a command: the ids, or all that match the filters. Without either the user
@@ -19,41 +19,47 @@ export type Target = { uid: string; name: string | null; asset?: Asset };
  *
  * @throws MediactlError exit 2 if there are more than the limit allows, or none without a terminal
  */
-export async function targetsOf(
+export async function resolveTargets(
   context: Context,
   collection: Collection,
   ids: readonly string[],
   filters: AssetFilters,
   limit: WriteLimit,
   { verb, ...choice }: IdOptions & { verb: 'rm' | 'update' | 'download' },
-): Promise<{ targets: Target[]; byFilter: boolean }> {
+): Promise<{ targets: BulkTarget[]; byFilter: boolean }> {
   const byFilter = Object.values(filters).some((value) => value !== undefined);
-  const isNone = !byFilter && ids.length === 0;
-  if ((byFilter && ids.length > 0) || (isNone && !context.terminal.isInteractive))
+  const hasNone = !byFilter && ids.length === 0;
+  if ((byFilter && ids.length > 0) || (hasNone && !context.terminal.isInteractive))
     throw usageError(
       byFilter ? 'ids and filters cannot be used together' : 'no assets were given',
       'give ids, or filters such as --tag SLUG --created-before 90d',
     );
-  if (byFilter || verb !== 'download') refuseWorkspace(context, `${collection} ${verb}`);
-  const isLimit = limit.isTyped || !context.terminal.isInteractive;
+  if (byFilter || verb !== 'download') rejectWorkspaceFlag(context, `${collection} ${verb}`);
+  const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
   const targets = byFilter
     ? // One more than the limit shows that it is exceeded: no need to read the whole library.
-      await matching(context, collection, filters, verb, isLimit ? limit.count + 1 : undefined)
+      await fetchMatching(
+        context,
+        collection,
+        filters,
+        verb,
+        isLimitEnforced ? limit.count + 1 : undefined,
+      )
     : (await resolveAssetUids(context, collection, ids, choice)).map((uid) => ({
         uid,
         name: null,
       }));
-  if (isLimit && targets.length > limit.count) throw tooMany(collection, limit);
+  if (isLimitEnforced && targets.length > limit.count) throw limitExceeded(collection, limit);
   return { targets, byFilter };
 }
 
-async function matching(
+async function fetchMatching(
   context: Context,
   collection: Collection,
   filters: AssetFilters,
   verb: string,
   limit: number | undefined,
-): Promise<Target[]> {
+): Promise<BulkTarget[]> {
   const { [collection]: assets } = await context.api();
   const found: Asset[] = [];
   for await (const page of assets.list(filters, { limit })) found.push(...page);
@@ -77,7 +83,7 @@ type BulkQuestion = {
 export async function confirmBulk(
   context: Context,
   collection: Collection,
-  targets: readonly Target[],
+  targets: readonly BulkTarget[],
   { action, limit, notes = [] }: BulkQuestion,
 ): Promise<void> {
   const count = targets.length;
@@ -88,15 +94,15 @@ export async function confirmBulk(
   });
 }
 
-const shown = 5;
+const maxPreviewed = 5;
 
 /** Lists the first targets by name for the prompt; fetches the names of typed ids. */
-async function preview(context: Context, collection: Collection, targets: readonly Target[]) {
+async function preview(context: Context, collection: Collection, targets: readonly BulkTarget[]) {
   const api = await context.api();
   const lines: string[] = [];
-  for (const { uid, name } of targets.slice(0, shown)) {
+  for (const { uid, name } of targets.slice(0, maxPreviewed)) {
     const known = name ?? (await api[collection].get(uid)).name;
     lines.push(`  ${uid}  ${cell(known)}`.trimEnd());
   }
-  return firstFew(lines, targets.length);
+  return truncateLines(lines, targets.length);
 }

@@ -4,14 +4,14 @@ import { httpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { nothing } from '../../output/result.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 import { openDownloadProgress } from '../progress.ts';
-import { fileNameFor } from './file-name.ts';
-import { askedPicture, protocolAsked } from './picture.ts';
+import { sanitizeFileName } from './file-name.ts';
+import { renderThumbnail, requireProtocol } from './picture.ts';
 import { save, savedRecord } from './save.ts';
 
-export function thumb(command: Command, run: Run, collection: Collection): void {
-  example(
+export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
     command,
     `mediactl ${collection} thumb @last -o poster.jpg`,
     `mediactl ${collection} thumb @last --show`,
@@ -27,7 +27,7 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
     .option(...newestOption)
     .action(
       run(async (context, id, { output, show, ...choice }) => {
-        const protocol = show ? protocolAsked(context) : undefined;
+        const protocol = show ? requireProtocol(context) : undefined;
         const api = await context.api();
         const uid = await resolveAssetUid(context, collection, id, choice);
         const { name, thumbnail_url } = await api[collection].get(uid);
@@ -35,11 +35,11 @@ export function thumb(command: Command, run: Run, collection: Collection): void 
         if (!url) throw noThumbnail(uid);
         const isSaved = output !== undefined || !protocol;
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';
-        const path = output ?? fileNameFor(name, uid, extension);
+        const path = output ?? sanitizeFileName(name, uid, extension);
         const from = `${url.origin}${url.pathname}`;
         const what = isSaved ? `save ${from} as ${path}` : `show ${from}`;
         if (context.isDryRun(what)) return nothing;
-        const picture = protocol && (await askedPicture(context, url, protocol));
+        const picture = protocol && (await renderThumbnail(context, url, protocol));
         if (!isSaved) return { result: nothing, picture };
         const progress = await openDownloadProgress(context);
         const media = { assetUid: uid, url, expected: { isPublic: true } };

@@ -4,42 +4,43 @@ import type { Thumbnail } from '../../../web/contact-sheet.ts';
 import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
 
-const lanes = 6;
-const mostBytes = 2 * 1024 * 1024;
-const withinMs = 20_000;
+const maxConcurrent = 6;
+const maxBytes = 2 * 1024 * 1024;
+const timeoutMs = 20_000;
 /** Number of consecutive connection failures after which the server counts as unreachable. */
-const mostLost = 2 * lanes;
+const maxConsecutiveFailures = 2 * maxConcurrent;
 
 /** Fetches thumbnails, a few concurrently, and yields them in order; undefined for one that fails. */
-export async function* thumbnails(
+export async function* fetchThumbnails(
   context: Context,
   urls: readonly unknown[],
 ): AsyncGenerator<Thumbnail | undefined> {
   const { playback, transport } = await context.mediaApi();
   const { baseUrl } = transport;
-  const bounds = { mostBytes, withinMs, interruption: context.signal };
-  let lost = 0;
-  const fetched = async (text: unknown): Promise<Thumbnail | undefined> => {
+  const bounds = { mostBytes: maxBytes, withinMs: timeoutMs, interruption: context.signal };
+  let consecutiveFailures = 0;
+  const fetchThumbnail = async (text: unknown): Promise<Thumbnail | undefined> => {
     const url = httpUrl(text, baseUrl);
-    if (!url || lost >= mostLost || context.signal.aborted) return undefined;
+    if (!url || consecutiveFailures >= maxConsecutiveFailures || context.signal.aborted)
+      return undefined;
     try {
       const bytes = await playback.small(url, bounds);
-      lost = 0;
+      consecutiveFailures = 0;
       const mediaType = detectImageType(bytes);
       return mediaType === undefined ? undefined : { mediaType, bytes };
     } catch (error) {
-      if (isUnreachable(error)) lost++;
+      if (isUnreachable(error)) consecutiveFailures++;
       return undefined;
     }
   };
-  const underWay: Promise<Thumbnail | undefined>[] = [];
+  const inFlight: Promise<Thumbnail | undefined>[] = [];
   for (const url of urls) {
-    underWay.push(fetched(url));
-    if (underWay.length < lanes) continue;
-    yield await underWay.shift();
+    inFlight.push(fetchThumbnail(url));
+    if (inFlight.length < maxConcurrent) continue;
+    yield await inFlight.shift();
     context.signal.throwIfAborted();
   }
-  for (const last of underWay) yield await last;
+  for (const last of inFlight) yield await last;
   context.signal.throwIfAborted();
 }
 

@@ -8,17 +8,23 @@ import { printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { collect, example, jsonPair, pair, type Run } from '../command.ts';
-import { writeLimit } from '../confirm-many.ts';
+import { type ActionWrapper, addExamples, collect, parseJsonPair, parsePair } from '../command.ts';
+import { parseWriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { filtersOf, withFilters } from '../filters.ts';
-import { bulkResult, inLanes } from './bulk.ts';
+import { parseFilters, withFilters } from '../filters.ts';
+import { bulkResult, runConcurrently } from './bulk.ts';
 import { assetRecord } from './columns.ts';
-import { changeOf, type TagChange, tagsAfter, tagsLost, withTags } from './tags.ts';
-import { confirmBulk, type Target, targetsOf } from './targets.ts';
+import {
+  describeLostTags,
+  parseTagChange,
+  type TagChange,
+  tagFields,
+  withRecords,
+} from './tags.ts';
+import { type BulkTarget, confirmBulk, resolveTargets } from './targets.ts';
 
-export function update(command: Command, run: Run, collection: Collection): void {
-  example(
+export function update(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(
     command,
     `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea --add-tag night`,
     `mediactl ${collection} update --tag draft --created-before 30d --add-tag archive --remove-tag draft -n`,
@@ -42,7 +48,7 @@ export function update(command: Command, run: Run, collection: Collection): void
     .option(...newestOption)
     .action(
       run(async (context, ids, options) => {
-        const limit = writeLimit('--max-update', options.maxUpdate);
+        const limit = parseWriteLimit('--max-update', options.maxUpdate);
         if (options.body === '-' && ids.includes('-'))
           throw usageError('ids and body cannot both come from stdin');
         if (options.tag !== undefined && ids.length > 0)
@@ -50,24 +56,24 @@ export function update(command: Command, run: Run, collection: Collection): void
             '--tag is a filter, and ids are given too',
             '--add-tag SLUG adds a tag, --set-tags SLUGS puts others in place of those there are',
           );
-        const change = await changesOf(context, options);
-        const filters = await filtersOf(context, options);
-        const found = await targetsOf(context, collection, ids, filters, limit, {
+        const change = await parseChange(context, options);
+        const filters = await parseFilters(context, options);
+        const found = await resolveTargets(context, collection, ids, filters, limit, {
           ...options,
           verb: 'update',
         });
         const { [collection]: assets } = await context.api();
-        const targets = change.tags ? await withTags(assets, found.targets) : found.targets;
-        const bodyFor = (target: Target): Fields => ({
+        const targets = change.tags ? await withRecords(assets, found.targets) : found.targets;
+        const bodyFor = (target: BulkTarget): Fields => ({
           ...change.fields,
-          ...(change.tags && tagsAfter(assets, change.tags, target)),
+          ...(change.tags && tagFields(assets, change.tags, target)),
         });
         if (context.settings.dryRun)
           return dryRunPlan(
             context,
             targets.map((target) => assets.updating(target.uid, bodyFor(target))),
           );
-        const lost = change.tags ? tagsLost(change.tags, targets) : [];
+        const lost = change.tags ? describeLostTags(change.tags, targets) : [];
         if (found.byFilter)
           await confirmBulk(context, collection, targets, {
             action: (what) => `update ${what}`,
@@ -78,16 +84,16 @@ export function update(command: Command, run: Run, collection: Collection): void
         const [only] = targets;
         if (only && targets.length === 1 && !found.byFilter) {
           const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
-          warnOf(context, unseen);
+          warnUnverifiable(context, unseen);
           return assetRecord(context, asset);
         }
         const unseen = new Set<string>();
-        const outcomes = await inLanes(context, targets, async (target) => {
+        const outcomes = await runConcurrently(context, targets, async (target) => {
           const updated = await assets.update(target.uid, bodyFor(target));
           for (const field of updated.unseen) unseen.add(field);
           return updated.asset;
         });
-        warnOf(context, [...unseen]);
+        warnUnverifiable(context, [...unseen]);
         return bulkResult(context, outcomes, 'updated', collection);
       }),
     );
@@ -96,10 +102,10 @@ export function update(command: Command, run: Run, collection: Collection): void
 const tagOption = <Flags extends string>(flags: Flags, description: string) =>
   new Option(flags, description).argParser(collect).default([] as string[], '');
 
-const warnOf = ({ terminal }: Context, unseen: readonly string[]) => {
-  if (unseen.length > 0)
+const warnUnverifiable = ({ terminal }: Context, unverifiable: readonly string[]) => {
+  if (unverifiable.length > 0)
     terminal.warn(
-      `the service shows no ${unseen.map(printable).join(', ')}: whether it was taken cannot be told`,
+      `the service shows no ${unverifiable.map(printable).join(', ')}: whether it was taken cannot be told`,
     );
 };
 
@@ -116,24 +122,24 @@ type FieldOptions = {
 };
 
 /** Requested change: fields, the same for all assets, and tags, which depend on the current ones (A08). */
-type Changes = { fields: Fields; tags: TagChange | undefined };
+type AssetChange = { fields: Fields; tags: TagChange | undefined };
 
-async function changesOf(context: Context, options: FieldOptions): Promise<Changes> {
+async function parseChange(context: Context, options: FieldOptions): Promise<AssetChange> {
   const { name, description } = options;
-  const tags = changeOf(options);
-  const texts = options.set.map((each) => pair('--set', each));
+  const tags = parseTagChange(options);
+  const texts = options.set.map((each) => parsePair('--set', each));
   const typed = await Promise.all(
-    options.setJson.map((each) => jsonPair('--set-json', '--set', each)),
+    options.setJson.map((each) => parseJsonPair('--set-json', '--set', each)),
   );
   const fields: Fields = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...Object.fromEntries([...texts, ...typed]),
   };
-  const isNamed = tags !== undefined || Object.keys(fields).length > 0;
-  if (isNamed === (options.body !== undefined))
+  const hasChanges = tags !== undefined || Object.keys(fields).length > 0;
+  if (hasChanges === (options.body !== undefined))
     throw usageError(
-      isNamed ? '--body and other fields cannot be used together' : 'no change was given',
+      hasChanges ? '--body and other fields cannot be used together' : 'no change was given',
       'give --name, --description, --add-tag, --set KEY=VALUE or --body FILE',
     );
   if (options.body === undefined) return { fields, tags };

@@ -9,11 +9,11 @@ import type { Asset } from '../../../contract/types.ts';
 import { idHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
-import { example, type Run, suggesting } from '../command.ts';
-import { oneOrMany } from './columns.ts';
+import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
+import { recordOrList } from './columns.ts';
 
-export function wait(command: Command, run: Run, collection: Collection): void {
-  example(command, `mediactl ${collection} wait @last --timeout 10m`);
+export function wait(command: Command, run: ActionWrapper, collection: Collection): void {
+  addExamples(command, `mediactl ${collection} wait @last --timeout 10m`);
   command
     .summary('wait until ready')
     .description(
@@ -21,7 +21,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
     )
     .argument('[id...]', `${idHelp}; - for stdin`)
     .addOption(
-      suggesting(
+      withSuggestions(
         new Option('--for <status>', 'status to wait for').default('ready'),
         assetStatuses,
       ),
@@ -45,7 +45,7 @@ export function wait(command: Command, run: Run, collection: Collection): void {
             onSettled: (_uid, outcome) => display.settled(!(outcome instanceof MediactlError)),
           });
           const { result, failure } = waitResult(settled, options.for);
-          return { result: await oneOrMany(context, result, settled.size), failure };
+          return { result: await recordOrList(context, result, settled.size), failure };
         } finally {
           display.close();
         }

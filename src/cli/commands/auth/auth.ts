@@ -9,12 +9,17 @@ import type { Context } from '../../context.ts';
 import { listBy, nothing, text } from '../../output/result.ts';
 import { choose, confirm } from '../../terminal/prompt.ts';
 import { masked } from '../../terminal/redaction.ts';
-import { type Define, example, type Run, suggesting } from '../command.ts';
+import {
+  type ActionWrapper,
+  addExamples,
+  type CommandDefinition,
+  withSuggestions,
+} from '../command.ts';
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
 import { login } from './login.ts';
 import { status } from './status.ts';
 
-export const auth: Define = (noun, run) => {
+export const auth: CommandDefinition = (noun, run) => {
   login(noun.command('login'), run);
   list(noun.command('ls'), run);
   status(noun.command('status'), run);
@@ -24,8 +29,8 @@ export const auth: Define = (noun, run) => {
   token(noun.command('token'), run);
 };
 
-function list(command: Command, run: Run): void {
-  example(command, 'mediactl auth ls');
+function list(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl auth ls');
   command
     .alias('list')
     .summary('list the profiles')
@@ -42,17 +47,19 @@ function list(command: Command, run: Run): void {
     );
 }
 
-function switchProfile(command: Command, run: Run): void {
-  example(command, 'mediactl auth switch production');
+function switchProfile(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl auth switch production');
   command
     .summary('make another profile current')
     .description('Makes another profile the current one.')
-    .addArgument(suggesting(new Argument('[name]', 'profile to act as from now on'), 'profiles'))
+    .addArgument(
+      withSuggestions(new Argument('[name]', 'profile to act as from now on'), 'profiles'),
+    )
     .action(
       run(async (context, given) => {
         const config = await context.profiles.read();
         const { profiles } = config;
-        const name = given ?? (await chosenProfile(context, config));
+        const name = given ?? (await promptForProfile(context, config));
         if (!profiles[name]) throw noSuchProfile(name, profiles);
         if (context.isDryRun(`make profile ${name} current`)) return nothing;
         const updated = await context.profiles.update((current) => {
@@ -64,7 +71,7 @@ function switchProfile(command: Command, run: Run): void {
 }
 
 /** Asks which profile to use. @throws MediactlError exit 2 without a terminal */
-async function chosenProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
+async function promptForProfile({ terminal }: Context, config: ProfileConfig): Promise<string> {
   const names = Object.keys(config.profiles);
   if (!terminal.isInteractive || names.length === 0)
     throw usageError('which profile?', 'mediactl auth switch NAME; mediactl auth ls lists them');
@@ -75,12 +82,12 @@ async function chosenProfile({ terminal }: Context, config: ProfileConfig): Prom
   return choose(terminal, 'Which profile?', names, rows);
 }
 
-function rename(command: Command, run: Run): void {
-  example(command, 'mediactl auth rename default production');
+function rename(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl auth rename default production');
   command
     .summary('rename a profile')
     .description('Renames a profile; its key moves with it.')
-    .addArgument(suggesting(new Argument('<old>', 'profile'), 'profiles'))
+    .addArgument(withSuggestions(new Argument('<old>', 'profile'), 'profiles'))
     .argument('<new>', 'its new name')
     .action(
       run(async (context, from, to) => {
@@ -114,15 +121,15 @@ function rename(command: Command, run: Run): void {
 const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
   context.scopesOf(name, parseBaseUrl(baseUrl)).forget();
 
-function logout(command: Command, run: Run): void {
-  example(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
+function logout(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
   command
     .summary('forget a profile and its key')
     .description(
       'Forgets a profile and its key on this machine. The key itself stays valid: revoke it in the organization’s settings.',
     )
     .addArgument(
-      suggesting(new Argument('[name]', 'profile; the current one if left out'), 'profiles'),
+      withSuggestions(new Argument('[name]', 'profile; the current one if left out'), 'profiles'),
     )
     .option('--all', 'forget every profile')
     .action(
@@ -130,33 +137,33 @@ function logout(command: Command, run: Run): void {
         const { profiles, settings, terminal } = context;
         const before = await profiles.read();
         const one = name ?? settings.profile ?? before.current;
-        const leaving = all ? Object.keys(before.profiles) : one ? [one] : [];
-        if (leaving.length === 0)
+        const namesToForget = all ? Object.keys(before.profiles) : one ? [one] : [];
+        if (namesToForget.length === 0)
           throw new MediactlError('no profile to log out from', {
             code: 'no_profile',
             exitCode: exitCodes.unauthenticated,
             hint: 'mediactl auth ls',
           });
-        for (const each of leaving)
+        for (const each of namesToForget)
           if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
-        if (context.isDryRun(`forget ${leaving.join(', ')}`)) return nothing;
+        if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return nothing;
         if (all)
-          await confirm(terminal, `Forget ${leaving.length} profiles and their keys?`, {
+          await confirm(terminal, `Forget ${namesToForget.length} profiles and their keys?`, {
             yes: settings.yes,
             instead: 'mediactl auth logout --all --yes',
           });
-        for (const each of leaving)
+        for (const each of namesToForget)
           if (before.profiles[each]?.keyStore === 'keychain')
             await forgetInKeychain({ configDir: profiles.directory, profile: each });
-        for (const each of leaving)
+        for (const each of namesToForget)
           await forgetScopes(context, each, before.profiles[each] as Profile);
         const config = await profiles.update((current) => {
-          for (const each of leaving) delete current.profiles[each];
+          for (const each of namesToForget) delete current.profiles[each];
           if (current.current && !current.profiles[current.current]) delete current.current;
         });
         const isUnused = config.current === undefined && Object.keys(config.profiles).length > 0;
         const next = isUnused ? '; none is in use now: mediactl auth switch NAME' : '';
-        terminal.say(`forgotten: ${leaving.join(', ')}${next}`);
+        terminal.say(`forgotten: ${namesToForget.join(', ')}${next}`);
         return listBy(
           ({ name: id }) => id,
           profileRecords(config),
@@ -167,8 +174,8 @@ function logout(command: Command, run: Run): void {
     );
 }
 
-function token(command: Command, run: Run): void {
-  example(command, 'mediactl auth token --reveal');
+function token(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl auth token --reveal');
   command
     .summary('print the API key in use')
     .description('Prints the API key of the account in use; only --reveal prints all of it.')

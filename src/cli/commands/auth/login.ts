@@ -15,11 +15,11 @@ import { nothing } from '../../output/result.ts';
 import { ranks } from '../../settings/origins.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 import { profileResult } from './columns.ts';
 
-export function login(command: Command, run: Run): void {
-  example(
+export function login(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl auth login --base-url https://media.example.com',
     'mediactl auth login --profile ci --base-url https://media.example.com --with-key < key.txt',
@@ -44,31 +44,34 @@ export function login(command: Command, run: Run): void {
         const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
         if (isPlaintextElsewhere(baseUrl))
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
-        if (known) await mayReplace(context, name, known, baseUrl);
+        if (known) await confirmReplacement(context, name, known, baseUrl);
         // Workspace and learned names belong to a service: another one must not get them.
-        const home = known && isAt(known, baseUrl) ? known : undefined;
-        const names = home?.names ?? {};
-        const asked = workspaceAsked(settings);
+        const sameService = known && isForService(known, baseUrl) ? known : undefined;
+        const names = sameService?.names ?? {};
+        const workspaceName = requestedWorkspace(settings);
         if (terminal.isInteractive && !options.withKey)
           terminal.say(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
-        const { key, api, workspaces } = await triedKey(context, options, { baseUrl, names });
+        const { key, api, workspaces } = await readVerifiedKey(context, options, {
+          baseUrl,
+          names,
+        });
         try {
-          const isUnchecked = !options.check && asked !== undefined && isUid(asked);
+          const isUnchecked = !options.check && workspaceName !== undefined && isUid(workspaceName);
           const chosen = isUnchecked
-            ? { workspace: asked }
-            : asked
-              ? toProfileFields(await resolveWorkspace(context, api, asked))
-              : usualWorkspace(home, workspaces);
+            ? { workspace: workspaceName }
+            : workspaceName
+              ? toProfileFields(await resolveWorkspace(context, api, workspaceName))
+              : defaultWorkspace(sameService, workspaces);
           if (!chosen.workspace)
             terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
           if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;
           await context.scopesOf(name, baseUrl).forget();
           await context.noteScopes({ profile: name, baseUrl }, api);
-          const updated = await keep(context, name, options.store, key, {
+          const updated = await saveProfile(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
             ...chosen,
-            ...(home?.names && { names: home.names }),
-            ...(known?.settings && { settings: settingsAt(known, home) }),
+            ...(sameService?.names && { names: sameService.names }),
+            ...(known?.settings && { settings: settingsFor(known, sameService) }),
           });
           const read = api.transport.scopes.get('Read Assets');
           terminal.say(
@@ -83,12 +86,12 @@ export function login(command: Command, run: Run): void {
 }
 
 /** Returns the default workspace: the profile's own, else the primary one. */
-function usualWorkspace(
-  home: Profile | undefined,
+function defaultWorkspace(
+  sameService: Profile | undefined,
   workspaces: readonly Workspace[],
 ): Pick<Profile, 'workspace' | 'workspaceName'> {
-  if (home?.workspace) {
-    const { workspace, workspaceName } = home;
+  if (sameService?.workspace) {
+    const { workspace, workspaceName } = sameService;
     return { workspace, ...(workspaceName !== undefined && { workspaceName }) };
   }
   const primary = findPrimary(workspaces);
@@ -96,13 +99,13 @@ function usualWorkspace(
 }
 
 /** Reports that a profile gets another key. Asks first if it was for another service. */
-async function mayReplace(
+async function confirmReplacement(
   { terminal, settings }: Context,
   name: string,
   known: Profile,
   baseUrl: URL,
 ): Promise<void> {
-  if (isAt(known, baseUrl))
+  if (isForService(known, baseUrl))
     return terminal.say(`profile ${name} is there already: it gets another key`);
   const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
   if (terminal.isInteractive)
@@ -110,47 +113,50 @@ async function mayReplace(
   terminal.say(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
 }
 
-const mostTries = 3;
+const maxAttempts = 3;
 
 /** Reads the key and verifies it, unless --no-check. On a terminal the user has three attempts. */
-async function triedKey(
+async function readVerifiedKey(
   context: Context,
   { withKey = false, check: isChecked }: { withKey?: boolean | undefined; check: boolean },
   { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
 ): Promise<{ key: string; api: Api; workspaces: Workspace[] }> {
   const { terminal } = context;
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     let api: Api | undefined;
     try {
       const key = await readKey(context, withKey);
       terminal.redactor.add(key);
       api = context.apiFor({ baseUrl, apiKey: key, names });
-      return { key, api, workspaces: isChecked ? await check(api) : [] };
+      return { key, api, workspaces: isChecked ? await verifyKey(api) : [] };
     } catch (error) {
       await api?.transport.close();
-      const isKey = error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
-      if (!isKey || withKey || !terminal.isInteractive || tries >= mostTries) throw error;
+      const isKeyRejected =
+        error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
+      if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts)
+        throw error;
       terminal.say(`${error.message}; try again, or leave with Ctrl-C`);
     }
   }
 }
 
-const isAt = ({ baseUrl }: Profile, url: URL) => parseBaseUrl(baseUrl).origin === url.origin;
+const isForService = ({ baseUrl }: Profile, url: URL) =>
+  parseBaseUrl(baseUrl).origin === url.origin;
 
 /** Returns the workspace of a flag or variable: the profile's own may belong to another service. */
-function workspaceAsked({ origins }: Settings): string | undefined {
+function requestedWorkspace({ origins }: Settings): string | undefined {
   const { value, rank } = origins.of('workspace');
   return rank >= ranks.variable ? value : undefined;
 }
 
 /** Returns a profile's settings, without the folder if they are for another service. */
-function settingsAt({ settings }: Profile, home: Profile | undefined): Profile['settings'] {
+function settingsFor({ settings }: Profile, sameService: Profile | undefined): Profile['settings'] {
   const { folder: _folder, ...others } = settings ?? {};
-  return home ? settings : others;
+  return sameService ? settings : others;
 }
 
 /** Verifies the key with one read, which also returns the workspaces. */
-async function check(api: Api): Promise<Workspace[]> {
+async function verifyKey(api: Api): Promise<Workspace[]> {
   try {
     const found: Workspace[] = [];
     for await (const page of api.workspaces.list()) found.push(...page);
@@ -195,16 +201,17 @@ async function readKey({ terminal }: Context, fromStdin: boolean): Promise<strin
   return key;
 }
 
-async function keep(
+async function saveProfile(
   { profiles, host, terminal }: Context,
   name: string,
   store: 'keychain' | 'file' | undefined,
   key: string,
   profile: Omit<Profile, 'key' | 'keyStore'>,
 ) {
-  const wanted = store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
+  const requestedStore =
+    store ?? (host.environment.MEDIACTL_KEY_STORE === 'file' ? 'file' : undefined);
   const inKeychain =
-    wanted !== 'file' &&
+    requestedStore !== 'file' &&
     (await storeInKeychain({ configDir: profiles.directory, profile: name }, key));
   if (store === 'keychain' && !inKeychain)
     throw new MediactlError('this machine has no keychain that answers', {

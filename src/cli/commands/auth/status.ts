@@ -14,10 +14,10 @@ import type { Profile } from '../../account/profile-file.ts';
 import type { ScopeSeen } from '../../account/scopes-seen.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy, type RenderContext, type Row, record } from '../../output/result.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 import { workspaceText } from './columns.ts';
 
-type Status = {
+type AuthStatus = {
   profile: string;
   base_url: string;
   workspace: string | null;
@@ -30,8 +30,8 @@ type Status = {
   problem: string | null;
 };
 
-export function status(command: Command, run: Run): void {
-  example(command, 'mediactl auth status', 'mediactl auth status --all --json');
+export function status(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl auth status', 'mediactl auth status --all --json');
   command
     .summary('check the account in use')
     .description(
@@ -43,23 +43,24 @@ export function status(command: Command, run: Run): void {
         if (all) {
           const { profiles } = await context.profiles.read();
           const statuses = await Promise.all(
-            Object.entries(profiles).map(([name, profile]) => ofProfile(context, name, profile)),
+            Object.entries(profiles).map(([name, profile]) => checkProfile(context, name, profile)),
           );
           return listBy(({ profile }) => profile, statuses, columns, 'no profiles yet');
         }
-        const { status: found, failure } = await check(context, await context.account());
+        const { status: found, failure } = await checkAccount(context, await context.account());
         return { result: record(found, found.profile, rows), failure };
       }),
     );
 }
 
-async function ofProfile(context: Context, name: string, profile: Profile): Promise<Status> {
+async function checkProfile(context: Context, name: string, profile: Profile): Promise<AuthStatus> {
   const baseUrl = parseBaseUrl(profile.baseUrl);
   const { workspace, names = {} } = profile;
   try {
     const apiKey = await keyOf(profile, { configDir: context.profiles.directory, profile: name });
     context.terminal.redactor.add(apiKey);
-    return (await check(context, { profile: name, baseUrl, apiKey, workspace, names })).status;
+    return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names }))
+      .status;
   } catch (error) {
     const failure = asMediactlError(error);
     return toStatus(context, { profile: name, baseUrl, workspace }, { failure });
@@ -67,7 +68,7 @@ async function ofProfile(context: Context, name: string, profile: Profile): Prom
 }
 
 /** Checks a key with one read, which also returns the rate limit and the workspace names. */
-async function check(context: Context, account: Account) {
+async function checkAccount(context: Context, account: Account) {
   const api = context.apiFor(account);
   const workspaces: Workspace[] = [];
   let failure: MediactlError | undefined;
@@ -77,27 +78,30 @@ async function check(context: Context, account: Account) {
     failure = asMediactlError(error);
   }
   await api.transport.close();
-  const { rateLimit, scopes: seen } = api.transport;
+  const { rateLimit, scopes: observedScopes } = api.transport;
   if (account.profile !== 'environment') await context.noteScopes(account, api);
-  return { status: toStatus(context, account, { rateLimit, workspaces, seen, failure }), failure };
+  return {
+    status: toStatus(context, account, { rateLimit, workspaces, observedScopes, failure }),
+    failure,
+  };
 }
 
-type Checked = {
+type KeyCheck = {
   rateLimit?: RateLimit | undefined;
   workspaces?: readonly Workspace[];
-  seen?: ReadonlyMap<string, boolean>;
+  observedScopes?: ReadonlyMap<string, boolean>;
   failure: MediactlError | undefined;
 };
 
 function toStatus(
   context: Context,
   { profile, baseUrl, workspace }: Pick<Account, 'profile' | 'baseUrl' | 'workspace'>,
-  { rateLimit, workspaces = [], seen = new Map(), failure }: Checked,
-): Status {
+  { rateLimit, workspaces = [], observedScopes = new Map(), failure }: KeyCheck,
+): AuthStatus {
   const known = context.scopesOf(profile, baseUrl).read();
   const at = new Date(context.clock.now()).toISOString();
   const justNow = (scope: string): ScopeSeen | null => {
-    const allowed = seen.get(scope);
+    const allowed = observedScopes.get(scope);
     return allowed === undefined ? null : { allowed, at };
   };
   const chosen = workspaces.find(({ uid }) => workspace && isSameUid(uid, workspace));
@@ -106,7 +110,7 @@ function toStatus(
     base_url: baseUrl.origin,
     workspace: workspace ?? null,
     workspace_name: textIn(chosen?.name) ?? null,
-    key_accepted: accepted(failure),
+    key_accepted: isKeyAccepted(failure),
     scopes: Object.fromEntries(scopes.map((scope) => [scope, known[scope] ?? justNow(scope)])),
     rate_limit: rateLimit
       ? {
@@ -120,25 +124,25 @@ function toStatus(
 }
 
 /** Returns true if the key was accepted, null if unknown. A missing scope (403) counts as accepted. */
-function accepted(failure: MediactlError | undefined): boolean | null {
+function isKeyAccepted(failure: MediactlError | undefined): boolean | null {
   const { status } = failure?.explanation ?? {};
   if (failure === undefined || status === 403) return true;
   return status === 401 || failure.exitCode === exitCodes.unauthenticated ? false : null;
 }
 
-const budget = ({ rate_limit }: Status, now: number) =>
+const rateLimitText = ({ rate_limit }: AuthStatus, now: number) =>
   rate_limit
     ? `${grouped(rate_limit.remaining)} of ${grouped(rate_limit.limit)} requests left, renewed ${when(rate_limit.resets_at, now)}`
     : '';
 
-const keyText = ({ key_accepted, problem }: Status) => {
+const keyText = ({ key_accepted, problem }: AuthStatus) => {
   if (key_accepted === null) return `unknown: ${printable(problem ?? '')}`;
   if (!key_accepted) return `not accepted: ${printable(problem ?? '')}`;
   return problem ? `accepted, but ${printable(problem)}` : 'accepted';
 };
 
 /** Lists the scopes observed so far (§5.7). */
-function scopeText({ scopes: seen }: Pick<Status, 'scopes'>, now: number): string {
+function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): string {
   return Object.entries(seen)
     .map(([scope, known]) => {
       if (!known) return `${scope}: not tried yet`;
@@ -147,18 +151,18 @@ function scopeText({ scopes: seen }: Pick<Status, 'scopes'>, now: number): strin
     .join('; ');
 }
 
-const rows = (status: Status, render: RenderContext): Row[] => [
+const rows = (status: AuthStatus, render: RenderContext): Row[] => [
   ['profile', printable(status.profile)],
   ['base url', status.base_url],
   ['workspace', workspaceText(status, render)],
   ['key', keyText(status)],
   ['scopes', scopeText(status, render.now)],
-  ['window', budget(status, render.now)],
+  ['window', rateLimitText(status, render.now)],
 ];
 
-const columns: Column<Status>[] = [
+const columns: Column<AuthStatus>[] = [
   { header: 'PROFILE', value: ({ profile }) => printable(profile), whole: true },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'KEY', value: keyText },
-  { header: 'WINDOW', value: (status, { now }) => budget(status, now), spare: 1 },
+  { header: 'WINDOW', value: (status, { now }) => rateLimitText(status, now), spare: 1 },
 ];

@@ -15,14 +15,14 @@ import type { Context } from '../../context.ts';
 import { nothing } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { rateLimitOf } from '../../uploading/upload-options.ts';
-import { type Define, example } from '../command.ts';
-import { filtersOf, sortOption, withFilters } from '../filters.ts';
+import { addExamples, type CommandDefinition } from '../command.ts';
+import { parseFilters, sortOption, withFilters } from '../filters.ts';
 import { openWithDefault } from '../open.ts';
-import { accountLibrary } from './library.ts';
-import { serve } from './serve.ts';
+import { openAccountLibrary } from './account-library.ts';
+import { serve } from './loopback-server.ts';
 
-export const browse: Define = (command, run) => {
-  example(
+export const browse: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     'mediactl browse',
     'mediactl browse --folder /Campaigns/2026 --status ready',
@@ -44,11 +44,12 @@ export const browse: Define = (command, run) => {
     .action(
       run(async (context, words, { port, open, limitRate, ...filters }) => {
         const search = words.length > 0 ? words.join(' ') : filters.search;
-        const view = viewIn(words) ?? queryOf(await filtersOf(context, { ...filters, search }));
+        const view =
+          queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search }));
         const listenAt = port === undefined ? 0 : parseCount('--port', port);
         const bytesPerSecond = rateLimitOf(limitRate);
         if (context.isDryRun('serve the library on this machine')) return nothing;
-        const library = await accountLibrary(context, bytesPerSecond);
+        const library = await openAccountLibrary(context, bytesPerSecond);
         const { host } = context;
         const [script, player] = await Promise.all([
           readFile(host.browseScript, 'utf8'),
@@ -64,24 +65,24 @@ export const browse: Define = (command, run) => {
             'In a terminal, mediactl browse opens a new one; mediactl browse ADDRESS shows the view of this one.',
           onTokenRedeemed: () => void rm(entry, { force: true }),
         });
-        library.tellTo(pages.broadcaster);
+        library.publishTo(pages.broadcaster);
         const server = await serve(pages, listenAt);
-        let left = 0;
+        let unfinishedCount = 0;
         try {
-          await tellAddress(context, pages.createEntryUrl(view));
+          await printAddress(context, pages.createEntryUrl(view));
           const isOpened = open && context.isForPerson && !context.terminal.isCi;
           await Promise.all([
             isOpened && openPage(context, pages, view, entry),
-            untilEnded(context, pages, view, open),
+            waitForInterrupt(context, pages, view, open),
           ]);
         } finally {
           await server.close();
-          left = await library.end();
+          unfinishedCount = await library.close();
           await rm(entry, { force: true });
         }
-        if (left === 0) return nothing;
+        if (unfinishedCount === 0) return nothing;
         context.terminal.say(
-          `${counted(left, 'upload')} not finished: mediactl uploads resume --all`,
+          `${counted(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`,
         );
         throw context.signal.reason as MediactlError;
       }),
@@ -89,7 +90,7 @@ export const browse: Define = (command, run) => {
 };
 
 /** Returns the query of a page address copied from any session; undefined if the words are not an address. */
-function viewIn([word = '', ...others]: readonly string[]): string | undefined {
+function queryOfAddress([word = '', ...others]: readonly string[]): string | undefined {
   if (others.length > 0 || !/^http:\/\/127\.0\.0\.1:\d+\/b\//.test(word)) return undefined;
   const query = new URL(word).searchParams;
   const known = [...queryFields, 'asset'].flatMap((name): [string, string][] => {
@@ -100,12 +101,12 @@ function viewIn([word = '', ...others]: readonly string[]): string | undefined {
 }
 
 /** Encodes filters as the query of a page address. */
-const queryOf = (filters: AssetFilters): string =>
+const encodeQuery = (filters: AssetFilters): string =>
   new URLSearchParams(
     Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
   ).toString();
 
-const tellAddress = ({ terminal, settings }: Context, url: string) =>
+const printAddress = ({ terminal, settings }: Context, url: string) =>
   terminal.write(
     settings.shape.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
   );
@@ -117,21 +118,21 @@ async function openPage(context: Context, pages: BrowseApp, view: string, entry:
     if (!context.signal.aborted) throw error;
     return true;
   });
-  if (!isOpened) await tellAddress(context, pages.createEntryUrl(view));
+  if (!isOpened) await printAddress(context, pages.createEntryUrl(view));
 }
 
 /** Waits for Ctrl-C. Each Enter prints an address for another browser. */
-async function untilEnded(
+async function waitForInterrupt(
   context: Context,
   pages: BrowseApp,
   view: string,
   reads: boolean,
 ): Promise<void> {
   const { signal, terminal } = context;
-  const another = () => void tellAddress(context, pages.createEntryUrl(view));
+  const another = () => void printAddress(context, pages.createEntryUrl(view));
   // A background job of a shell is stopped when it reads the terminal.
-  const isAsked = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
-  if (isAsked) {
+  const readsEnter = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
+  if (readsEnter) {
     terminal.say('Enter prints an address for another browser, Ctrl-C ends it');
     terminal.stdin.on('data', another);
   }
@@ -139,7 +140,7 @@ async function untilEnded(
     await new Promise<void>((resolve) =>
       signal.addEventListener('abort', () => resolve(), { once: true }),
     );
-  if (isAsked) {
+  if (readsEnter) {
     terminal.stdin.off('data', another);
     terminal.stdin.pause();
   }

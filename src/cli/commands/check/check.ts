@@ -15,7 +15,7 @@ import type { Asset } from '../../../contract/types.ts';
 import { uidKey } from '../../../contract/uid.ts';
 import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { collect, type Define, example } from '../command.ts';
+import { addExamples, type CommandDefinition, collect } from '../command.ts';
 
 /** A difference between a local file and the folder's assets. */
 type Difference = {
@@ -29,8 +29,8 @@ type Difference = {
   asset_uid: string | null;
 };
 
-export const check: Define = (command, run) => {
-  example(
+export const check: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     'mediactl check ./rushes --folder /Campaigns/2026',
     'mediactl check ./rushes --folder /Campaigns/2026 --json',

@@ -9,11 +9,17 @@ import { type Column, listBy, nothing, text } from '../../output/result.ts';
 import { queueAddress } from '../../settings/kinds.ts';
 import { profileSettings, type SettingName, table } from '../../settings/table.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { type Define, example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { assertNoPassword } from '../queue/queue.ts';
-import { assumed, everySetting, type Setting, settingOf, shownOf } from './rows.ts';
+import {
+  assumedOrigin,
+  type ConfigRow,
+  findSetting,
+  listSettings,
+  withoutSecrets,
+} from './setting-rows.ts';
 
-export const config: Define = (noun, run) => {
+export const config: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
   get(noun.command('get'), run);
   set(noun.command('set'), run);
@@ -21,8 +27,8 @@ export const config: Define = (noun, run) => {
   path(noun.command('path'), run);
 };
 
-function list(command: Command, run: Run): void {
-  example(command, 'mediactl config ls', 'mediactl config ls --show-origin');
+function list(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl config ls', 'mediactl config ls --show-origin');
   command
     .alias('list')
     .summary('list the settings in effect')
@@ -33,38 +39,40 @@ function list(command: Command, run: Run): void {
     .option('--all', 'on a terminal too: field names that were not set')
     .action(
       run(async (context, { showOrigin, all }) => {
-        const columns: Column<Setting>[] = [
+        const columns: Column<ConfigRow>[] = [
           { header: 'KEY', value: ({ key }) => key },
           { header: 'VALUE', value: ({ value }) => cell(value) },
         ];
         if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => cell(origin) });
-        const every = await everySetting(context);
+        const every = await listSettings(context);
         const shown =
-          all || !context.isForPerson ? every : every.filter(({ origin }) => origin !== assumed);
+          all || !context.isForPerson
+            ? every
+            : every.filter(({ origin }) => origin !== assumedOrigin);
         return listBy(({ key }) => key, shown, columns, 'no settings');
       }),
     );
 }
 
-function get(command: Command, run: Run): void {
-  example(command, 'mediactl config get workspace');
+function get(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl config get workspace');
   command
     .summary('print one setting')
     .description('Prints the value of one setting as it is in effect; nothing where it is not set.')
     .argument('<key>', 'as config ls names it')
-    .action(run(async (context, key) => text((await settingOf(context, key)).value ?? '')));
+    .action(run(async (context, key) => text((await findSetting(context, key)).value ?? '')));
 }
 
-function path(command: Command, run: Run): void {
-  example(command, 'mediactl config path');
+function path(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl config path');
   command
     .summary('print where the config file is')
     .description('Prints the path of the config file, which holds the profiles.')
     .action(run(async ({ profiles }) => text(profiles.path)));
 }
 
-function set(command: Command, run: Run): void {
-  example(
+function set(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl config set output json',
     'mediactl config set names.folder_parent parent_id',
@@ -83,37 +91,37 @@ function set(command: Command, run: Run): void {
         const value = isRead ? (await readInputText(context.terminal, '-')).trim() : given;
         if (!isRead && key === 'queue')
           assertNoPassword('config set', queueAddress.read(key, value));
-        const change = await changeFor(context, key, value);
+        const change = await parseChange(context, key, value);
         const setting = profileSettings.find((each) => each === key);
-        const shown = printable(setting ? shownOf(setting, value) : value);
+        const shown = printable(setting ? withoutSecrets(setting, value) : value);
         if (context.isDryRun(`set ${key} to ${shown}`)) return nothing;
-        await inProfile(context, change);
+        await updateProfile(context, change);
         return nothing;
       }),
     );
 }
 
-function unset(command: Command, run: Run): void {
-  example(command, 'mediactl config unset output');
+function unset(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl config unset output');
   command
     .summary('remove a setting from the profile')
     .description('Removes a setting from the profile in use, so that the default applies.')
     .argument('<key>', [...profileSettings, 'names.KEY'].join(', '))
     .action(
       run(async (context, key) => {
-        const change = removalOf(key);
+        const change = removalFor(key);
         if (context.isDryRun(`unset ${key}`)) return nothing;
-        await inProfile(context, change);
+        await updateProfile(context, change);
         return nothing;
       }),
     );
 }
 
-type Change = (profile: Profile) => void;
+type ProfileChange = (profile: Profile) => void;
 
 /** Validates a value and returns the change that saves it: a wrong one would break every later command. */
-async function changeFor(context: Context, key: string, value: string): Promise<Change> {
-  const name = nameKey(key);
+async function parseChange(context: Context, key: string, value: string): Promise<ProfileChange> {
+  const name = parseNameKey(key);
   if (name !== undefined) {
     const field = name === 'embed_enabled' ? value.replace(/^!/, '') : value;
     if (!/^[A-Za-z_][\w-]*$/.test(field)) throw usageError(`'${value}' is not the name of a field`);
@@ -121,7 +129,7 @@ async function changeFor(context: Context, key: string, value: string): Promise<
       profile.names = { ...profile.names, [name]: value };
     };
   }
-  const setting = profileSetting(key);
+  const setting = parseProfileSetting(key);
   if (setting === 'workspace') {
     const workspace = await resolveWorkspace(context, await context.api(), value);
     return (profile) => void Object.assign(profile, toProfileFields(workspace));
@@ -132,17 +140,17 @@ async function changeFor(context: Context, key: string, value: string): Promise<
   };
 }
 
-function removalOf(key: string): Change {
-  const name = nameKey(key);
+function removalFor(key: string): ProfileChange {
+  const name = parseNameKey(key);
   if (name !== undefined) return (profile) => delete profile.names?.[name];
-  const setting = profileSetting(key);
+  const setting = parseProfileSetting(key);
   return (profile) =>
     setting === 'workspace'
       ? delete profile.workspace && delete profile.workspaceName
       : delete profile.settings?.[setting];
 }
 
-function nameKey(key: string): NameKey | undefined {
+function parseNameKey(key: string): NameKey | undefined {
   if (!key.startsWith('names.')) return undefined;
   const name = nameKeys.find((each) => key === `names.${each}`);
   if (name) return name;
@@ -152,7 +160,7 @@ function nameKey(key: string): NameKey | undefined {
   );
 }
 
-function profileSetting(key: string): SettingName {
+function parseProfileSetting(key: string): SettingName {
   const setting = profileSettings.find((each) => each === key);
   if (setting) return setting;
   if (key === 'base_url' || key === 'api_key')
@@ -167,7 +175,7 @@ function profileSetting(key: string): SettingName {
   );
 }
 
-async function inProfile(context: Context, change: Change): Promise<void> {
+async function updateProfile(context: Context, change: ProfileChange): Promise<void> {
   const { name } = await context.profileInUse();
   await context.profiles.update(({ profiles }) => {
     const profile = name === undefined ? undefined : profiles[name];

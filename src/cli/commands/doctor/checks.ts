@@ -17,7 +17,7 @@ import { resolveWorkspace } from '../../library/workspaces.ts';
 /** Runs one check: returns its finding, or throws the problem. */
 type Check = (context: Context) => Promise<string>;
 
-const widestSkewMs = 5 * 60_000;
+const maxSkewMs = 5 * 60_000;
 
 /** Writes a test file of 4 KiB, the size of a journal entry, to the state folder and deletes it. */
 async function assertWritable({ stateDir, host }: Context): Promise<void> {
@@ -91,7 +91,7 @@ export const checks: Record<string, Check> = {
       purpose: { action: 'read assets', scope: 'Read Assets' },
     });
     const skewMs = Date.parse(response.headers.date ?? '') - response.receivedAt;
-    if (Math.abs(skewMs) > widestSkewMs)
+    if (Math.abs(skewMs) > maxSkewMs)
       throw failure(
         `the clocks differ by ${Math.round(Math.abs(skewMs) / 60_000)} minutes`,
         'clock_skew',
@@ -160,7 +160,7 @@ export const dependsOn: Record<string, string> = {
 };
 
 /** Runs a check, and returns its error instead of throwing it. */
-export const run = (check: Check, context: Context) =>
+export const runCheck = (check: Check, context: Context) =>
   check(context).then(
     (found) => ({ found, error: undefined }),
     (thrown) => ({ found: undefined, error: asMediactlError(thrown) }),

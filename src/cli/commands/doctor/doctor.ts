@@ -12,8 +12,8 @@ import { paths } from '../../../contract/paths.ts';
 import { cell, printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { type Define, example } from '../command.ts';
-import { checks, dependsOn, run as runCheck } from './checks.ts';
+import { addExamples, type CommandDefinition } from '../command.ts';
+import { checks, dependsOn, runCheck } from './checks.ts';
 
 type Finding = {
   check: string;
@@ -43,17 +43,17 @@ const columns: Column<Finding>[] = [
   },
 ];
 
-export const doctor: Define = (command, run) => {
-  example(command, 'mediactl doctor', 'mediactl doctor --learn');
+export const doctor: CommandDefinition = (command, run) => {
+  addExamples(command, 'mediactl doctor', 'mediactl doctor --learn');
   command
     .description(
       'Checks config, receipts, account, service, clock, queue and unfinished uploads, and names what to do. With --learn, reads the service’s own description where it has one, and keeps in the profile what its fields are called.',
     )
     .option('--learn', 'learn the names that the specification does not show')
-    .action(run(async (context, options) => (options.learn ? learn(context) : examine(context))));
+    .action(run(async (context, options) => (options.learn ? learn(context) : runChecks(context))));
 };
 
-async function examine(context: Context) {
+async function runChecks(context: Context) {
   const findings: Finding[] = [];
   const errors: MediactlError[] = [];
   for (const [check, perform] of Object.entries(checks)) {
@@ -74,9 +74,9 @@ async function examine(context: Context) {
   };
 }
 
-type Learned = { key: string; name: string; was: string; changed: boolean };
+type LearnedName = { key: string; name: string; was: string; changed: boolean };
 
-const learnedColumns: Column<Learned>[] = [
+const learnedColumns: Column<LearnedName>[] = [
   { header: 'KEY', value: ({ key }) => key, whole: true },
   { header: 'NAME', value: ({ name }) => printable(name) },
   {
@@ -93,7 +93,7 @@ async function learn(context: Context) {
     .json({ method: 'GET', url: paths.description(), purpose: { action: 'read its description' } })
     .catch((error) => {
       throw error instanceof MediactlError && error.exitCode === exitCodes.notFound
-        ? undescribed(error)
+        ? noUsableDescription(error)
         : error;
     });
   const { names: found, doubtful } = namesIn(document);
@@ -103,13 +103,13 @@ async function learn(context: Context) {
     context.terminal.warn(
       `not learned: ${doubtful.map(printable).join(', ')} may be the opposite of a restriction, or something else; ${nameHint('embed_enabled', doubtful.length === 1 ? printable(doubtful[0] as string) : 'NAME')}`,
     );
-  const learned = nameKeys.flatMap((key): (Learned & { key: NameKey })[] => {
+  const learned = nameKeys.flatMap((key): (LearnedName & { key: NameKey })[] => {
     const { [key]: name } = found;
     const was = namesFor(key, account.names)[0] as string;
     return name === undefined ? [] : [{ key, name, was, changed: name !== was }];
   });
   if (learned.length === 0)
-    throw undescribed(usageError('the description names none of the fields in question'));
+    throw noUsableDescription(usageError('the description names none of the fields in question'));
   const changes = learned.filter(({ changed }) => changed);
   const { name: inUse = '' } = await context.profileInUse();
   if (changes.length > 0 && !context.isDryRun(`keep ${changes.length} names in the profile`))
@@ -125,7 +125,7 @@ async function learn(context: Context) {
   return listBy(({ key }) => key, learned, learnedColumns, '');
 }
 
-const undescribed = (error: MediactlError) =>
+const noUsableDescription = (error: MediactlError) =>
   error.with({
     hint: 'set the names by hand: mediactl config set names.KEY NAME; mediactl help assumptions lists the keys',
   });

@@ -19,9 +19,9 @@ export function parseDomain(text: string, known?: EmbedSettings): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed))
     throw wrong('it is a URL', URL.canParse(trimmed) ? new URL(trimmed).hostname : undefined);
   const [host = '', path] = trimmed.split(/[/?#]/, 2);
-  if (path !== undefined) throw wrong('it has a path', ascii(host.replace(/:\d*$/, '')));
-  if (/:\d*$/.test(host)) throw wrong('it has a port', ascii(host.replace(/:\d*$/, '')));
-  const domain = ascii(host);
+  if (path !== undefined) throw wrong('it has a path', toAscii(host.replace(/:\d*$/, '')));
+  if (/:\d*$/.test(host)) throw wrong('it has a port', toAscii(host.replace(/:\d*$/, '')));
+  const domain = toAscii(host);
   if (!domain) throw wrong('it has a character that host names cannot have');
   if (/^\d+(\.\d+){3}$/.test(domain)) throw wrong('it is an address');
   if (
@@ -33,14 +33,14 @@ export function parseDomain(text: string, known?: EmbedSettings): string {
 }
 
 /** Converts a host name to ASCII; empty if invalid. The service decides about a leading `*.`. */
-function ascii(host: string): string {
+function toAscii(host: string): string {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*)$/.exec(host) ?? [];
   const domain = /[\s@\\*]/.test(name) ? '' : domainToASCII(name);
   return domain && (wildcard + domain).toLowerCase();
 }
 
 /** Parses a list of domains, one per line, with # comments. @throws MediactlError with the line number */
-export function domainsIn(text: string, path: string, known: EmbedSettings): string[] {
+export function parseDomains(text: string, path: string, known: EmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();
     if (word === '') return [];

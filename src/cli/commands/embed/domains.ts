@@ -13,13 +13,13 @@ import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
-import { domainsIn, parseDomain } from './domain.ts';
+import { parseDomain, parseDomains } from './domain.ts';
 import { readSettings } from './settings.ts';
 
-export function list(command: Command, run: Run): void {
-  example(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
+export function list(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl embed domains ls', 'mediactl embed domains ls > domains.txt');
   command
     .alias('list')
     .summary('list the domains that may embed')
@@ -37,8 +37,8 @@ export function list(command: Command, run: Run): void {
     );
 }
 
-export function add(command: Command, run: Run): void {
-  example(command, 'mediactl embed domains add news.example.com www.example.com');
+export function add(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl embed domains add news.example.com www.example.com');
   command
     .summary('allow domains to embed')
     .description(
@@ -47,14 +47,17 @@ export function add(command: Command, run: Run): void {
     .argument('<domain...>', 'host names')
     .action(
       run(async (context, domains) => {
-        const wanted = [...new Set(domains.map((domain) => parseDomain(domain)))];
-        return changeDomains(context, await readSettings(context), { add: wanted, remove: [] });
+        const domainsToAdd = [...new Set(domains.map((domain) => parseDomain(domain)))];
+        return changeDomains(context, await readSettings(context), {
+          add: domainsToAdd,
+          remove: [],
+        });
       }),
     );
 }
 
-export function remove(command: Command, run: Run): void {
-  example(command, 'mediactl embed domains rm old.example.com');
+export function remove(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl embed domains rm old.example.com');
   command
     .alias('delete')
     .summary('remove domains from the allow-list')
@@ -63,14 +66,16 @@ export function remove(command: Command, run: Run): void {
     .action(
       run(async (context, domains) => {
         const read = await readSettings(context);
-        const unwanted = [...new Set(domains.map((text) => parseDomain(text, read.settings)))];
-        return changeDomains(context, read, { add: [], remove: unwanted });
+        const domainsToRemove = [
+          ...new Set(domains.map((text) => parseDomain(text, read.settings))),
+        ];
+        return changeDomains(context, read, { add: [], remove: domainsToRemove });
       }),
     );
 }
 
-export function sync(command: Command, run: Run): void {
-  example(
+export function sync(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl embed domains sync -f domains.txt --dry-run',
     'mediactl embed domains sync -f domains.txt --prune --yes',
@@ -86,18 +91,18 @@ export function sync(command: Command, run: Run): void {
       run(async (context, { file, prune }) => {
         const text = await readInputText(context.terminal, file);
         const read = await readSettings(context);
-        const wanted = domainsIn(text, file === '-' ? 'stdin' : file, read.settings);
-        if (prune && wanted.length === 0)
+        const desired = parseDomains(text, file === '-' ? 'stdin' : file, read.settings);
+        if (prune && desired.length === 0)
           throw usageError(
             `${file} has no domain in it`,
             'mediactl embed disable lifts the restriction; domains rm takes off single ones',
             'with --prune the whole allow-list would go',
           );
-        const there = read.settings.domains;
-        const missing = wanted.filter((domain) => !there.includes(domain));
-        const extra = there.filter((domain) => !wanted.includes(domain));
+        const current = read.settings.domains;
+        const missing = desired.filter((domain) => !current.includes(domain));
+        const extra = current.filter((domain) => !desired.includes(domain));
         context.terminal.say(
-          `${missing.length} to add, ${there.length - extra.length} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
+          `${missing.length} to add, ${current.length - extra.length} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
         );
         if (prune && extra.length > 0 && !context.settings.dryRun)
           await confirm(context.terminal, `Remove ${extra.join(', ')}?`, {
@@ -110,7 +115,7 @@ export function sync(command: Command, run: Run): void {
 }
 
 /** Domains to add to the allow-list and to remove from it. */
-type Difference = { add: string[]; remove: string[] };
+type DomainChanges = { add: string[]; remove: string[] };
 
 /**
  * Adds domains before it removes others, so that no domain to keep is ever missing. Prints a result for
@@ -119,7 +124,7 @@ type Difference = { add: string[]; remove: string[] };
 async function changeDomains(
   context: Context,
   { workspace, embeds, settings }: Awaited<ReturnType<typeof readSettings>>,
-  { add, remove }: Difference,
+  { add, remove }: DomainChanges,
 ) {
   const steps: { method: DomainMethod; domain: string }[] = [
     ...add.map((domain) => ({ method: 'POST' as const, domain })),
@@ -139,7 +144,7 @@ async function changeDomains(
   for (const { method, domain } of steps) {
     // After a failed addition nothing is removed: a site could lose its access.
     if (method === 'DELETE' && add.length > 0 && failures.length > 0) {
-      failed(domain, notTried());
+      failed(domain, notRemoved());
       continue;
     }
     await embeds.changeDomain(method, workspace, settings, domain).then(
@@ -147,20 +152,20 @@ async function changeDomains(
       (thrown) => failed(domain, asMediactlError(thrown)),
     );
   }
-  const done = (change: DomainRecord['change']) =>
+  const domainsWith = (change: DomainRecord['change']) =>
     records.filter((each) => each.change === change).map(({ domain }) => domain);
-  const unseen = await embeds
-    .check(workspace, settings, done('added'), done('removed'))
+  const verificationError = await embeds
+    .check(workspace, settings, domainsWith('added'), domainsWith('removed'))
     .then((respelled) => {
       for (const { domain, spelling } of respelled)
         context.terminal.say(`${domain} is on the allow-list as ${printable(spelling)}`);
       return undefined;
     }, asMediactlError);
-  if (done('added').length > 0 && settings.isOff)
+  if (domainsWith('added').length > 0 && settings.isOff)
     context.terminal.say('the restriction is off, and every site may embed: mediactl embed enable');
   const result = domainResult(records, 'nothing to change');
-  if (steps.length <= 1) return { result, failure: failures[0] ?? unseen };
-  const all = unseen ? [...failures, unseen] : failures;
+  if (steps.length <= 1) return { result, failure: failures[0] ?? verificationError };
+  const all = verificationError ? [...failures, verificationError] : failures;
   const problem =
     failures.length > 0
       ? `${failures.length} of ${steps.length} changes failed`
@@ -168,7 +173,7 @@ async function changeDomains(
   return { result, failure: all.length > 0 ? someFailed(problem, all) : undefined };
 }
 
-const notTried = () =>
+const notRemoved = () =>
   new MediactlError('not removed', {
     code: 'not_tried',
     exitCode: exitCodes.partial,

@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import { type Define, example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { add, list, remove, sync } from './domains.ts';
 import { readSettings, settingsRecord } from './settings.ts';
 
-export const embed: Define = (noun, run) => {
+export const embed: CommandDefinition = (noun, run) => {
   show(noun.command('show'), run);
   restrict(noun.command('enable'), run, true);
   restrict(noun.command('disable'), run, false);
@@ -19,8 +19,8 @@ export const embed: Define = (noun, run) => {
   sync(domains.command('sync'), run);
 };
 
-function show(command: Command, run: Run): void {
-  example(command, 'mediactl embed show', 'mediactl embed show --json');
+function show(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl embed show', 'mediactl embed show --json');
   command
     .alias('get')
     .summary('show whether embedding is restricted, and to which domains')
@@ -34,9 +34,9 @@ function show(command: Command, run: Run): void {
 }
 
 /** Defines `enable` and `disable`, which send the same request with opposite values. */
-function restrict(command: Command, run: Run, enabled: boolean): void {
+function restrict(command: Command, run: ActionWrapper, enabled: boolean): void {
   const verb = enabled ? 'enable' : 'disable';
-  example(command, `mediactl embed ${verb}`);
+  addExamples(command, `mediactl embed ${verb}`);
   command
     .summary(enabled ? 'allow only the listed domains to embed' : 'allow every domain to embed')
     .description(

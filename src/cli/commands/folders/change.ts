@@ -20,12 +20,12 @@ import {
 import { cachedFolders } from '../../library/name-cache.ts';
 import { type Result, record } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { example, type Run, suggesting } from '../command.ts';
+import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
 import { dryRunPlan } from '../dry-run.ts';
 import { folderRecord, folderRows } from './columns.ts';
 
-export function create(command: Command, run: Run): void {
-  example(
+export function create(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl folders create /Campaigns',
     'mediactl folders create -p /Campaigns/2026/Spring',
@@ -35,19 +35,19 @@ export function create(command: Command, run: Run): void {
     .description(
       'Creates a folder by its path. With -p, creates those above it too, and one that is already there is not an error.',
     )
-    .addArgument(suggesting(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
+    .addArgument(withSuggestions(new Argument('<path>', 'path such as /Campaigns/2026'), 'folders'))
     .option('-p, --parents', 'create what is missing above it; no error where it exists')
     .action(
       run(async (context, path, { parents }) => {
         const names = parseFolderPath(path);
-        if (context.settings.dryRun) return plannedCreation(context, names, parents ?? false);
+        if (context.settings.dryRun) return planCreation(context, names, parents ?? false);
         const { node: made } = await createFolderPath(context, names, parents ?? false);
         return record(folderRecord(made), made.folder.uid, folderRows, { uid: 'folder' });
       }),
     );
 }
 
-async function plannedCreation(context: Context, names: readonly string[], withParents: boolean) {
+async function planCreation(context: Context, names: readonly string[], withParents: boolean) {
   const { folders } = await context.api();
   const { tree, workspace } = await fetchFolderTree(context);
   const { missing, above } = findMissingFolders(tree, names, withParents);
@@ -62,8 +62,8 @@ async function plannedCreation(context: Context, names: readonly string[], withP
   );
 }
 
-export function rename(command: Command, run: Run): void {
-  example(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"');
+export function rename(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl folders rename /Campaigns/2026 "Spring 2026"');
   command
     .summary('give a folder another name')
     .description('Gives a folder another name; it stays where it is.')
@@ -73,13 +73,13 @@ export function rename(command: Command, run: Run): void {
       run(async (context, folder, name) => {
         if (name.includes('/'))
           throw usageError('a folder name has no slash', 'mediactl folders mv moves it');
-        return changed(context, folder, async () => ({ name }));
+        return applyChange(context, folder, async () => ({ name }));
       }),
     );
 }
 
-export function move(command: Command, run: Run): void {
-  example(
+export function move(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl folders mv /Campaigns/2026 /Archive',
     'mediactl folders mv /Archive/2026 /',
@@ -91,7 +91,7 @@ export function move(command: Command, run: Run): void {
     .argument('<parent>', 'where to, by uid or path; / for the top level')
     .action(
       run((context, folder, parent) =>
-        changed(context, folder, async (tree, moving) => {
+        applyChange(context, folder, async (tree, moving) => {
           if (isRootPath(parent)) return { parent: null };
           const target = await resolveFolder(context, tree, parent);
           for (let at: typeof target | undefined = target; at; at = at.parent)
@@ -107,8 +107,8 @@ export function move(command: Command, run: Run): void {
     );
 }
 
-export function remove(command: Command, run: Run): void {
-  example(command, 'mediactl folders rm /Campaigns/2026 --yes');
+export function remove(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl folders rm /Campaigns/2026 --yes');
   command
     .alias('delete')
     .summary('delete a folder')
@@ -123,8 +123,8 @@ export function remove(command: Command, run: Run): void {
         const placed = await resolveFolder(context, tree, folder);
         const { uid } = placed.folder;
         if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
-        const isAsked = context.terminal.isInteractive && !context.settings.yes;
-        const holding = isAsked ? await contentsOf(context, placed) : '';
+        const canPrompt = context.terminal.isInteractive && !context.settings.yes;
+        const holding = canPrompt ? await describeContents(context, placed) : '';
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
           yes: context.settings.yes,
           instead: `mediactl folders rm ${folder} --yes`,
@@ -148,7 +148,7 @@ export function remove(command: Command, run: Run): void {
 const maxFoldersCounted = 50;
 
 /** Describes a folder's contents, subfolders included: ", which has 16 assets and 6 folders in it". */
-async function contentsOf(context: Context, placed: FolderNode): Promise<string> {
+async function describeContents(context: Context, placed: FolderNode): Promise<string> {
   const folders = [placed, ...descendantsOf(placed)];
   const counts = await Promise.all(
     folders
@@ -158,18 +158,18 @@ async function contentsOf(context: Context, placed: FolderNode): Promise<string>
       ),
   );
   const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-  const isWhole = folders.length <= maxFoldersCounted && !counts.includes(undefined);
+  const isComplete = folders.length <= maxFoldersCounted && !counts.includes(undefined);
   const atLeast =
     assets > 0 ? `at least ${counted(assets, 'asset')}` : 'an unknown number of assets';
   const has = [
-    ...(!isWhole ? [atLeast] : assets > 0 ? [counted(assets, 'asset')] : []),
+    ...(!isComplete ? [atLeast] : assets > 0 ? [counted(assets, 'asset')] : []),
     ...(folders.length > 1 ? [counted(folders.length - 1, 'folder')] : []),
   ];
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
 
 /** Changes a folder and shows its updated record. */
-async function changed(
+async function applyChange(
   context: Context,
   uidOrPath: string,
   changeOf: (tree: FolderTree, moving: FolderNode) => Promise<FolderChange>,

@@ -9,11 +9,11 @@ import {
   resolveFolder,
 } from '../../library/folders.ts';
 import { list as listPages, type RenderContext, record } from '../../output/result.ts';
-import { type Define, example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { create, move, remove, rename } from './change.ts';
 import { folderColumns, folderRecord } from './columns.ts';
 
-export const folders: Define = (noun, run) => {
+export const folders: CommandDefinition = (noun, run) => {
   tree(noun.command('tree'), run);
   list(noun.command('ls'), run);
   create(noun.command('create'), run);
@@ -22,8 +22,8 @@ export const folders: Define = (noun, run) => {
   remove(noun.command('rm'), run);
 };
 
-function tree(command: Command, run: Run): void {
-  example(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'");
+function tree(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl folders tree', "mediactl folders tree --jq '.[].name'");
   command
     .summary('draw the folders of the workspace')
     .description(
@@ -35,19 +35,19 @@ function tree(command: Command, run: Run): void {
         if (folders.all.length === 0 && context.terminal.stdout.isTTY)
           context.terminal.say('no folders');
         const uids = folders.all.map(({ folder }) => folder.uid);
-        const book = context.isForPerson ? await context.shownUids() : undefined;
-        const short = (await book?.shorten('folder', uids)) ?? ((uid: string) => uid);
+        const uidStore = context.isForPerson ? await context.shownUids() : undefined;
+        const short = (await uidStore?.shorten('folder', uids)) ?? ((uid: string) => uid);
         return record(
           folders.roots.map(({ folder }) => folder),
           workspace,
-          (_record, render) => drawn(folders.roots, '', render, short),
+          (_record, render) => drawTree(folders.roots, '', render, short),
         );
       }),
     );
 }
 
 /** Draws folders as lines, like `tree`. */
-function drawn(
+function drawTree(
   level: readonly FolderNode[],
   indent: string,
   render: RenderContext,
@@ -57,14 +57,14 @@ function drawn(
     .map((placed, at) => {
       const isLast = at === level.length - 1;
       const name = `${printable(placed.name)}  ${render.colors.dim(printable(short(placed.folder.uid)))}`;
-      const below = drawn(placed.children, indent + (isLast ? '    ' : '│   '), render, short);
+      const below = drawTree(placed.children, indent + (isLast ? '    ' : '│   '), render, short);
       return `${render.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
     })
     .join('');
 }
 
-function list(command: Command, run: Run): void {
-  example(
+function list(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl folders ls',
     'mediactl folders ls /Campaigns',

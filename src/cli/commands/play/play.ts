@@ -21,16 +21,16 @@ import {
   resolvePlayback,
 } from '../../library/playback.ts';
 import { nothing, record, text } from '../../output/result.ts';
-import { type Define, example } from '../command.ts';
+import { addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open.ts';
 import { checkPlayback } from './check.ts';
-import { checkRows, playbackRows } from './views.ts';
-import { openAsPage } from './web.ts';
+import { checkRows, playbackRows } from './playback-rows.ts';
+import { openAsPage } from './watch-page-file.ts';
 
-const ways = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
+const outputModes = ['url', 'info', 'check', 'open', 'player', 'web'] as const;
 
-export const play: Define = (command, run) => {
-  example(
+export const play: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     'mediactl play @last',
     'mediactl play @last --url',
@@ -58,12 +58,12 @@ export const play: Define = (command, run) => {
     .option('--token-file <file>', 'where that token is; - for stdin')
     .action(
       run(async (context, id, options) => {
-        const [way, other] = ways.filter((each) => options[each] !== undefined);
-        if (other) throw usageError(`--${way} and --${other} cannot be used together`);
+        const [mode, other] = outputModes.filter((each) => options[each] !== undefined);
+        if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
         const size = options.size === undefined ? undefined : parseDimensions(options.size);
-        const { uid, ...playback } = await playbackOf(context, id, options);
+        const { uid, ...playback } = await resolveSource(context, id, options);
         const { info } = playback;
-        if (way === 'info')
+        if (mode === 'info')
           return record(info, uid, (shown, { isTerminal }) => {
             const json = `${toJson(shown, 2)}\n`;
             return isTerminal ? printableJson(json) : json;
@@ -83,21 +83,21 @@ export const play: Define = (command, run) => {
           : found;
         const [best] = chosen;
         if (!best) {
-          const wanted = size ? 'image' : options.source;
-          const error = nothingToPlayError(uid, info, offered.unusable, wanted);
+          const requestedKind = size ? 'image' : options.source;
+          const error = nothingToPlayError(uid, info, offered.unusable, requestedKind);
           throw await explainUnplayable(context, uid, playback, error);
         }
-        if (way !== undefined && best.kind === 'image' && !offered.isSorted)
+        if (mode !== undefined && best.kind === 'image' && !offered.isSorted)
           context.terminal.warn(
             'it is not known which image is the largest: this is the first one',
           );
-        if (way === 'url') return text(best.url.href);
-        if (way === 'check') return checked(context, uid, best);
-        if (way === undefined)
+        if (mode === 'url') return text(best.url.href);
+        if (mode === 'check') return checkResult(context, uid, best);
+        if (mode === undefined)
           return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
         if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
         const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
-        if (way === 'web') return text(await openAsPage(context, uid, playback));
+        if (mode === 'web') return text(await openAsPage(context, uid, playback));
         if (options.player === undefined)
           return (await openWithDefault(context, best.url)) ? nothing : text(best.url.href);
         await openWithPlayer(context, options.player, best.url, resumeSeconds);
@@ -106,13 +106,13 @@ export const play: Define = (command, run) => {
     );
 };
 
-type From = IdOptions & { asset?: string | undefined; tokenFile?: string | undefined };
+type PlaybackSource = IdOptions & { asset?: string | undefined; tokenFile?: string | undefined };
 
 /** Resolves playback by id with the account's key, or by a playback token without a key. */
-async function playbackOf(
+async function resolveSource(
   context: Context,
   id: string | undefined,
-  { asset, tokenFile, ...choice }: From,
+  { asset, tokenFile, ...choice }: PlaybackSource,
 ): Promise<ResolvedPlayback & { uid: string }> {
   if ((asset === undefined) !== (tokenFile === undefined))
     throw usageError('--asset and --token-file go together');
@@ -130,7 +130,7 @@ async function tokenPlayback(context: Context, typed: string, tokenFile: string)
   return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
 }
 
-async function checked(context: Context, uid: string, playable: Playable) {
+async function checkResult(context: Context, uid: string, playable: Playable) {
   const { playback } = await context.mediaApi();
   const report = { asset_uid: uid, ...(await checkPlayback(playback, playable)) };
   const broken = report.links.find(({ ok }) => !ok);

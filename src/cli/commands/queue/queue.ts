@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
 /** Help of --queue in commands that list or change uploads of this machine, or of a queue. */
-export const ofAQueue = 'of a queue, not of this machine';
+export const queueFlagHelp = 'of a queue, not of this machine';
 
 /** Rejects a password in an argument: other users can read argv. @throws MediactlError exit 2 */
 export function assertNoPassword(where: string, { hasPassword }: QueueAddress): void {
@@ -24,7 +24,7 @@ export function assertNoPassword(where: string, { hasPassword }: QueueAddress): 
  * @param given undefined for a command that has no arguments
  * @throws MediactlError exit 2 if no queue is configured
  */
-export function queueOf(
+export function resolveQueue(
   { settings }: Context,
   typed: string | boolean | undefined,
   given?: readonly string[],

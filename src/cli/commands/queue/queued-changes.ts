@@ -14,13 +14,13 @@ import { printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { example, type Run, suggesting } from '../command.ts';
-import { queueFlag, queueOf } from './queue.ts';
+import { type ActionWrapper, addExamples, withSuggestions } from '../command.ts';
+import { queueFlag, resolveQueue } from './queue.ts';
 import { unfinishedStates } from './queued.ts';
 import { type QueuedUpload, queuedColumns, queuedUpload, stateWords } from './queued-upload.ts';
 
-export function retry(command: Command, run: Run): void {
-  example(
+export function retry(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl uploads retry --all',
     'mediactl uploads retry u3f2a9c1d5e6b7a8 --queue redis://queue.lan',
@@ -31,13 +31,13 @@ export function retry(command: Command, run: Run): void {
       'Puts failed uploads back into the queue, and ends the pause of one whose credits or storage were used up.',
     )
     .addArgument(
-      suggesting(new Argument('[id...]', 'its id, the beginning of it, or its path'), []),
+      withSuggestions(new Argument('[id...]', 'its id, the beginning of it, or its path'), []),
     )
     .option(queueFlag, 'queue that they are in; else MEDIACTL_QUEUE')
     .option('--all', 'every failed upload')
     .action(
       run(async (context, typed, { queue, all }) => {
-        const { address, given: ids } = queueOf(context, queue, typed);
+        const { address, given: ids } = resolveQueue(context, queue, typed);
         assertWhich(ids, all);
         const fleet = await context.fleet(address, 'write');
         const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
@@ -78,7 +78,7 @@ export async function forgetQueued(
     done,
   }: { all?: boolean | undefined; expired?: boolean | undefined; done?: boolean | undefined },
 ) {
-  const { address, given: ids } = queueOf(context, typed, given);
+  const { address, given: ids } = resolveQueue(context, typed, given);
   if (expired) throw usageError('--expired is of the uploads of this machine');
   assertWhich(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');

@@ -7,9 +7,9 @@ import type { ListResult } from '../../output/result.ts';
 import { openProgress } from '../../progress/progress.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { present } from '../../uploading/present.ts';
-import { example, type Run } from '../command.ts';
-import { progressFor } from '../progress.ts';
-import { queueFlag, queueOf } from './queue.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { resolveProgressMode } from '../progress.ts';
+import { queueFlag, resolveQueue } from './queue.ts';
 import { type QueuedUpload, queuedColumns, queuedUpload } from './queued-upload.ts';
 
 /** States of unfinished jobs, in display order. */
@@ -37,7 +37,7 @@ export async function queuedUploads(
 }
 
 const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
-  context.fleet(queueOf(context, typed).address, 'read');
+  context.fleet(resolveQueue(context, typed).address, 'read');
 
 /** Warns if a queue is paused or has no worker. @param willBe files are about to be added */
 export async function sayState({ terminal }: Context, fleet: Fleet, willBe = false): Promise<void> {
@@ -48,8 +48,8 @@ export async function sayState({ terminal }: Context, fleet: Fleet, willBe = fal
     terminal.warn('no worker is connected: mediactl worker, on any machine that reaches the files');
 }
 
-export function watch(command: Command, run: Run): void {
-  example(command, 'mediactl uploads watch --queue redis://queue.lan');
+export function watch(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl uploads watch --queue redis://queue.lan');
   command
     .summary('watch a queue until nothing is left in it')
     .description(
@@ -67,7 +67,7 @@ export function watch(command: Command, run: Run): void {
         const { terminal, clock, signal } = context;
         const fleet = await openQueue(context, queue);
         await sayState(context, fleet);
-        const mode = progressFor(context, asked);
+        const mode = resolveProgressMode(context, asked);
         const progress = await openProgress(mode, terminal, clock, () => undefined);
         const watching = new WatchRun(fleet, {
           ...{ clock, signal },

@@ -5,19 +5,23 @@ import { withoutKey } from '../../../client/processes.ts';
 import type { Context } from '../../context.ts';
 import type { SandboxLocation } from './location.ts';
 import { logPath } from './log.ts';
-import { findRunning, type Running } from './server.ts';
+import { findRunning, type RunningSandbox } from './server.ts';
 
-export type Launch = { dataDir: string; port: string | undefined; options: readonly string[] };
+export type LaunchOptions = {
+  dataDir: string;
+  port: string | undefined;
+  options: readonly string[];
+};
 
 /** A server process, and its stderr until it is ready, which explains a failed start. */
-export type Launched = { child: ChildProcess; complaint(): string };
+export type LaunchedServer = { child: ChildProcess; stderrText(): string };
 
 /** Starts the server process: detached and with a log file, unless in the foreground. */
 export async function launch(
   { host }: Context,
-  { dataDir, port, options }: Launch,
+  { dataDir, port, options }: LaunchOptions,
   foreground: boolean,
-): Promise<Launched> {
+): Promise<LaunchedServer> {
   await makeFolder(dataDir, 'name another one: --data DIR');
   const args = ['--data', dataDir, ...(port === undefined ? [] : ['--port', port]), ...options];
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
@@ -32,40 +36,40 @@ export async function launch(
     complaint = (complaint + text).slice(-10_000);
   });
   if (!foreground) child.unref(); // this process must be able to exit before the server
-  return { child, complaint: () => complaint.trim() };
+  return { child, stderrText: () => complaint.trim() };
 }
 
-const startupMs = 15_000;
+const startupTimeoutMs = 15_000;
 /** Exit code of the sandbox program if another process has locked its folder. */
-const lockedExit = 3;
+const lockedExitCode = 3;
 
 /** Polls until the server responds, then stops reading its stderr. */
-export async function untilRunning(
+export async function waitUntilRunning(
   context: Context,
-  { child, complaint }: Launched,
-  place: SandboxLocation,
-): Promise<Running> {
-  const deadline = context.clock.now() + startupMs;
+  { child, stderrText }: LaunchedServer,
+  location: SandboxLocation,
+): Promise<RunningSandbox> {
+  const deadline = context.clock.now() + startupTimeoutMs;
   const isUp = () => child.exitCode === null && child.signalCode === null;
   // Race of two starts: the loser exits with `lockedExitCode`, and the winner's server is the one to use.
-  while ((isUp() || child.exitCode === lockedExit) && context.clock.now() < deadline) {
-    const running = await findRunning(context, place.dataDir);
+  while ((isUp() || child.exitCode === lockedExitCode) && context.clock.now() < deadline) {
+    const running = await findRunning(context, location.dataDir);
     if (running && (running.pid === child.pid || !isUp())) {
       child.stderr?.destroy();
       return running;
     }
     await context.clock.sleep(50, context.signal);
   }
-  throw notStarted(isUp() ? 'it does not answer' : complaint(), child.exitCode, place);
+  throw notStarted(isUp() ? 'it does not answer' : stderrText(), child.exitCode, location);
 }
 
 function notStarted(
   reason: string,
   childExit: number | null,
-  place: SandboxLocation,
+  location: SandboxLocation,
 ): MediactlError {
   const [, hint = 'mediactl sandbox start --foreground shows what it does'] =
-    nextSteps(place).find(([words]) => words.test(reason)) ?? [];
+    nextSteps(location).find(([words]) => words.test(reason)) ?? [];
   return new MediactlError('the sandbox did not start', {
     code: 'sandbox_failed',
     // The sandbox exits with 2 for invalid options.
@@ -79,9 +83,9 @@ function notStarted(
 export const seedHint = ({ profile }: SandboxLocation) =>
   `mediactl sandbox reset --profile ${profile}, then start it with --seed; or a second one: mediactl sandbox start --seed NUMBER --data DIR --profile NAME --port 0`;
 
-const nextSteps = (place: SandboxLocation): [RegExp, string][] => [
+const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
   [/EADDRINUSE/, 'mediactl sandbox start --port 0, for any port that is free'],
-  [/^--seed fills/, seedHint(place)],
+  [/^--seed fills/, seedHint(location)],
   [/^no space is left/, 'make room there, or name another folder: --data DIR'],
   [
     /is not a database|another program|newer mediactl/,

@@ -9,7 +9,7 @@ import { readKeys } from './server.ts';
 export type SandboxLocation = { dataDir: string; profile: string };
 
 /** Default profile of a sandbox. */
-const usualProfile = 'sandbox';
+const defaultProfile = 'sandbox';
 
 export const dataOption = ['--data <dir>', 'its folder (that of the profile in use)'] as const;
 
@@ -24,32 +24,32 @@ export async function findSandbox(
   data: string | undefined,
 ): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
-  const place = await sandboxToStart(context, data);
-  const { value: asked, rank } = context.settings.origins.of('profile');
-  const isNamed = asked !== undefined && rank === ranks.flag && data === undefined;
-  if (!isNamed || asked === usualProfile || profiles[asked]?.sandbox) return place;
-  if (!profiles[asked]) throw noSuchProfile(asked, profiles);
+  const location = await locateSandbox(context, data);
+  const { value: requested, rank } = context.settings.origins.of('profile');
+  const isNamed = requested !== undefined && rank === ranks.flag && data === undefined;
+  if (!isNamed || requested === defaultProfile || profiles[requested]?.sandbox) return location;
+  if (!profiles[requested]) throw noSuchProfile(requested, profiles);
   throw usageError(
-    `profile ${asked} is not for a sandbox of this machine`,
+    `profile ${requested} is not for a sandbox of this machine`,
     'mediactl sandbox status, or --data DIR',
-    `it is for ${profiles[asked].baseUrl}`,
+    `it is for ${profiles[requested].baseUrl}`,
   );
 }
 
 /** Returns the location of a sandbox that may not exist yet; --profile may name a new profile for it. */
-export async function sandboxToStart(
+export async function locateSandbox(
   context: Context,
   data: string | undefined,
 ): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
   const { settings, host, sandboxDir } = context;
-  const { value: asked, rank } = settings.origins.of('profile');
-  const named = rank === ranks.flag ? asked : undefined;
+  const { value: requested, rank } = settings.origins.of('profile');
+  const named = rank === ranks.flag ? requested : undefined;
   const { profileInUse: inUse } = settings;
   const own = data === undefined && inUse !== undefined ? profiles[inUse]?.sandbox : undefined;
   const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));
   const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
-  const [found = usualProfile] = own && inUse ? [inUse] : named ? [named] : known;
+  const [found = defaultProfile] = own && inUse ? [inUse] : named ? [named] : known;
   const keys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
   const key = known.includes(found) ? profiles[found]?.key : undefined;
   if (key === undefined || key === keys?.all) return { dataDir, profile: found };
@@ -58,5 +58,5 @@ export async function sandboxToStart(
   if (main !== found || (key !== keys?.read && key !== keys?.write))
     return { dataDir, profile: main };
   const owner = known.find((name) => profiles[name]?.key === keys.all);
-  return { dataDir, profile: owner ?? usualProfile };
+  return { dataDir, profile: owner ?? defaultProfile };
 }

@@ -34,7 +34,7 @@ export class LogReader {
   }
 
   /** Returns text appended since the last call, or ''. Follows a rotation to the new file. */
-  async more(): Promise<string> {
+  async readAppended(): Promise<string> {
     const added = await this.#read();
     if (added !== '') return added;
     const current = await open(this.#path).catch(() => undefined);

@@ -3,30 +3,31 @@ import { isLoopback, parseBaseUrl } from '../../account/base-url.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import type { SandboxLocation } from './location.ts';
-import { type Running, readKeys } from './server.ts';
+import { type RunningSandbox, readKeys } from './server.ts';
 
 /** Returns the profile names of a sandbox: its own, and optionally two with fewer scopes. */
 export const profileNames = ({ profile }: SandboxLocation, withScoped: boolean) =>
   withScoped ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
 
 /** Checks the profiles before the start. @throws MediactlError if one belongs to a remote service */
-export async function assertProfilesAreOurs(
+export async function assertNotRemote(
   { profiles }: Context,
   names: readonly string[],
 ): Promise<void> {
-  const { profiles: kept } = await profiles.read();
+  const { profiles: stored } = await profiles.read();
   for (const name of names) {
     assertProfileName(name);
-    const taken = kept[name];
-    if (taken && !isLoopback(parseBaseUrl(taken.baseUrl))) throw profileTaken(name, taken.baseUrl);
+    const existing = stored[name];
+    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
+      throw profileTaken(name, existing.baseUrl);
   }
 }
 
 /** Creates or updates the profiles; the first becomes current if none is. Returns true if it is current. */
-export async function keepProfiles(
+export async function saveProfiles(
   context: Context,
   { dataDir }: SandboxLocation,
-  running: Running,
+  running: RunningSandbox,
   names: readonly string[],
 ): Promise<boolean> {
   const { all, read, write } = await readKeys(dataDir);
@@ -35,17 +36,17 @@ export async function keepProfiles(
     for (const [at, name] of names.entries()) {
       const key = [all, read, write][at] as string;
       context.terminal.redactor.add(key);
-      const known = current.profiles[name];
-      if (known && isOther(known, dataDir, key))
+      const existing = current.profiles[name];
+      if (existing && isForOtherSandbox(existing, dataDir, key))
         replaced.push(
-          `profile ${name} is for this sandbox now; it was for the one at ${known.baseUrl}`,
+          `profile ${name} is for this sandbox now; it was for the one at ${existing.baseUrl}`,
         );
       // The same key means the same sandbox: keep the workspace that the user chose.
-      const isKept = known?.key === key && known.workspace !== undefined;
-      const workspace = isKept ? known.workspace : running.workspace;
-      const workspaceName = isKept ? known.workspaceName : running.workspace_name;
+      const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
+      const workspace = keepsWorkspace ? existing.workspace : running.workspace;
+      const workspaceName = keepsWorkspace ? existing.workspaceName : running.workspace_name;
       current.profiles[name] = {
-        ...known,
+        ...existing,
         ...{ baseUrl: running.url, key, keyStore: 'file', sandbox: dataDir },
         ...(workspace !== undefined && { workspace }),
         ...(workspaceName !== undefined && { workspaceName }),
@@ -61,13 +62,13 @@ export async function keepProfiles(
 }
 
 /** Returns true if a profile is for another sandbox. Old profiles do not name a folder: compare keys. */
-const isOther = (known: Profile, dataDir: string, key: string) =>
+const isForOtherSandbox = (known: Profile, dataDir: string, key: string) =>
   known.sandbox === undefined ? known.key !== key : known.sandbox !== dataDir;
 
 /** Returns the names of all profiles of the sandbox in a folder. */
-export async function profilesAt(context: Context, dataDir: string): Promise<string[]> {
-  const kept = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
-  const keys: unknown[] = Object.values(kept ?? {});
+export async function findProfiles(context: Context, dataDir: string): Promise<string[]> {
+  const storedKeys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
+  const keys: unknown[] = Object.values(storedKeys ?? {});
   const isOurs = ({ sandbox, key }: Profile) =>
     sandbox === dataDir || (sandbox === undefined && keys.includes(key));
   const { profiles } = await context.profiles.read();

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { nothing } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 import { dataOption, findSandbox } from './location.ts';
-import { forgetProfiles, profilesAt } from './profiles.ts';
-import { assertNoServer, findRunning, shutDown } from './server.ts';
+import { findProfiles, forgetProfiles } from './profiles.ts';
+import { assertNotRunning, findRunning, shutDown } from './server.ts';
 
-export function reset(command: Command, run: Run): void {
-  example(command, 'mediactl sandbox reset --yes');
+export function reset(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl sandbox reset --yes');
   command
     .summary('stop it and delete everything in it')
     .description(
@@ -20,13 +20,13 @@ export function reset(command: Command, run: Run): void {
       run(async (context, { data }) => {
         const { settings, terminal } = context;
         const { dataDir } = await findSandbox(context, data);
-        if (!(await isThere(join(dataDir, 'sandbox.db')))) {
+        if (!(await pathExists(join(dataDir, 'sandbox.db')))) {
           terminal.say(`there is no sandbox in ${dataDir}; nothing was deleted`);
           return nothing;
         }
         if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`))
           return nothing;
-        const profiles = await profilesAt(context, dataDir);
+        const profiles = await findProfiles(context, dataDir);
         const named = profiles.map((name) => `, profile ${name}`).join('');
         await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
           yes: settings.yes,
@@ -34,17 +34,17 @@ export function reset(command: Command, run: Run): void {
         });
         const running = await findRunning(context, dataDir);
         if (running) await shutDown(context, running);
-        await assertNoServer(context, dataDir);
+        await assertNotRunning(context, dataDir);
         await forgetProfiles(context, profiles);
         await deleteSandbox(dataDir);
-        const gone = ['the sandbox', ...profiles.map((name) => `profile ${name}`)].join(', ');
-        terminal.say(`gone: ${gone}; mediactl sandbox start begins a new one`);
+        const deleted = ['the sandbox', ...profiles.map((name) => `profile ${name}`)].join(', ');
+        terminal.say(`gone: ${deleted}; mediactl sandbox start begins a new one`);
         return nothing;
       }),
     );
 }
 
-const isThere = (path: string) =>
+const pathExists = (path: string) =>
   stat(path).then(
     () => true,
     () => false,

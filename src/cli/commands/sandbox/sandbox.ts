@@ -5,15 +5,15 @@ import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUidIn } from '../../library/asset-ids.ts';
 import { nothing, type Row, record, text } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { type Define, example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault } from '../open.ts';
 import { dataOption, findSandbox } from './location.ts';
 import { LogReader, logPath } from './log.ts';
 import { reset } from './reset.ts';
-import { findRunning, type Health, readKeys, shutDown } from './server.ts';
+import { findRunning, readKeys, type SandboxHealth, shutDown } from './server.ts';
 import { start } from './start.ts';
 
-export const sandbox: Define = (noun, run) => {
+export const sandbox: CommandDefinition = (noun, run) => {
   start(noun.command('start'), run);
   stop(noun.command('stop'), run);
   status(noun.command('status'), run);
@@ -22,8 +22,8 @@ export const sandbox: Define = (noun, run) => {
   logs(noun.command('logs'), run);
 };
 
-function stop(command: Command, run: Run): void {
-  example(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox');
+function stop(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl sandbox stop', 'mediactl sandbox stop --profile sandbox');
   command
     .summary('stop it; everything is kept')
     .description('Stops the sandbox. Everything in it is kept, and there at the next start.')
@@ -40,7 +40,7 @@ function stop(command: Command, run: Run): void {
     );
 }
 
-type Status = {
+type SandboxStatus = {
   running: boolean;
   url: string | null;
   /** One-time address of its page, for one browser. */
@@ -58,8 +58,8 @@ type Status = {
   left_out: string[];
 };
 
-function status(command: Command, run: Run): void {
-  example(command, 'mediactl sandbox status', 'mediactl sandbox status --json');
+function status(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl sandbox status', 'mediactl sandbox status --json');
   command
     .summary('show whether it runs, and where')
     .description('Tells whether the sandbox runs, and where it listens and keeps its data.')
@@ -68,14 +68,14 @@ function status(command: Command, run: Run): void {
       run(async (context, { data }) => {
         const { dataDir } = await findSandbox(context, data);
         const running = await findRunning(context, dataDir);
-        const found: Status = {
+        const found: SandboxStatus = {
           running: running !== undefined,
           url: running?.url ?? null,
           page: running?.page ?? null,
           pid: running?.pid ?? null,
           started_at: running?.started_at ?? null,
           data: dataDir,
-          faults: (running?.faults ?? []).map(shownFault),
+          faults: (running?.faults ?? []).map(formatFault),
           ffmpeg: running?.tools?.ffmpeg ?? null,
           pdftoppm: running?.tools?.pdftoppm ?? null,
           left_out: running?.left_out ?? [],
@@ -85,10 +85,10 @@ function status(command: Command, run: Run): void {
     );
 }
 
-const shownFault = ({ fault, times_left: left }: NonNullable<Health['faults']>[number]) =>
+const formatFault = ({ fault, times_left: left }: NonNullable<SandboxHealth['faults']>[number]) =>
   left === null ? fault : `${fault} (${left} left)`;
 
-const statusRows = (shown: Status): Row[] => [
+const statusRows = (shown: SandboxStatus): Row[] => [
   ['running', shown.running ? 'yes' : 'no'],
   ['url', shown.url ?? ''],
   ['page', shown.page ?? ''],
@@ -101,8 +101,8 @@ const statusRows = (shown: Status): Row[] => [
   ['left out', shown.left_out.join(', ')],
 ];
 
-function logs(command: Command, run: Run): void {
-  example(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f');
+function logs(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl sandbox logs', 'mediactl sandbox logs -f');
   command
     .summary('show its log')
     .description('Shows the end of the sandbox’s log: a line a request, and what processing did.')
@@ -125,7 +125,7 @@ function logs(command: Command, run: Run): void {
           const tail = printableLines(await log.lastLines(count));
           if (!follow) return text(tail);
           await context.terminal.write(`${tail}\n`);
-          return await followed(context, log);
+          return await followLog(context, log);
         } finally {
           await log.close();
         }
@@ -133,17 +133,17 @@ function logs(command: Command, run: Run): void {
     );
 }
 
-async function followed({ clock, signal, terminal }: Context, log: LogReader) {
+async function followLog({ clock, signal, terminal }: Context, log: LogReader) {
   while (!signal.aborted) {
-    const more = await log.more();
-    if (more) await terminal.write(printableLines(more));
+    const appended = await log.readAppended();
+    if (appended) await terminal.write(printableLines(appended));
     else await clock.sleep(250, signal).catch(() => {}); // aborted: the loop ends
   }
   return nothing;
 }
 
-function watch(command: Command, run: Run): void {
-  example(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
+function watch(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl sandbox watch @last', 'mediactl sandbox watch @last --open');
   command
     .summary('print the address of the page that plays an asset')
     .description(

@@ -5,7 +5,7 @@ import { isRunning } from '../../../client/processes.ts';
 import type { Context } from '../../context.ts';
 
 /** State of a running sandbox, as it writes it to its data folder. */
-export type Running = {
+export type RunningSandbox = {
   pid: number;
   url: string;
   /** One-time address of its page, for one browser. Missing in older sandboxes. */
@@ -21,7 +21,7 @@ export type Running = {
 };
 
 /** Response of its /health endpoint. */
-export type Health = {
+export type SandboxHealth = {
   pid: number;
   faults?: { fault: string; times_left: number | null }[];
   /** Paths of the programs used for processing; null if not found. Missing in older sandboxes. */
@@ -34,33 +34,34 @@ export type Health = {
 export async function findRunning(
   context: Context,
   dataDir: string,
-): Promise<(Running & Health) | undefined> {
-  const running = await readRunning(dataDir);
+): Promise<(RunningSandbox & SandboxHealth) | undefined> {
+  const running = await readServerFile(dataDir);
   if (!running || !(await isRunning(context.host.processes, running.pid))) return undefined;
-  const health = await healthOf(context, running.url);
+  const health = await fetchHealth(context, running.url);
   return health?.pid === running.pid ? { ...running, ...health } : undefined;
 }
 
 /** Reads what the last server wrote to the folder; undefined if missing or unreadable. */
-async function readRunning(dataDir: string): Promise<Running | undefined> {
+async function readServerFile(dataDir: string): Promise<RunningSandbox | undefined> {
   const text = await readFile(join(dataDir, 'server.json'), 'utf8').catch(() => '');
   try {
-    const running = JSON.parse(text) as Partial<Running> | null;
+    const running = JSON.parse(text) as Partial<RunningSandbox> | null;
     if (typeof running?.pid !== 'number' || !running.url) return undefined;
-    return { options: [], notes: [], ...running } as Running; // older sandboxes write neither
+    return { options: [], notes: [], ...running } as RunningSandbox; // older sandboxes write neither
   } catch {
     return undefined;
   }
 }
 
 /** Checks that no unresponsive server uses the folder. @throws MediactlError otherwise */
-export async function assertNoServer(context: Context, dataDir: string): Promise<void> {
-  const running = await readRunning(dataDir);
-  if (running && (await isRunning(context.host.processes, running.pid))) throw hangs(running.pid);
+export async function assertNotRunning(context: Context, dataDir: string): Promise<void> {
+  const running = await readServerFile(dataDir);
+  if (running && (await isRunning(context.host.processes, running.pid)))
+    throw doesNotStop(running.pid);
 }
 
 /** Fetches /health; undefined if no sandbox responds at that address. */
-async function healthOf(context: Context, url: string): Promise<Health | undefined> {
+async function fetchHealth(context: Context, url: string): Promise<SandboxHealth | undefined> {
   const { transport } = context.anonymousApi(new URL(url));
   try {
     const health = await transport.json({
@@ -71,7 +72,7 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
       idleTimeoutMs: 2_000,
       purpose: { action: 'ask the sandbox how it is' },
     });
-    return health as Health; // trusted: the caller compares the pid
+    return health as SandboxHealth; // trusted: the caller compares the pid
   } catch (error) {
     if (error instanceof MediactlError) return undefined;
     throw error;
@@ -80,20 +81,20 @@ async function healthOf(context: Context, url: string): Promise<Health | undefin
   }
 }
 
-const shutdownMs = 15_000;
+const shutdownTimeoutMs = 15_000;
 
 /** Sends SIGTERM and polls until the process has exited. @throws MediactlError after a timeout */
-export async function shutDown(context: Context, { pid }: Running): Promise<void> {
+export async function shutDown(context: Context, { pid }: RunningSandbox): Promise<void> {
   const { processes } = context.host;
   processes.signal(pid, 'SIGTERM');
-  const deadline = context.clock.now() + shutdownMs;
+  const deadline = context.clock.now() + shutdownTimeoutMs;
   while (await isRunning(processes, pid)) {
-    if (context.clock.now() > deadline) throw hangs(pid);
+    if (context.clock.now() > deadline) throw doesNotStop(pid);
     await context.clock.sleep(25, context.signal);
   }
 }
 
-const hangs = (pid: number) =>
+const doesNotStop = (pid: number) =>
   new MediactlError(`the sandbox (pid ${pid}) does not stop`, {
     code: 'sandbox_hangs',
     exitCode: exitCodes.unclassified,
@@ -101,10 +102,10 @@ const hangs = (pid: number) =>
   });
 
 /** API keys that the sandbox created for this user: one with all scopes, two with fewer. */
-export type Keys = { all: string; read: string; write: string };
+export type SandboxKeys = { all: string; read: string; write: string };
 
 /** Reads the keys in a data folder. @throws Error if they are missing or unreadable */
-export async function readKeys(dataDir: string): Promise<Keys> {
+export async function readKeys(dataDir: string): Promise<SandboxKeys> {
   const { keys } = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'));
   return keys;
 }

@@ -18,7 +18,7 @@ type ServiceOptions = {
 };
 
 /** Adds the options that configure the service. */
-export const serviceOptions = <Args extends unknown[], Options extends OptionValues>(
+export const addServiceOptions = <Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) =>
   command
@@ -45,28 +45,28 @@ export function serviceArguments(options: ServiceOptions): string[] {
   const { credits, maxUploadSize, storage } = options;
   const seconds = (name: string, text: string) => parseDuration(name, text) / 1000;
   return [
-    ...argument('--seed', seed, (name, text) => parseCount(name, text, 1)),
+    ...toArgument('--seed', seed, (name, text) => parseCount(name, text, 1)),
     ...(strict ? ['--strict'] : []),
     ...fault.map((spec) => `--fault=${spec}`),
-    ...argument('--rate-limit', rateLimit, limit),
-    ...argument('--session-lifetime', sessionLifetime, seconds),
-    ...argument('--token-lifetime', tokenLifetime, seconds),
-    ...argument('--credits', credits, parseCount),
-    ...argument('--max-upload-size', maxUploadSize, parseSize),
-    ...argument('--storage', storage, parseSize),
+    ...toArgument('--rate-limit', rateLimit, parseRateLimit),
+    ...toArgument('--session-lifetime', sessionLifetime, seconds),
+    ...toArgument('--token-lifetime', tokenLifetime, seconds),
+    ...toArgument('--credits', credits, parseCount),
+    ...toArgument('--max-upload-size', maxUploadSize, parseSize),
+    ...toArgument('--storage', storage, parseSize),
     ...(options.autoPlay ? ['--auto-play'] : []),
     ...(options.theme ? [`--theme=${options.theme}`] : []),
   ];
 }
 
-const argument = (
+const toArgument = (
   name: string,
   text: string | undefined,
   read: (name: string, text: string) => number | string,
 ) => (text === undefined ? [] : [`${name}=${read(name, text)}`]);
 
 /** Converts `5/10s` to `5/10`: requests per number of seconds. */
-function limit(name: string, text: string): string {
+function parseRateLimit(name: string, text: string): string {
   const [count = '', window = '', ...rest] = text.split('/');
   const windowMs = window === '' || rest.length > 0 ? 0 : parseDuration(name, window);
   if (windowMs === 0) throw usageError(`${name} does not accept '${text}'`, 'such as 1000/1h');

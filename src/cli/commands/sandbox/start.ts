@@ -8,15 +8,15 @@ import { printable } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { nothing, type Row, record } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { example, type Run } from '../command.ts';
-import { launch, seedHint, untilRunning } from './launch.ts';
-import { dataOption, type SandboxLocation, sandboxToStart } from './location.ts';
-import { assertProfilesAreOurs, keepProfiles, profileNames } from './profiles.ts';
-import { findRunning, type Running } from './server.ts';
-import { serviceArguments, serviceOptions } from './service-options.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { launch, seedHint, waitUntilRunning } from './launch.ts';
+import { dataOption, locateSandbox, type SandboxLocation } from './location.ts';
+import { assertNotRemote, profileNames, saveProfiles } from './profiles.ts';
+import { findRunning, type RunningSandbox } from './server.ts';
+import { addServiceOptions, serviceArguments } from './service-options.ts';
 
-export function start(command: Command, run: Run): void {
-  example(
+export function start(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl sandbox start',
     'mediactl sandbox start --port 4600 --data ./media-sandbox',
@@ -32,41 +32,41 @@ export function start(command: Command, run: Run): void {
     .option(...dataOption)
     .option('--foreground', 'stay in this terminal, and log to it')
     .option('--scoped-profiles', 'make profiles NAME-read and NAME-write too');
-  serviceOptions(plain).action(
+  addServiceOptions(plain).action(
     run(async (context, options) => {
-      const place = await sandboxToStart(context, options.data);
-      const { dataDir, profile } = place;
+      const location = await locateSandbox(context, options.data);
+      const { dataDir, profile } = location;
       const { port, foreground = false } = options;
       if (port !== undefined) parseCount('--port', port);
-      const given = serviceArguments(options);
+      const requested = serviceArguments(options);
       if (context.isDryRun(`start the sandbox on ${dataDir}`)) return nothing;
-      const profiles = profileNames(place, options.scopedProfiles ?? false);
-      await assertProfilesAreOurs(context, profiles);
-      const already = await findRunning(context, dataDir);
-      if (already) await assertSame(place, already, { port, given });
-      else if (given.some(isSeed) && (await hasBytes(dataDir))) throw notEmpty(place);
-      if (already && !foreground) {
-        const { profiles: kept } = await context.profiles.read();
+      const profiles = profileNames(location, options.scopedProfiles ?? false);
+      await assertNotRemote(context, profiles);
+      const existing = await findRunning(context, dataDir);
+      if (existing) await assertSameOptions(location, existing, { port, given: requested });
+      else if (requested.some(isSeed) && (await hasUploads(dataDir))) throw notEmpty(location);
+      if (existing && !foreground) {
+        const { profiles: stored } = await context.profiles.read();
         const isNew =
-          !kept[profile] && Object.values(kept).some(({ sandbox }) => sandbox === dataDir);
-        await keepProfiles(context, place, already, profiles);
-        context.terminal.say(`the sandbox runs already, pid ${already.pid}`);
+          !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
+        await saveProfiles(context, location, existing, profiles);
+        context.terminal.say(`the sandbox runs already, pid ${existing.pid}`);
         if (isNew)
           context.terminal.say(
             `profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`,
           );
-        return view(already, place);
+        return sandboxRecord(existing, location);
       }
-      const launched = await launch(context, { dataDir, port, options: given }, foreground);
+      const launched = await launch(context, { dataDir, port, options: requested }, foreground);
       const { child } = launched;
-      const running = await untilRunning(context, launched, place).catch((error) => {
+      const running = await waitUntilRunning(context, launched, location).catch((error) => {
         child.kill(); // leave no orphan process
         throw error;
       });
       if (running.pid !== child.pid)
         context.terminal.say(`another start was first: it runs, pid ${running.pid}`);
       for (const note of running.notes) context.terminal.warn(printable(note));
-      const isCurrent = await keepProfiles(context, place, running, profiles);
+      const isCurrent = await saveProfiles(context, location, running, profiles);
       const use = isCurrent ? '' : ` --profile ${profile}`;
       context.terminal.say(
         [
@@ -78,50 +78,50 @@ export function start(command: Command, run: Run): void {
           `  mediactl browse${use}`,
         ].join('\n'),
       );
-      if (!foreground || running.pid !== child.pid) return view(running, place);
-      await stayWith(context, child);
+      if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
+      await waitForExit(context, child);
       return nothing;
     }),
   );
 }
 
 /** Checks the running sandbox's port and options. @throws MediactlError exit 2 if others were requested */
-async function assertSame(
-  place: SandboxLocation,
-  already: Running,
+async function assertSameOptions(
+  location: SandboxLocation,
+  existing: RunningSandbox,
   { port, given }: { port: string | undefined; given: readonly string[] },
 ): Promise<void> {
   const other = (hint: string, reason?: string) =>
-    usageError(`the sandbox runs already, at ${already.url}`, hint, reason);
-  if (port !== undefined && new URL(already.url).port !== port && port !== '0')
+    usageError(`the sandbox runs already, at ${existing.url}`, hint, reason);
+  if (port !== undefined && new URL(existing.url).port !== port && port !== '0')
     throw other('mediactl sandbox stop, then start it with that port');
-  const missing = given.filter((each) => !already.options.includes(each));
+  const missing = given.filter((each) => !existing.options.includes(each));
   if (missing.length === 0) return;
-  if (missing.some(isSeed) && (await hasBytes(place.dataDir))) throw notEmpty(place);
+  if (missing.some(isSeed) && (await hasUploads(location.dataDir))) throw notEmpty(location);
   throw other(
     'mediactl sandbox stop, then start it with these options',
-    `it was started ${already.options.length > 0 ? `with ${already.options.join(' ')}` : 'without options'}`,
+    `it was started ${existing.options.length > 0 ? `with ${existing.options.join(' ')}` : 'without options'}`,
   );
 }
 
 const isSeed = (argument: string) => argument.startsWith('--seed=');
 
 /** Returns true if files were uploaded to it. Seeded assets have no bytes; the service detects them itself. */
-async function hasBytes(dataDir: string): Promise<boolean> {
+async function hasUploads(dataDir: string): Promise<boolean> {
   const folders = ['media', 'uploads'].map((name) => join(dataDir, name));
   const names = await Promise.all(folders.map((folder) => readdir(folder).catch(() => [])));
   return names.flat().length > 0;
 }
 
-const notEmpty = (place: SandboxLocation) =>
+const notEmpty = (location: SandboxLocation) =>
   usageError(
     '--seed fills an empty sandbox, and this one has assets already',
-    seedHint(place),
-    `it keeps them in ${place.dataDir}`,
+    seedHint(location),
+    `it keeps them in ${location.dataDir}`,
   );
 
 /** Waits in the foreground until the server exits, or the user interrupts it. */
-async function stayWith({ signal }: Context, child: ChildProcess): Promise<void> {
+async function waitForExit({ signal }: Context, child: ChildProcess): Promise<void> {
   const stop = () => child.kill();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
@@ -135,8 +135,8 @@ async function stayWith({ signal }: Context, child: ChildProcess): Promise<void>
     });
 }
 
-const view = (
-  { pid, url, page, workspace, workspace_name, started_at }: Running,
+const sandboxRecord = (
+  { pid, url, page, workspace, workspace_name, started_at }: RunningSandbox,
   { dataDir, profile }: SandboxLocation,
 ) =>
   record(

@@ -5,7 +5,7 @@ import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { createFolderPathResolver } from '../../library/folder-creation.ts';
 import { isRootPath, resolveFolderUid } from '../../library/folders.ts';
-import { madeFolders } from '../../uploading/receipts.ts';
+import { createdFoldersOf } from '../../uploading/receipts.ts';
 
 type FolderChoice = {
   /** Uid or path. */
@@ -39,7 +39,7 @@ export async function foldersFor(
   const { origin } = (await context.account()).baseUrl;
   const byPath = await createFolderPathResolver(
     context,
-    (workspace) => receipts && madeFolders(receipts, origin, workspace),
+    (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
   const pathOf = (file: Wanted) => {
     const folder = file.about?.folder ?? top;

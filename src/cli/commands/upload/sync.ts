@@ -23,7 +23,13 @@ import {
   resolveFolder,
 } from '../../library/folders.ts';
 import { LocationNames } from '../../library/location-names.ts';
-import { confirmMany, firstFew, refusalOf, type WriteLimit, writeLimit } from '../confirm-many.ts';
+import {
+  confirmMany,
+  findLimitError,
+  parseWriteLimit,
+  truncateLines,
+  type WriteLimit,
+} from '../confirm-many.ts';
 
 /** Checks the combination of options with --sync and --prune. @throws MediactlError exit 2 */
 export function assertSync(
@@ -53,7 +59,7 @@ export function assertSync(
 }
 
 export const pruneLimit = (typed: string | undefined): WriteLimit =>
-  writeLimit('--max-delete', typed);
+  parseWriteLimit('--max-delete', typed);
 
 export type Pruning = {
   directory: string;
@@ -181,14 +187,14 @@ export async function stillInside(
     const place = printable(places.displayName(parent ?? undefined) || '/');
     lines.push(`${printable(each.path)}: its asset was moved to ${place}: left alone`);
   }
-  if (lines.length > 0) context.terminal.say(firstFew(lines, lines.length).join('\n'));
+  if (lines.length > 0) context.terminal.say(truncateLines(lines, lines.length).join('\n'));
   return { inside, elsewhere };
 }
 
 /** Returns an error if --yes is not enough. If a disk may be missing, --max-delete must be the exact number of assets. */
 export const pruneRefusal = ({ limit }: Pruning, { gone, doubt }: Prunable) =>
   (limit.isTyped && limit.count !== gone.length ? doubt : undefined) ??
-  refusalOf({ count: gone.length, noun: 'assets', limit, doubt });
+  findLimitError({ count: gone.length, noun: 'assets', limit, doubt });
 
 /** Ignores a 404: the asset is already deleted. */
 function ifMissing(error: unknown): undefined {
@@ -230,7 +236,7 @@ export async function pruneGone(
     what: `move ${counted(count, 'asset')} of ${top} to the trash`,
     lines: async () => [
       ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
-      ...firstFew(
+      ...truncateLines(
         gone.map(({ assetUid, path }) => `  ${assetUid}  ${printable(path)}`),
         count,
       ),

@@ -14,17 +14,17 @@ import {
   usualParallel,
   waitOf,
 } from '../../uploading/upload-options.ts';
-import { collect, type Define, example, suggesting } from '../command.ts';
-import { progressFor } from '../progress.ts';
+import { addExamples, type CommandDefinition, collect, withSuggestions } from '../command.ts';
+import { resolveProgressMode } from '../progress.ts';
 import { assertQueueable, enqueue } from '../queue/enqueue.ts';
-import { queueFlag, queueOf } from '../queue/queue.ts';
+import { queueFlag, resolveQueue } from '../queue/queue.ts';
 import { dryRun, planned } from './dry-run.ts';
 import { foldersFor } from './folders.ts';
 import { movedFinder } from './renamed.ts';
 import { assertMayPrune, assertSync, pruneGone, pruneLimit } from './sync.ts';
 
-export const upload: Define = (command, run) => {
-  example(
+export const upload: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     'mediactl upload ./clip.mp4 --wait',
     'mediactl upload -r ./rushes --folder /Campaigns/2026 --create-folders',
@@ -40,7 +40,7 @@ export const upload: Define = (command, run) => {
       'Uploads files, several at once. The same command run again sends what is missing and nothing twice: after a dropped line, a killed process or a month. Every file is checked by its BLAKE3.',
     )
     .addArgument(
-      suggesting(
+      withSuggestions(
         new Argument(
           '[path...]',
           'files, globs, directories with -r; https://…; rclone:REMOTE:PATH; - for stdin',
@@ -120,7 +120,8 @@ export const upload: Define = (command, run) => {
     .action(
       run(async (context, typed, flags) => {
         const sync = flags.sync ?? false;
-        const queue = flags.queue === undefined ? undefined : queueOf(context, flags.queue, typed);
+        const queue =
+          flags.queue === undefined ? undefined : resolveQueue(context, flags.queue, typed);
         const given = [...(queue?.given ?? typed)];
         if (!queue && flags.root.length > 0) throw usageError('--root is of --queue');
         assertSync(given, flags);
@@ -174,7 +175,7 @@ export const upload: Define = (command, run) => {
             ...(flags.shard ? [`--shard ${flags.shard}`] : []),
             ...(flags.prune ? ['--prune'] : []),
           ],
-          progress: progressFor(context, flags.progress),
+          progress: resolveProgressMode(context, flags.progress),
           rateLimit,
           reserve: countOf('--reserve', flags.reserve, 0),
           until: untilOf(context, flags.until),

@@ -9,7 +9,7 @@ import type { Context } from '../../context.ts';
 import type { Column, ListResult } from '../../output/result.ts';
 import { nothing, record } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 
 /** A finished upload, as printed by `uploads ls --done` and read by `uploads import`. */
 type DoneUpload = {
@@ -97,8 +97,8 @@ const doneColumns: Column<DoneUpload>[] = [
   },
 ];
 
-export function importDone(command: Command, run: Run): void {
-  example(
+export function importDone(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'ssh studio mediactl uploads ls --done --jsonl | mediactl uploads import -',
     'mediactl uploads import sent.jsonl',

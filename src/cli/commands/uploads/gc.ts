@@ -16,8 +16,8 @@ import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { example, type Run } from '../command.ts';
-import { confirmMany, firstFew, writeLimit } from '../confirm-many.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { confirmMany, parseWriteLimit, truncateLines } from '../confirm-many.ts';
 
 type Left = {
   asset_uid: string;
@@ -32,8 +32,8 @@ type Left = {
   trashed: boolean;
 };
 
-export function gc(command: Command, run: Run): void {
-  example(
+export function gc(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl uploads gc',
     'mediactl uploads gc --trash',
@@ -48,7 +48,7 @@ export function gc(command: Command, run: Run): void {
     .option('--max-delete <number>', 'with --trash, how many at most (100)')
     .action(
       run(async (context, { trash, maxDelete }) => {
-        const limit = writeLimit('--max-delete', maxDelete);
+        const limit = parseWriteLimit('--max-delete', maxDelete);
         const api = await context.api();
         const receipts = await context.receiptsIfAny();
         if (!receipts) return listBy(() => '', [], columns, nothingLeft);
@@ -94,7 +94,7 @@ async function trashed(
   api: Api,
   receipts: Receipts,
   all: readonly Left[],
-  limit: ReturnType<typeof writeLimit>,
+  limit: ReturnType<typeof parseWriteLimit>,
 ): Promise<MediactlError[]> {
   const left = all.filter(({ in_use_until }) => in_use_until === null);
   const count = left.length;
@@ -102,7 +102,7 @@ async function trashed(
     ...{ count, noun: 'assets', limit },
     what: `move ${counted(count, 'asset')} to the trash`,
     lines: async () =>
-      firstFew(
+      truncateLines(
         left.map(({ asset_uid, name }) => `  ${asset_uid}  ${printable(name)}`),
         count,
       ),

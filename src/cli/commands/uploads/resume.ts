@@ -14,11 +14,11 @@ import { openReceipts } from '../../uploading/receipts.ts';
 import { isRemote } from '../../uploading/remote-sources.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
 import { uploadOptions, usualParallel, waitOf } from '../../uploading/upload-options.ts';
-import { example, type Run } from '../command.ts';
-import { progressFor } from '../progress.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
+import { resolveProgressMode } from '../progress.ts';
 
-export function resume(command: Command, run: Run): void {
-  example(
+export function resume(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl uploads resume --all',
     'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait',
@@ -92,7 +92,7 @@ export function resume(command: Command, run: Run): void {
           },
           receipts: await openReceipts(context, options.again),
           name: mine.map(({ id: each }) => each),
-          progress: progressFor(context, progress),
+          progress: resolveProgressMode(context, progress),
           verbose: false,
         });
       }),

@@ -20,8 +20,8 @@ import {
   unfinished,
   uploadId,
 } from '../../uploading/pending.ts';
-import { type Define, example, type Run } from '../command.ts';
-import { ofAQueue, queueFlag } from '../queue/queue.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
+import { queueFlag, queueFlagHelp } from '../queue/queue.ts';
 import { queuedUploads, watch } from '../queue/queued.ts';
 import { forgetQueued, retry } from '../queue/queued-changes.ts';
 import { doneUploads, importDone } from './done.ts';
@@ -29,7 +29,7 @@ import { gc } from './gc.ts';
 import { resume } from './resume.ts';
 import { wait } from './wait.ts';
 
-export const uploads: Define = (noun, run) => {
+export const uploads: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
   resume(noun.command('resume'), run);
   wait(noun.command('wait'), run);
@@ -40,8 +40,8 @@ export const uploads: Define = (noun, run) => {
   retry(noun.command('retry'), run);
 };
 
-function list(command: Command, run: Run): void {
-  example(
+function list(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl uploads ls',
     'mediactl uploads ls --done --jsonl > sent.jsonl',
@@ -54,7 +54,7 @@ function list(command: Command, run: Run): void {
       'Lists the uploads that were begun on this machine and are not finished; with --done those that are. With --queue, those of a queue.',
     )
     .option('--done', 'what was sent from this machine, to any service; of a queue, what is done')
-    .option(queueFlag, ofAQueue)
+    .option(queueFlag, queueFlagHelp)
     .action(
       run(async (context, { done, queue }) => {
         if (queue !== undefined) return queuedUploads(context, queue, done);
@@ -80,8 +80,8 @@ const isLoss = (entry: JournalEntry | CorruptEntry, { state }: PendingUpload, is
   ['not begun', 'creation unknown', 'resumable', 'expired'].includes(state) ||
   (isSpooled && !('verified' in entry && entry.verified === true));
 
-function forget(command: Command, run: Run): void {
-  example(
+function forget(command: Command, run: ActionWrapper): void {
+  addExamples(
     command,
     'mediactl uploads forget 3f2a9c1d5e6b7a80',
     'mediactl uploads forget --expired --yes',
@@ -96,7 +96,7 @@ function forget(command: Command, run: Run): void {
     .argument('[session]', 'id of the upload, or uid of its session or asset')
     .option('--expired', 'every upload whose session has expired, by the clock of this machine')
     .option('--all', 'every upload')
-    .option(queueFlag, ofAQueue)
+    .option(queueFlag, queueFlagHelp)
     .option('--done', 'with --queue, those that are done: their files may be queued again')
     .action(
       run(async (context, given, { expired, all, queue, done }) => {

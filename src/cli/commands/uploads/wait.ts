@@ -8,12 +8,12 @@ import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
 import { parseDuration } from '../../settings/units.ts';
-import { example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples } from '../command.ts';
 
 type Waited = { asset_uid: string; path: string; status: string; error: string | null };
 
-export function wait(command: Command, run: Run): void {
-  example(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
+export function wait(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl uploads wait', 'mediactl uploads wait --timeout 2h --jsonl');
   command
     .summary('wait until what was uploaded is ready')
     .description(

@@ -13,13 +13,13 @@ import { parseCount, parseDuration } from '../../settings/units.ts';
 import { lineOf, recordOf, type UploadRecord, uploadColumns } from '../../uploading/record.ts';
 import { Summary } from '../../uploading/summary.ts';
 import { countOf, rateLimitOf, uploadOptions } from '../../uploading/upload-options.ts';
-import { collect, type Define, example } from '../command.ts';
-import { queueFlag, queueOf } from '../queue/queue.ts';
+import { addExamples, type CommandDefinition, collect } from '../command.ts';
+import { queueFlag, resolveQueue } from '../queue/queue.ts';
 
 const leastLeaseMs = 1_000;
 
-export const worker: Define = (command, run) => {
-  example(
+export const worker: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     'mediactl worker --queue redis://queue.lan --root /mnt/media',
     'mediactl worker --root media=/Volumes/media --concurrency 4',
@@ -53,7 +53,7 @@ export const worker: Define = (command, run) => {
     .action(
       run(async (context, flags) => {
         const { terminal, clock, host, signal } = context;
-        const { address } = queueOf(context, flags.queue);
+        const { address } = resolveQueue(context, flags.queue);
         const options = {
           concurrency: parseCount('--concurrency', flags.concurrency, 1),
           leaseMs: leaseOf(flags.lease),

@@ -5,16 +5,16 @@ import type { Workspace } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { type Column, list as listPages, nothing, type Row, record } from '../../output/result.ts';
-import { type Define, example, type Run } from '../command.ts';
+import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 
-export const workspaces: Define = (noun, run) => {
+export const workspaces: CommandDefinition = (noun, run) => {
   list(noun.command('ls'), run);
   get(noun.command('get'), run);
   use(noun.command('use'), run);
 };
 
-function list(command: Command, run: Run): void {
-  example(command, 'mediactl workspaces ls');
+function list(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl workspaces ls');
   command
     .alias('list')
     .summary('list the workspaces')
@@ -27,8 +27,8 @@ function list(command: Command, run: Run): void {
     );
 }
 
-function get(command: Command, run: Run): void {
-  example(command, 'mediactl workspaces get Main');
+function get(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl workspaces get Main');
   command
     .alias('show')
     .summary('show one workspace')
@@ -36,19 +36,19 @@ function get(command: Command, run: Run): void {
     .argument('[workspace]', 'uid or its beginning, or name')
     .action(
       run(async (context, uidOrName) => {
-        const workspace = await workspaceOf(context, uidOrName);
+        const workspace = await findOrChooseWorkspace(context, uidOrName);
         return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
       }),
     );
 }
 
-const workspaceOf = async (context: Context, uidOrName: string | undefined) =>
+const findOrChooseWorkspace = async (context: Context, uidOrName: string | undefined) =>
   uidOrName === undefined
     ? promptForWorkspace(context, usageError('which workspace?', 'mediactl workspaces ls'))
     : resolveWorkspace(context, await context.api(), uidOrName);
 
-function use(command: Command, run: Run): void {
-  example(command, 'mediactl workspaces use Main');
+function use(command: Command, run: ActionWrapper): void {
+  addExamples(command, 'mediactl workspaces use Main');
   command
     .summary('choose the workspace to work in')
     .description('Keeps a workspace in the profile, so that --workspace may be left out.')
@@ -56,7 +56,7 @@ function use(command: Command, run: Run): void {
     .action(
       run(async (context, uidOrName) => {
         const { profile } = await context.account();
-        const workspace = await workspaceOf(context, uidOrName);
+        const workspace = await findOrChooseWorkspace(context, uidOrName);
         if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return nothing;
         await context.profiles.update(({ profiles }) => {
           const mine = profiles[profile];

@@ -1,4 +1,4 @@
-import { type Define, example } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import { record } from '../../output/result.ts';
 import { type CommandNode, leaves } from '../node.ts';
 import { describe } from '../tree.ts';
@@ -16,8 +16,8 @@ const compact = (tree: CommandNode): unknown =>
     ),
   );
 
-export const commands: Define = (command, run) => {
-  example(command, 'mediactl commands', 'mediactl commands --json');
+export const commands: CommandDefinition = (command, run) => {
+  addExamples(command, 'mediactl commands', 'mediactl commands --json');
   command
     .description(
       'Lists every command in a line. With --json, the whole tree: arguments, options, examples.',

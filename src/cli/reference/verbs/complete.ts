@@ -1,8 +1,8 @@
 import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
 import { textIn } from '../../../contract/reading.ts';
 import { isUid } from '../../../contract/uid.ts';
-import type { Names } from '../../commands/command.ts';
-import { type Define, example } from '../../commands/command.ts';
+import type { CompletionSource } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import type { Context } from '../../context.ts';
 import {
   type CachedName,
@@ -20,8 +20,8 @@ const mostAssets = 50;
  * Prints names for shell completion, one a line: name, tab, description. On an error, or after a timeout
  * of half a second (MEDIACTL_COMPLETION_TIMEOUT), it prints nothing, so that typing is never disturbed.
  */
-export const complete: Define = (command, run) => {
-  example(command, 'mediactl __complete folders');
+export const complete: CommandDefinition = (command, run) => {
+  addExamples(command, 'mediactl __complete folders');
   command
     .description('Prints names for completion.')
     .argument('<values>')
@@ -32,7 +32,7 @@ export const complete: Define = (command, run) => {
         const within = new Promise<CachedName[]>((resolve) =>
           setTimeout(resolve, patienceMs, []).unref(),
         );
-        const asked = namesOf(context, values as Names).catch((): CachedName[] => []);
+        const asked = namesOf(context, values as CompletionSource).catch((): CachedName[] => []);
         const names = await Promise.race([asked, within]);
         const lines = names
           .filter(([value]) => isTypeable(value))
@@ -50,7 +50,7 @@ const isReserved = (name: string) => name.startsWith('-') || name === '@last' ||
 /** Returns true if a name can be typed: control characters cannot, and are unsafe to pass to a shell. */
 const isTypeable = (text: string) => text !== '' && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);
 
-async function namesOf(context: Context, values: Names): Promise<CachedName[]> {
+async function namesOf(context: Context, values: CompletionSource): Promise<CachedName[]> {
   if (values === 'profiles') {
     const { profiles } = await context.profiles.read();
     return Object.entries(profiles).map(([name, { baseUrl }]) => [name, baseUrl]);
@@ -63,7 +63,7 @@ async function namesOf(context: Context, values: Names): Promise<CachedName[]> {
 }
 
 /** Names that need a request to the service; cached for a minute. */
-const remote: Partial<Record<Names, (context: Context) => NameCache>> = {
+const remote: Partial<Record<CompletionSource, (context: Context) => NameCache>> = {
   workspaces: cachedWorkspaces,
   folders: cachedFolders,
   assets: (context) =>

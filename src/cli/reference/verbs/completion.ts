@@ -1,11 +1,11 @@
 import { Argument } from '@commander-js/extra-typings';
-import { type Define, example } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import { describe } from '../tree.ts';
 
 const shellNames = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
-export const completion: Define = (command, run) => {
-  example(
+export const completion: CommandDefinition = (command, run) => {
+  addExamples(
     command,
     'source <(mediactl completion bash)',
     'mediactl completion zsh > ~/.zfunc/_mediactl',

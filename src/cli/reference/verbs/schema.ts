@@ -1,9 +1,9 @@
 import { Argument } from '@commander-js/extra-typings';
-import { type Define, example } from '../../commands/command.ts';
+import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import { schemaOf, schemas } from '../schemas.ts';
 
-export const schema: Define = (command, run) => {
-  example(command, 'mediactl schema upload', 'mediactl schema error');
+export const schema: CommandDefinition = (command, run) => {
+  addExamples(command, 'mediactl schema upload', 'mediactl schema error');
   command
     .description(
       `Prints the JSON Schema of what mediactl makes itself. ${Object.entries(schemas)

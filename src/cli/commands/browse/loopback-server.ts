@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
 import type { BrowseApp } from '../../../web/browse/server/browse.ts';
 
-export type Server = { origin: string; close(): Promise<void> };
+export type LoopbackServer = { origin: string; close(): Promise<void> };
 
-const mostHeaderBytes = 16 * 1024;
+const maxHeaderBytes = 16 * 1024;
 
 /** Serves the page on loopback only. @throws MediactlError if the port is not available */
-export async function serve(pages: BrowseApp, port: number): Promise<Server> {
+export async function serve(pages: BrowseApp, port: number): Promise<LoopbackServer> {
   const { getRequestListener } = await import('@hono/node-server');
   const nothingHere = () => new Response(null, { status: 404 });
   const listener = getRequestListener(
@@ -16,7 +16,7 @@ export async function serve(pages: BrowseApp, port: number): Promise<Server> {
     { overrideGlobalObjects: false },
   );
   // No timeout: a large upload may take hours.
-  const server = createServer({ requestTimeout: 0, maxHeaderSize: mostHeaderBytes }, listener);
+  const server = createServer({ requestTimeout: 0, maxHeaderSize: maxHeaderBytes }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve); // an invalid port is thrown, not emitted as an error

@@ -18,10 +18,10 @@ import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 
 /** Output file of a command, and the option that names it. */
-export type Place = { path: string; option: '-o' | '--html' };
+export type OutputFile = { path: string; option: '-o' | '--html' };
 
 /** Handle of an output file while it is written. */
-export type OpenPlace = {
+export type OutputHandle = {
   write(chunk: Uint8Array): Promise<void>;
   /** Discards everything written so far. Undefined for a pipe or device, where that is impossible. */
   restart?: () => Promise<void>;
@@ -33,19 +33,22 @@ export type OpenPlace = {
  * Writes an output file atomically: to a temporary file beside it, then fsync and rename, so that a
  * crash leaves no partial file. Asks before it replaces a file. Pipes and devices are written directly.
  */
-export async function fill<T>(
+export async function writeOutput<T>(
   context: Context,
-  place: Place,
-  write: (file: OpenPlace) => Promise<T>,
+  output: OutputFile,
+  write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
-  const there = await mayReplace(context, place);
+  const existing = await confirmOverwrite(context, output);
   // Only a regular file can be replaced by a rename: a device or pipe is written in place.
-  return there !== undefined && !there.isFile()
-    ? writeThrough(place, write)
-    : writeAtomically(context, place, await isNamed(place.path), write);
+  return existing !== undefined && !existing.isFile()
+    ? writeThrough(output, write)
+    : writeAtomically(context, output, await pathExists(output.path), write);
 }
 
-async function writeThrough<T>(place: Place, write: (file: OpenPlace) => Promise<T>): Promise<T> {
+async function writeThrough<T>(
+  place: OutputFile,
+  write: (file: OutputHandle) => Promise<T>,
+): Promise<T> {
   const handle = await open(place.path, 'w').catch((error) => {
     throw cannotOpen(place, error);
   });
@@ -59,35 +62,35 @@ async function writeThrough<T>(place: Place, write: (file: OpenPlace) => Promise
 /** Writes a temporary file, then renames it. @param canOverwrite false: fail if a target appears meanwhile */
 async function writeAtomically<T>(
   context: Context,
-  asked: Place,
-  mayReplace: boolean,
-  write: (file: OpenPlace) => Promise<T>,
+  output: OutputFile,
+  canOverwrite: boolean,
+  write: (file: OutputHandle) => Promise<T>,
 ): Promise<T> {
-  const place = await targetPath(asked);
-  const release = await lockTarget(context, place, asked);
-  const part = `${place}.${ownMark(context)}${randomBytes(4).toString('hex')}.part`;
+  const target = await resolveTarget(output);
+  const release = await lockTarget(context, target, output);
+  const part = `${target}.${partFileTag(context)}${randomBytes(4).toString('hex')}.part`;
   try {
     // Append mode: after a truncation the next write starts at offset 0.
     const handle = await open(part, 'ax', 0o600).catch((error) => {
-      throw cannotOpen(asked, error);
+      throw cannotOpen(output, error);
     });
     let written: T;
     try {
       written = await write({
-        write: writerTo(handle, asked),
+        write: writerTo(handle, output),
         restart: () => handle.truncate(0),
         // Best effort: some file systems do not support timestamps.
         setTime: (seconds) => handle.utimes(seconds, seconds).catch(() => {}),
       });
       await handle.sync().catch((error) => {
-        throw cannotWrite(asked, error);
+        throw cannotWrite(output, error);
       });
     } finally {
       await handle.close();
     }
-    if (mayReplace || context.settings.yes) await rename(part, place);
-    else await renameWithoutReplacing(part, place, asked);
-    const folder = await open(dirname(place), 'r');
+    if (canOverwrite || context.settings.yes) await rename(part, target);
+    else await renameWithoutReplacing(part, target, output);
+    const folder = await open(dirname(target), 'r');
     await folder.sync().finally(() => folder.close());
     return written;
   } catch (error) {
@@ -98,25 +101,29 @@ async function writeAtomically<T>(
   }
 }
 
-async function renameWithoutReplacing(part: string, place: string, asked: Place): Promise<void> {
+async function renameWithoutReplacing(
+  part: string,
+  target: string,
+  output: OutputFile,
+): Promise<void> {
   try {
-    await link(part, place);
+    await link(part, target);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw appearedMeanwhile(place, asked);
-    return rename(part, place); // the file system has no hard links
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw appearedMeanwhile(target, output);
+    return rename(part, target); // the file system has no hard links
   }
   await rm(part);
 }
 
 /** Returns true if the path exists. A dangling symlink does, and is replaced. */
-const isNamed = (path: string) =>
+const pathExists = (path: string) =>
   lstat(path).then(
     () => true,
     () => false,
   );
 
 /** Resolves the symlinks of the target's folder, so that all processes lock the same path. */
-async function targetPath({ path, option }: Place): Promise<string> {
+async function resolveTarget({ path, option }: OutputFile): Promise<string> {
   const folder = await realpath(dirname(resolve(path))).catch((error) => {
     throw cannotOpen({ path, option }, error);
   });
@@ -131,10 +138,10 @@ async function targetPath({ path, option }: Place): Promise<string> {
  */
 async function lockTarget(
   context: Context,
-  place: string,
-  asked: Place,
+  target: string,
+  output: OutputFile,
 ): Promise<() => Promise<void>> {
-  const name = createHash('sha256').update(place).digest('hex').slice(0, 16);
+  const name = createHash('sha256').update(target).digest('hex').slice(0, 16);
   const locks = new NamedLocks(join(context.stateDir, 'downloads'), (message) =>
     context.terminal.warn(message),
   );
@@ -145,36 +152,36 @@ async function lockTarget(
   } catch {
     return async () => {};
   }
-  if (!release) throw alreadyWritten(place, asked);
-  for (const each of await readdir(dirname(place)))
-    if (each.startsWith(`${basename(place)}.${ownMark(context)}`) && each.endsWith('.part'))
-      await rm(join(dirname(place), each), { force: true });
+  if (!release) throw alreadyWritten(target, output);
+  for (const each of await readdir(dirname(target)))
+    if (each.startsWith(`${basename(target)}.${partFileTag(context)}`) && each.endsWith('.part'))
+      await rm(join(dirname(target), each), { force: true });
   return release;
 }
 
 /** Returns a tag for temporary files: those of other state folders do not share our locks, and may be in use. */
-const ownMark = ({ stateDir }: Context) =>
+const partFileTag = ({ stateDir }: Context) =>
   createHash('sha256').update(`${hostname()} ${stateDir}`).digest('hex').slice(0, 8);
 
-const writerTo = (handle: FileHandle, place: Place) => (chunk: Uint8Array) =>
+const writerTo = (handle: FileHandle, place: OutputFile) => (chunk: Uint8Array) =>
   handle.appendFile(chunk).catch((error: Error) => {
     throw cannotWrite(place, error);
   });
 
 /** Asks before an existing file is replaced. Returns its stats, or undefined if there is none. */
-async function mayReplace({ terminal, settings }: Context, { path, option }: Place) {
-  const there = await stat(path).catch(() => undefined);
-  if (there?.isDirectory())
+async function confirmOverwrite({ terminal, settings }: Context, { path, option }: OutputFile) {
+  const existing = await stat(path).catch(() => undefined);
+  if (existing?.isDirectory())
     throw usageError(`${path} is a directory`, `name a file with ${option}`);
-  if (there?.isFile())
+  if (existing?.isFile())
     await confirm(terminal, `${path} is there already. Replace it?`, {
       yes: settings.yes,
       instead: `another place with ${option}, or --yes to replace it`,
     });
-  return there;
+  return existing;
 }
 
-const alreadyWritten = (path: string, { option }: Place) =>
+const alreadyWritten = (path: string, { option }: OutputFile) =>
   new MediactlError(`${path} is being written already`, {
     code: 'already_downloading',
     exitCode: exitCodes.rejected,
@@ -183,17 +190,17 @@ const alreadyWritten = (path: string, { option }: Place) =>
     retryable: true,
   });
 
-const appearedMeanwhile = (path: string, { option }: Place) =>
+const appearedMeanwhile = (path: string, { option }: OutputFile) =>
   usageError(
     `${path} is there by now`,
     `another place with ${option}, or --yes to replace it`,
     'it was not at the beginning',
   );
 
-const cannotOpen = ({ path, option }: Place, error: Error) =>
+const cannotOpen = ({ path, option }: OutputFile, error: Error) =>
   usageError(`cannot write ${path}`, `give another place with ${option}`, error.message);
 
-const cannotWrite = ({ path, option }: Place, error: Error) =>
+const cannotWrite = ({ path, option }: OutputFile, error: Error) =>
   new MediactlError(`cannot write ${path}`, {
     code: 'output',
     exitCode: exitCodes.unclassified,

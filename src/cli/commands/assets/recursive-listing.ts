@@ -12,37 +12,40 @@ import {
 } from '../../library/folders.ts';
 
 /** Number of folders above which a notice is printed, since each costs a request. */
-const manyFolders = 20;
+const maxFoldersWithoutNotice = 20;
 
 /** Returns the uids of a folder and all its subfolders; `root` for the top level. @throws MediactlError exit 2, 3 */
-export async function foldersOf(context: Context, folder: string | undefined): Promise<string[]> {
+export async function collectFolderUids(
+  context: Context,
+  folder: string | undefined,
+): Promise<string[]> {
   if (folder === undefined)
     throw usageError('--recursive is for a folder', '--folder /PATH --recursive');
   const { tree } = await fetchFolderTree(context);
   const top = isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;
   const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
-  if (uids.length > manyFolders)
+  if (uids.length > maxFoldersWithoutNotice)
     context.terminal.say(`${counted(uids.length, 'folder')}: a request for each, or more`);
   return uids;
 }
 
 /** Lists the assets of several folders as one sorted list. @param maxPerFolder limit for each folder */
-export async function listBelow(
+export async function listAssetsInFolders(
   assets: AssetsApi,
   filters: AssetFilters,
   folders: readonly string[],
-  most: number | undefined,
+  maxPerFolder: number | undefined,
 ): Promise<Asset[]> {
   const found: Asset[] = [];
   for (const parent of folders)
-    for await (const page of assets.list({ ...filters, parent }, { limit: most }))
+    for await (const page of assets.list({ ...filters, parent }, { limit: maxPerFolder }))
       found.push(...page);
-  return found.sort(inOrder(filters.ordering ?? '-created_at'));
+  return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
 
 /** Returns a comparator for an ordering (§4: "default -created_at; allowed created_at, name, duration"). */
-function inOrder(ordering: string): (one: Asset, other: Asset) => number {
+function comparatorFor(ordering: string): (one: Asset, other: Asset) => number {
   const sign = ordering.startsWith('-') ? -1 : 1;
   const field = ordering.replace(/^-/, '');
   const numberOf = (asset: Asset) =>

@@ -10,48 +10,48 @@ import {
 import { masked } from '../../terminal/redaction.ts';
 
 /** A row of `config ls`. */
-export type Setting = { key: string; value: string | null; origin: string };
+export type ConfigRow = { key: string; value: string | null; origin: string };
 
 /** Origin of a field name that is not configured. */
-export const assumed = 'assumed';
+export const assumedOrigin = 'assumed';
 
 /** Returns every setting with its value and origin; keys are masked. */
-export async function everySetting(context: Context): Promise<Setting[]> {
+export async function listSettings(context: Context): Promise<ConfigRow[]> {
   const { name, profile } = await context.profileInUse();
-  const kept = `profile ${name}`;
-  const settings = settingNames.map((key): Setting => {
+  const profileOrigin = `profile ${name}`;
+  const settings = settingNames.map((key): ConfigRow => {
     const { value, origin } = context.settings.origins.of(key);
     if (key === 'api_key') {
       if (value !== undefined) return { key, value: masked(value), origin };
       const where = profile?.keyStore === 'keychain' ? '(in the keychain)' : '(in the config file)';
-      return { key, value: profile ? where : null, origin: profile ? kept : '' };
+      return { key, value: profile ? where : null, origin: profile ? profileOrigin : '' };
     }
     if (value === undefined && key === 'base_url' && profile)
-      return { key, value: profile.baseUrl, origin: kept };
+      return { key, value: profile.baseUrl, origin: profileOrigin };
     if (value === undefined && key === 'profile' && name !== undefined)
       return { key, value: name, origin: 'current profile' };
-    return { key, value: value === undefined ? null : shownOf(key, value), origin };
+    return { key, value: value === undefined ? null : withoutSecrets(key, value), origin };
   });
-  const names = nameKeys.map((key): Setting => {
+  const names = nameKeys.map((key): ConfigRow => {
     const value = profile?.names?.[key];
     return {
       key: `names.${key}`,
       value: value ?? namesFor(key).join(', '),
-      origin: value === undefined ? assumed : kept,
+      origin: value === undefined ? assumedOrigin : profileOrigin,
     };
   });
   return [...settings, ...names];
 }
 
 /** Returns a value without its secrets. */
-export function shownOf(key: SettingName, value: string): string {
+export function withoutSecrets(key: SettingName, value: string): string {
   const { kind }: SettingRow = table[key];
   return kind.shown?.(value) ?? value;
 }
 
 /** Finds a setting by key. @throws MediactlError exit 2 if there is none */
-export async function settingOf(context: Context, key: string): Promise<Setting> {
-  const found = (await everySetting(context)).find((setting) => setting.key === key);
+export async function findSetting(context: Context, key: string): Promise<ConfigRow> {
+  const found = (await listSettings(context)).find((setting) => setting.key === key);
   if (found) return found;
   throw usageError(`no setting is called ${key}`, 'mediactl config ls');
 }

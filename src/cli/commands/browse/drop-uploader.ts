@@ -23,32 +23,32 @@ import {
   type FolderPathResolver,
 } from '../../library/folder-creation.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { madeFolders, openReceipts } from '../../uploading/receipts.ts';
+import { createdFoldersOf, openReceipts } from '../../uploading/receipts.ts';
 import { uploadOptions } from '../../uploading/upload-options.ts';
 
 /** Uploader of files that are dropped onto the page. */
-export type Drops = {
+export type DropUploader = {
   send: BrowseBackend['uploadFile'];
   /**
    * Waits for running uploads to stop, after the context's signal.
    *
    * @returns number of uploads that can be resumed
    */
-  end(): Promise<number>;
+  close(): Promise<number>;
 };
 
 /** Time-to-live of the cached folder tree: folders that others create appear after it. */
-const folderMs = 60_000;
+const folderCacheMs = 60_000;
 
 /**
  * Opens the uploader of files dropped onto the page, each a run of its own. A browser sends bytes only
  * once and without a path, so they are spooled to disk, like stdin: an upload can be resumed here.
  */
-export async function openDrops(
+export async function openDropUploader(
   context: Context,
   api: Api,
   bytesPerSecond: number | undefined,
-): Promise<Drops> {
+): Promise<DropUploader> {
   const { clock, signal, stateDir } = context;
   setMaxListeners(0, signal); // each file adds a listener
   const workspace = await resolveWorkspaceUid(context, false);
@@ -62,26 +62,26 @@ export async function openDrops(
   const throttle = bytesPerSecond === undefined ? undefined : new Throttle(clock, bytesPerSecond);
   const journal = await context.journal();
   const spool = new Spool(stateDir);
-  const foldersAt = placing(
+  const resolveFolder = createDropFolderResolver(
     context,
-    () => receipts && madeFolders(receipts, baseUrl.origin, workspace),
+    () => receipts && createdFoldersOf(receipts, baseUrl.origin, workspace),
   );
   const runId = `browse ${crypto.randomUUID()}`;
   const before = (await receipts?.runBegins(runId)) ?? 0;
-  let left = 0;
+  let unfinishedCount = 0;
 
   /** Mutex per file, to dedupe: if a file is dropped twice, the second upload finds the receipt of the first. */
-  const turns = new Map<string, Promise<unknown>>();
-  const inTurn = <T>(
+  const mutexes = new Map<string, Promise<unknown>>();
+  const serialize = <T>(
     { folder, relativeDir, name, sizeBytes }: DroppedFileInfo,
     work: () => Promise<T>,
   ) => {
     const key = JSON.stringify([folder, relativeDir, name, sizeBytes]);
-    const mine = (turns.get(key) ?? Promise.resolve()).then(work);
-    const over = mine
+    const mine = (mutexes.get(key) ?? Promise.resolve()).then(work);
+    const released = mine
       .catch(() => {}) // the sender gets the error
-      .finally(() => turns.get(key) === over && turns.delete(key));
-    turns.set(key, over);
+      .finally(() => mutexes.get(key) === released && mutexes.delete(key));
+    mutexes.set(key, released);
     return mine;
   };
 
@@ -91,20 +91,20 @@ export async function openDrops(
     onProgress: (sending: TransferProgress) => void,
   ): Promise<UploadResult> => {
     const { name, relativeDir } = file;
-    const folders = await foldersAt(file);
-    const many = new UploadMany(options, {
+    const folders = await resolveFolder(file);
+    const uploader = new UploadMany(options, {
       ...{ api, journal, receipts, throttle, spool, profile, signal, folders },
       before,
       stdin: () => Readable.from(buffers(bytes)),
       openSource: (path) => FileSource.open(path),
-      onEvent: progressOf(onProgress),
+      onEvent: toProgress(onProgress),
       contentType: () => undefined,
       onPlan: async () => {},
       onUploaded: (uid) => saveLastUpload(context, uid),
       findLost: () => Promise.reject(new Error('the run looks them up')),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
     });
-    const wanted = {
+    const candidate = {
       ...{
         path: '-',
         filename: name,
@@ -114,20 +114,20 @@ export async function openDrops(
       about: { contentType: mime.getType(name) ?? undefined },
     };
     const outcomes: FileOutcome[] = [];
-    for await (const some of many.outcomes([wanted])) outcomes.push(...some);
+    for await (const batch of uploader.outcomes([candidate])) outcomes.push(...batch);
     const [outcome] = outcomes;
     if (outcome?.uploaded && !outcome.error)
       return { assetUid: outcome.uploaded.assetUid, how: outcome.uploaded.how };
-    if (outcome?.id !== undefined) left++;
-    throw outcome?.error ?? many.end.stop ?? signal.reason;
+    if (outcome?.id !== undefined) unfinishedCount++;
+    throw outcome?.error ?? uploader.end.stop ?? signal.reason;
   };
 
   return {
-    send: (file, bytes, onProgress) => inTurn(file, () => run(file, bytes, onProgress)),
-    end: async () => {
-      await Promise.all(turns.values());
+    send: (file, bytes, onProgress) => serialize(file, () => run(file, bytes, onProgress)),
+    close: async () => {
+      await Promise.all(mutexes.values());
       await receipts?.runEnds(runId);
-      return left;
+      return unfinishedCount;
     },
   };
 }
@@ -137,7 +137,7 @@ async function* buffers(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
 }
 
 /** Converts upload events to the progress that the page shows. */
-function progressOf(onProgress: (sending: TransferProgress) => void) {
+function toProgress(onProgress: (sending: TransferProgress) => void) {
   let sentBytes = 0;
   return (event: FileEvent | RunEvent) => {
     if (event.event === 'progress') ({ sent_bytes: sentBytes } = event);
@@ -151,15 +151,18 @@ function progressOf(onProgress: (sending: TransferProgress) => void) {
  * Returns a function that finds the folder of a dropped file: the current folder, or one below it, as
  * on the user's disk. Caches the folder tree, to read it once for many files.
  */
-function placing(context: Context, madeSince: () => ReturnType<typeof madeFolders> | undefined) {
-  let kept: { since: number; byPath: Promise<FolderPathResolver> } | undefined;
-  const folders = (isRenewed = false) => {
+function createDropFolderResolver(
+  context: Context,
+  createdFolders: () => ReturnType<typeof createdFoldersOf> | undefined,
+) {
+  let cached: { since: number; byPath: Promise<FolderPathResolver> } | undefined;
+  const folders = (isForced = false) => {
     const now = context.clock.now();
-    if (isRenewed || !kept || now - kept.since > folderMs)
-      kept = { since: now, byPath: createFolderPathResolver(context, madeSince) };
-    const mine = kept;
+    if (isForced || !cached || now - cached.since > folderCacheMs)
+      cached = { since: now, byPath: createFolderPathResolver(context, createdFolders) };
+    const mine = cached;
     mine.byPath.catch(() => {
-      if (kept === mine) kept = undefined; // retry on the next call
+      if (cached === mine) cached = undefined; // retry on the next call
     });
     return mine.byPath;
   };

@@ -10,34 +10,34 @@ import type { EventBroadcaster } from '../../../web/browse/server/event-broadcas
 import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { resolvePlayback } from '../../library/playback.ts';
-import { type Drops, openDrops } from './drops.ts';
+import { type DropUploader, openDropUploader } from './drop-uploader.ts';
 
 /** Library of the current account, as the page uses it. */
 export type AccountLibrary = BrowseBackend & {
   /** Sends events to the page while a request waits for the service. */
-  tellTo(hub: EventBroadcaster): void;
+  publishTo(hub: EventBroadcaster): void;
   /** Waits for uploads to stop. @returns number of uploads that can be resumed */
-  end(): Promise<number>;
+  close(): Promise<number>;
 };
 
 /** Timeout of a thumbnail or other small picture. */
-const mediaMs = 15_000;
+const mediaTimeoutMs = 15_000;
 
 /** Returns the library of the current account. @throws MediactlError by `account` */
-export async function accountLibrary(
+export async function openAccountLibrary(
   context: Context,
   bytesPerSecond: number | undefined,
 ): Promise<AccountLibrary> {
   let hub: EventBroadcaster | undefined;
-  const onNotice = (notice: TransportNotice) => hub?.publish(waitingOf(notice));
+  const onNotice = (notice: TransportNotice) => hub?.publish(toWaitingEvent(notice));
   const plain = await context.api();
   const api = plain.observed({ onNotice });
   const { names } = await context.account();
   const { playback } = await context.mediaApi();
   const { transport } = api;
-  let drops: Promise<Drops> | undefined;
-  const openedDrops = () => {
-    drops ??= openDrops(context, plain, bytesPerSecond).catch((error) => {
+  let drops: Promise<DropUploader> | undefined;
+  const getDropUploader = () => {
+    drops ??= openDropUploader(context, plain, bytesPerSecond).catch((error) => {
       drops = undefined; // retry on the next file
       throw error;
     });
@@ -45,11 +45,11 @@ export async function accountLibrary(
   };
   return {
     baseUrl: transport.baseUrl,
-    listAssets: async (query, limit, offset, { isBackground, signal: wanted }) => {
-      const signal = AbortSignal.any([context.signal, wanted]);
+    listAssets: async (query, limit, offset, { isBackground, signal: requestSignal }) => {
+      const signal = AbortSignal.any([context.signal, requestSignal]);
       const lane = isBackground ? 'looking' : 'person';
-      const asking = plain.observed({ lane, signal, onNotice });
-      const page = await asking.assets.page(query, limit, offset);
+      const pageApi = plain.observed({ lane, signal, onNotice });
+      const page = await pageApi.assets.page(query, limit, offset);
       return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
     },
     get: (uid) => api.assets.get(uid),
@@ -60,29 +60,29 @@ export async function accountLibrary(
       const tagging = tags && api.assets.retagging(await api.assets.get(uid), tags);
       const all = { ...fields, ...tagging };
       const { asset, unseen } = await api.assets.update(uid, all);
-      if (unseen.length > 0) throw unseenChange(unseen);
+      if (unseen.length > 0) throw unverifiableChange(unseen);
       return asset;
     },
     trash: (uid) => api.assets.delete(uid),
-    fetchFolders: async () => (await fetchFolderTree(context, false)).tree.roots.map(viewOf),
+    fetchFolders: async () => (await fetchFolderTree(context, false)).tree.roots.map(toFolderView),
     fetchPlayback: async (uid) => {
       const { info, player } = await resolvePlayback(context, uid);
       return { info, player: player ?? { uid, playback_token: '' } };
     },
     fetchMedia: (url, mostBytes) =>
-      playback.small(url, { mostBytes, withinMs: mediaMs, interruption: context.signal }),
+      playback.small(url, { mostBytes, withinMs: mediaTimeoutMs, interruption: context.signal }),
     uploadFile: async (file, bytes, onProgress) =>
-      (await openedDrops()).send(file, bytes, onProgress),
+      (await getDropUploader()).send(file, bytes, onProgress),
     budget: () => transport.budget,
-    toProblem: (error) => explained(context, error),
-    tellTo: (told) => {
-      hub = told;
+    toProblem: (error) => toProblem(context, error),
+    publishTo: (target) => {
+      hub = target;
     },
-    end: async () => (await (await drops?.catch(() => undefined))?.end()) ?? 0,
+    close: async () => (await (await drops?.catch(() => undefined))?.close()) ?? 0,
   };
 }
 
-const unseenChange = (fields: readonly string[]) =>
+const unverifiableChange = (fields: readonly string[]) =>
   new MediactlError('whether the service took that cannot be told', {
     code: 'write_unseen',
     exitCode: exitCodes.rejected,
@@ -98,11 +98,11 @@ async function fieldsFor({ name, description, folder }: AssetEdit, record: () =>
   };
 }
 
-const viewOf = ({ folder, name, path, children }: FolderNode): FolderView => ({
-  ...{ uid: folder.uid, name, path, children: children.map(viewOf) },
+const toFolderView = ({ folder, name, path, children }: FolderNode): FolderView => ({
+  ...{ uid: folder.uid, name, path, children: children.map(toFolderView) },
 });
 
-const waitingOf = (notice: TransportNotice) =>
+const toWaitingEvent = (notice: TransportNotice) =>
   notice.kind === 'resumed'
     ? ({ kind: 'going on' } as const)
     : ({
@@ -112,16 +112,17 @@ const waitingOf = (notice: TransportNotice) =>
       } as const);
 
 /** Converts an error for the page, which retries by itself: a command in the hint is for a terminal. */
-function explained({ terminal }: Context, thrown: unknown): Problem {
+function toProblem({ terminal }: Context, thrown: unknown): Problem {
   const { message, exitCode, explanation } = asMediactlError(thrown);
   const { status, reason } = explanation;
   const command = /^mediactl [^;]*/.exec(explanation.hint ?? '')?.[0];
-  const said = (text: string) => terminal.redactor.redact(text);
-  const usual = exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
+  const redacted = (text: string) => terminal.redactor.redact(text);
+  const defaultStatus =
+    exitCode === exitCodes.usage ? 400 : exitCode === exitCodes.notFound ? 404 : 502;
   return {
-    status: status !== undefined && status >= 400 ? status : usual,
-    problem: said(message),
-    ...(reason !== undefined && { reason: said(reason) }),
-    ...(command && { hint: `in a terminal: ${said(command)}` }),
+    status: status !== undefined && status >= 400 ? status : defaultStatus,
+    problem: redacted(message),
+    ...(reason !== undefined && { reason: redacted(reason) }),
+    ...(command && { hint: `in a terminal: ${redacted(command)}` }),
   };
 }

@@ -10,7 +10,7 @@ import type { Context } from '../../context.ts';
 import type { ResolvedPlayback } from '../../library/playback.ts';
 import { openWithDefault } from '../open.ts';
 
-const keptMs = 24 * 60 * 60 * 1000;
+const pageRetentionMs = 24 * 60 * 60 * 1000;
 
 /**
  * Writes a page that plays the asset, and opens it in the browser. Its mode is 0600, since it holds
@@ -51,6 +51,6 @@ export async function openAsPage(
 async function sweep(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    if (now - (await stat(path)).mtimeMs > keptMs) await rm(path, { force: true });
+    if (now - (await stat(path)).mtimeMs > pageRetentionMs) await rm(path, { force: true });
   }
 }

@@ -11,7 +11,7 @@ import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import { isPixelSize, type Playable } from '../../library/playables.ts';
 import type { RenderContext, Row } from '../../output/result.ts';
-import type { CheckReport, Link } from './check.ts';
+import type { CheckReport, PlaybackLink } from './check.ts';
 
 function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): string {
   if (!cell(expiresAt)) return '';
@@ -24,8 +24,8 @@ const urlText = (url: string, { isTerminal }: RenderContext) =>
 const urlRow =
   (render: RenderContext) =>
   (each: Playable): Row => {
-    const told = [urlText(each.url.href, render), expiry(each, render)].filter(Boolean);
-    return [labelOf(each), told.join(render.isTerminal ? ' ' : '\t')];
+    const parts = [urlText(each.url.href, render), expiry(each, render)].filter(Boolean);
+    return [labelOf(each), parts.join(render.isTerminal ? ' ' : '\t')];
   };
 
 function labelOf({ kind, extent }: Playable): string {
@@ -44,8 +44,8 @@ function chapters(info: PlaybackInfo): Row[] {
   return [
     ...listIn(info.chapters).map((entry, at): Row => {
       const chapter = fieldsIn(entry);
-      const told = isFields(entry) ? `${startOf(chapter)} ${cell(chapter.title)}` : cell(entry);
-      return [at === 0 ? 'chapters' : ' ', told.trim()];
+      const text = isFields(entry) ? `${startOf(chapter)} ${cell(chapter.title)}` : cell(entry);
+      return [at === 0 ? 'chapters' : ' ', text.trim()];
     }),
     ['resume at', resume ? duration(resume) : ''],
   ];
@@ -55,8 +55,8 @@ function chapters(info: PlaybackInfo): Row[] {
 function entry(value: unknown, render: RenderContext): string {
   const { label, language, page, url, src } = fieldsIn(value);
   const address = urlText(cell(url ?? src), render);
-  const told = [...[label, language, page].map(cell), address].filter(Boolean).join(' ');
-  return told || urlText(cell(value), render);
+  const parts = [...[label, language, page].map(cell), address].filter(Boolean).join(' ');
+  return parts || urlText(cell(value), render);
 }
 
 const entries = (label: string, list: unknown, render: RenderContext): Row[] =>
@@ -100,7 +100,7 @@ export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderCon
 ];
 
 function linkText(
-  { ok, content_type, bytes: count, problem, url }: Link,
+  { ok, content_type, bytes: count, problem, url }: PlaybackLink,
   { colors }: RenderContext,
 ): string {
   if (!ok) return `${colors.red('broken:')} ${printable(problem ?? '')} at ${printable(url)}`;

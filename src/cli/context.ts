@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { Api } from '../client/api/api.ts';
 import type { Clock } from '../client/clock.ts';
-import { proxiesOf } from '../client/http/proxy.ts';
+import { readProxySettings } from '../client/http/proxy.ts';
 import { Transport, type TransportNotice } from '../client/http/transport.ts';
 import type { Processes } from '../client/processes.ts';
 import type { Fleet } from '../client/queue/fleet.ts';
@@ -10,7 +10,7 @@ import type { QueueAddress } from '../client/queue/queue-address.ts';
 import type { Journal } from '../client/upload/store/journal.ts';
 import type { Ledger, LedgerUse } from '../client/upload/store/ledger.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
-import { printable } from '../contract/sanitize.ts';
+import { escapeControls } from '../contract/sanitize.ts';
 import {
   type Account,
   accountOf,
@@ -22,7 +22,7 @@ import { isPlaintextElsewhere } from './account/base-url.ts';
 import { assertKey } from './account/key-stores.ts';
 import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
 import { ScopesSeen } from './account/scopes-seen.ts';
-import { ShownUids } from './account/short-uids.ts';
+import { ShortUidStore } from './account/short-uid-store.ts';
 import { type Environment, ranks } from './settings/origins.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
@@ -124,7 +124,7 @@ export class Context {
   }
 
   /** Returns the short uids remembered for the current service; undefined if none is configured. */
-  async shownUids(): Promise<ShownUids | undefined> {
+  async shownUids(): Promise<ShortUidStore | undefined> {
     // Only the base URL is needed, so the keychain is not accessed.
     const baseUrl = await this.profileInUse().then(
       (inUse) => baseUrlOf(this.settings, inUse),
@@ -133,8 +133,8 @@ export class Context {
     return baseUrl && this.shownUidsOf(baseUrl.origin);
   }
 
-  shownUidsOf(origin: string): ShownUids {
-    return new ShownUids(join(this.stateDir, 'shown', encodeURIComponent(origin)));
+  shownUidsOf(origin: string): ShortUidStore {
+    return new ShortUidStore(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
   /** Returns the receipts if there are any, without creating the database, for commands that upload nothing. */
@@ -197,10 +197,10 @@ export class Context {
       const isAway = cause !== undefined;
       if (isAway === wasAway || signal.aborted) return;
       wasAway = isAway;
-      if (isAway) terminal.warn(printable(awayWords(address, cause)));
+      if (isAway) terminal.warn(escapeControls(awayWords(address, cause)));
       else terminal.say(`the queue ${address.label} is there again`);
     };
-    const onTrouble = (words: string) => terminal.warn(printable(words));
+    const onTrouble = (words: string) => terminal.warn(escapeControls(words));
     const tools = { clock, signal, onAway, onTrouble, writes: use !== 'read' };
     const fleet = await (use === 'work' ? openPatiently : openFleet)(address, tools);
     this.#fleets.push(fleet);
@@ -215,10 +215,10 @@ export class Context {
 
   /** Runs `work` under a named mutex: a lock file shared by all processes of this user on this machine. */
   async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const { locked, whileLocked } = await import('../client/lock.ts');
+    const { lockTimeoutError, withLock } = await import('../client/lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
-    const say = (message: string) => this.terminal.warn(message);
-    return whileLocked({ path, waitMs: lockWaitMs, busy: () => locked(path), say }, work);
+    const onWait = (message: string) => this.terminal.warn(message);
+    return withLock({ path, waitMs: lockWaitMs, busy: () => lockTimeoutError(path), onWait }, work);
   }
 
   /** Closes connections and the database, and stores the observed scopes. */
@@ -279,7 +279,7 @@ export class Context {
       requestTimeoutMs: settings.requestTimeoutMs ?? callTimeoutMs,
       maxWaitMs: settings.maxWaitMs,
       signal: this.signal,
-      proxy: proxiesOf(this.host.environment),
+      proxy: readProxySettings(this.host.environment),
       onNotice: (notice) => this.#say(notice),
       onWrite: () => this.warnOfProjectFile(),
       trace: settings.debug === 'http' ? (line) => terminal.tell(line) : undefined,
@@ -299,7 +299,7 @@ export class Context {
     this.#isProjectSaid = true;
     if (first)
       this.terminal.warn(
-        `${first.origin} sets ${chosen.map(({ name, value = '' }) => `${name} ${printable(value)}`).join(', ')}`,
+        `${first.origin} sets ${chosen.map(({ name, value = '' }) => `${name} ${escapeControls(value)}`).join(', ')}`,
       );
   }
 

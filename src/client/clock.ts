@@ -9,14 +9,14 @@ export type Clock = {
 };
 
 /** Maximum delay of a Node.js timer. A longer one fires immediately. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
   sleep: async (delayMs, signal) => {
     let leftMs = delayMs;
-    for (; leftMs > longestTimerMs; leftMs -= longestTimerMs) await timer(longestTimerMs, signal);
+    for (; leftMs > maxTimerMs; leftMs -= maxTimerMs) await timer(maxTimerMs, signal);
     await timer(leftMs, signal);
   },
 };

@@ -84,20 +84,20 @@ export class MediactlError extends Error {
   }
 
   /** Rebuilds an error from its JSON form, which may come from another machine. */
-  static from(told: { [Field in keyof ErrorRecord]?: unknown }): MediactlError {
+  static from(record: { [Field in keyof ErrorRecord]?: unknown }): MediactlError {
     const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
     const number = (value: unknown) => (Number.isFinite(value) ? (value as number) : undefined);
     const isFailure = (code: unknown): code is ExitCode =>
       code !== exitCodes.ok && Object.values<unknown>(exitCodes).includes(code);
-    return new MediactlError(text(told.message) ?? 'it failed', {
-      code: text(told.code) ?? 'unclassified',
-      exitCode: isFailure(told.exit_code) ? told.exit_code : exitCodes.unclassified,
-      reason: text(told.cause),
-      hint: text(told.hint),
-      status: number(told.status),
-      retryable: told.retryable === true,
-      retryAfterSeconds: number(told.retry_after),
-      details: told.details ?? undefined,
+    return new MediactlError(text(record.message) ?? 'it failed', {
+      code: text(record.code) ?? 'unclassified',
+      exitCode: isFailure(record.exit_code) ? record.exit_code : exitCodes.unclassified,
+      reason: text(record.cause),
+      hint: text(record.hint),
+      status: number(record.status),
+      retryable: record.retryable === true,
+      retryAfterSeconds: number(record.retry_after),
+      details: record.details ?? undefined,
     });
   }
 
@@ -107,7 +107,7 @@ export class MediactlError extends Error {
   }
 
   /** Returns a copy whose message starts with the uid, path or name of the item that failed. */
-  of(which: string): MediactlError {
+  withSubject(which: string): MediactlError {
     return new MediactlError(`${which}: ${this.message}`, this.explanation);
   }
 
@@ -146,15 +146,16 @@ export const usageError = (problem: string, hint?: string, reason?: string) =>
   new MediactlError(problem, { code: 'usage', exitCode: exitCodes.usage, reason, hint });
 
 /** Creates an error with exit code 11 that lists each failure. The hint is included if all share it. */
-export function someFailed(
+export function partialFailure(
   problem: string,
   failures: readonly MediactlError[],
   hint?: string,
 ): MediactlError {
   const lines = failures
-    .slice(0, maxNamed)
+    .slice(0, maxListedFailures)
     .map(({ message, explanation: { reason } }) => (reason ? `${message}: ${reason}` : message));
-  if (failures.length > maxNamed) lines.push(`and ${failures.length - maxNamed} more`);
+  if (failures.length > maxListedFailures)
+    lines.push(`and ${failures.length - maxListedFailures} more`);
   const hints = new Set(failures.map(({ explanation }) => explanation.hint));
   return new MediactlError(problem, {
     code: 'some_failed',
@@ -169,19 +170,19 @@ export function someFailed(
  * Combines the failures of `count` items: undefined for none, the error itself for a single item, otherwise an
  * error that lists them.
  */
-export function failureAmong(
+export function combineFailures(
   count: number,
   problem: string,
   failures: readonly MediactlError[],
 ): MediactlError | undefined {
-  return count > 1 && failures.length > 0 ? someFailed(problem, failures) : failures[0];
+  return count > 1 && failures.length > 0 ? partialFailure(problem, failures) : failures[0];
 }
 
 /** Maximum number of failures listed in an error message. `details` contains all of them. */
-const maxNamed = 10;
+const maxListedFailures = 10;
 
 /** Exit codes that abort the whole run, since all other items would fail too: authentication, quota … */
-const forAllAlike = new Set<number>([
+const runEndingExitCodes = new Set<number>([
   exitCodes.unauthenticated,
   exitCodes.forbidden,
   exitCodes.quota,
@@ -192,13 +193,15 @@ const forAllAlike = new Set<number>([
 ]);
 
 /** Error codes that abort the whole run, since the service redirects elsewhere or is unreachable. */
-const ofTheService = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
+const runEndingErrorCodes = new Set(['foreign_origin', 'refused', 'tls', 'proxy', 'reserve']);
 
 export const endsTheRun = ({ exitCode, explanation }: MediactlError): boolean =>
-  forAllAlike.has(exitCode) || ofTheService.has(explanation.code) || explanation.endsRun === true;
+  runEndingExitCodes.has(exitCode) ||
+  runEndingErrorCodes.has(explanation.code) ||
+  explanation.endsRun === true;
 
 /** Creates the error for each item that was not attempted because an earlier failure aborted the run. */
-export const notTried = (cause: MediactlError) =>
+export const notAttempted = (cause: MediactlError) =>
   new MediactlError('not tried', { ...cause.explanation, reason: cause.message });
 
 /** Wraps any thrown value as an unclassified MediactlError. A MediactlError passes through unchanged. */

@@ -3,9 +3,9 @@ import { open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from './clock.ts';
 import { exitCodes, MediactlError } from './errors.ts';
-import { makeFolder, makeStateFolder } from './folders.ts';
 import { loadLibsql } from './libsql.ts';
 import { stateError, stateFailure } from './state-error.ts';
+import { makeFolder, makeStateFolder } from './state-files.ts';
 
 /** A lock, held until it is released or its process ends for any reason. */
 export type Lock = { release(): void };
@@ -45,7 +45,7 @@ export async function tryLock(path: string): Promise<Lock | undefined> {
 }
 
 /** Returns true if a lock is held. Does not acquire it, so concurrent checks do not interfere. */
-async function isTaken(path: string): Promise<boolean> {
+async function isLocked(path: string): Promise<boolean> {
   const Database = await loadLibsql();
   const database = new Database(path);
   try {
@@ -60,24 +60,24 @@ async function isTaken(path: string): Promise<boolean> {
 }
 
 /** Maximum wait for a lock, in milliseconds. `onWait` is called once the wait takes more than a few seconds. */
-type Waiting = {
+type LockWaitOptions = {
   waitMs: number;
   clock?: Clock;
   signal?: AbortSignal | undefined;
-  say?: ((message: string) => void) | undefined;
+  onWait?: ((message: string) => void) | undefined;
 };
 
 /** A lock to wait for: its file, the maximum wait and the error on timeout. */
-export type Wanted = Waiting & { path: string; busy: () => Error };
+export type LockRequest = LockWaitOptions & { path: string; busy: () => Error };
 
-const silentMs = 2_000;
-const shortestPauseMs = 2;
-const longestPauseMs = 30;
+const waitNoticeMs = 2_000;
+const minPauseMs = 2;
+const maxPauseMs = 30;
 
 /** Polls until `attempt` succeeds. @returns undefined if the timeout is exceeded */
-export async function retryWhileHeld<T>(
+export async function retryUntilAcquired<T>(
   path: string,
-  { waitMs, clock = systemClock, signal, say = () => {} }: Waiting,
+  { waitMs, clock = systemClock, signal, onWait = () => {} }: LockWaitOptions,
   attempt: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const startedAt = clock.now();
@@ -85,21 +85,21 @@ export async function retryWhileHeld<T>(
     const result = await attempt();
     const waitedMs = clock.now() - startedAt;
     if (result !== undefined || waitedMs > waitMs) return result;
-    if (waitedMs > silentMs && !isReported) {
+    if (waitedMs > waitNoticeMs && !isReported) {
       isReported = true;
-      say(`another program holds ${path}; waiting for it`);
+      onWait(`another program holds ${path}; waiting for it`);
     }
     // Jitter, so that no waiter starves.
-    const pauseMs = shortestPauseMs + Math.random() * (longestPauseMs - shortestPauseMs);
+    const pauseMs = minPauseMs + Math.random() * (maxPauseMs - minPauseMs);
     await clock.sleep(pauseMs, signal);
   }
 }
 
 /** Runs `work` while holding the lock. Waits for the lock, and creates its folder if missing. */
-export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Promise<T> {
-  await makeFolder(dirname(wanted.path));
-  const lock = await retryWhileHeld(wanted.path, wanted, () => tryLock(wanted.path));
-  if (!lock) throw wanted.busy();
+export async function withLock<T>(request: LockRequest, work: () => Promise<T>): Promise<T> {
+  await makeFolder(dirname(request.path));
+  const lock = await retryUntilAcquired(request.path, request, () => tryLock(request.path));
+  if (!lock) throw request.busy();
   try {
     return await work();
   } finally {
@@ -107,9 +107,9 @@ export async function whileLocked<T>(wanted: Wanted, work: () => Promise<T>): Pr
   }
 }
 
-const ending = '.lock';
+const lockSuffix = '.lock';
 /** Maximum wait for the guard lock, which each process holds for milliseconds only. */
-const gateWaitMs = 60_000;
+const guardTimeoutMs = 60_000;
 
 /**
  * Named locks in a folder, one file each. After a crash, a file remains until `removeStale`. The mutex
@@ -118,12 +118,12 @@ const gateWaitMs = 60_000;
  */
 export class NamedLocks {
   readonly #folder: string;
-  readonly #say: Wanted['say'];
+  readonly #onWait: LockRequest['onWait'];
 
   /** @param onWait called if other processes hold a lock for some seconds */
-  constructor(folder: string, say?: Wanted['say']) {
+  constructor(folder: string, onWait?: LockRequest['onWait']) {
     this.#folder = folder;
-    this.#say = say;
+    this.#onWait = onWait;
   }
 
   /**
@@ -132,15 +132,15 @@ export class NamedLocks {
    * @returns a function that releases it; undefined if it is held, also by this process
    * @throws MediactlError `folder` if the folder cannot be created, `state_…`
    */
-  async take(name: string): Promise<(() => Promise<void>) | undefined> {
+  async acquire(name: string): Promise<(() => Promise<void>) | undefined> {
     await makeStateFolder(this.#folder);
     const path = this.#path(name);
-    const lock = await this.#whileGateIsHeld(() => tryLock(path));
+    const lock = await this.#withGuard(() => tryLock(path));
     return (
       lock &&
       (async () => {
         // The work is complete in any case. `removeStale` removes a file that remains.
-        await this.#whileGateIsHeld(() => rm(path, { force: true })).catch(() => {});
+        await this.#withGuard(() => rm(path, { force: true })).catch(() => {});
         lock.release();
       })
     );
@@ -150,14 +150,16 @@ export class NamedLocks {
    * Removes locks of crashed processes and their leftovers. Holds the guard lock meanwhile: a process that
    * acquires one of these names waits for a moment instead of finding it locked.
    */
-  async sweep(removeLeftovers: (name: string) => Promise<void> = async () => {}): Promise<void> {
+  async removeStale(
+    removeLeftovers: (name: string) => Promise<void> = async () => {},
+  ): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []); // the folder does not exist yet
-    const locks = names.filter((each) => each.endsWith(ending));
+    const locks = names.filter((each) => each.endsWith(lockSuffix));
     if (locks.length === 0) return;
-    await this.#whileGateIsHeld(async () => {
+    await this.#withGuard(async () => {
       for (const file of locks) {
-        const name = file.slice(0, -ending.length);
-        await this.#removeIfAbandoned(name, () => removeLeftovers(name));
+        const name = file.slice(0, -lockSuffix.length);
+        await this.#removeIfStale(name, () => removeLeftovers(name));
       }
     });
   }
@@ -168,33 +170,33 @@ export class NamedLocks {
    *
    * @returns false if the name is locked
    */
-  async ifAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
+  async ifStale(name: string, work: () => Promise<void>): Promise<boolean> {
     try {
       const path = this.#path(name);
-      if (existsSync(path) && (await isTaken(path))) return false;
+      if (existsSync(path) && (await isLocked(path))) return false;
     } catch (error) {
       throw stateError(error, this.#folder);
     }
-    return this.#whileGateIsHeld(() => this.#removeIfAbandoned(name, work));
+    return this.#withGuard(() => this.#removeIfStale(name, work));
   }
 
-  async #removeIfAbandoned(name: string, work: () => Promise<void>): Promise<boolean> {
+  async #removeIfStale(name: string, work: () => Promise<void>): Promise<boolean> {
     const path = this.#path(name);
-    if (existsSync(path) && (await isTaken(path))) return false;
+    if (existsSync(path) && (await isLocked(path))) return false;
     await work();
     await rm(path, { force: true });
     return true;
   }
 
   #path(name: string): string {
-    return join(this.#folder, `${name}${ending}`);
+    return join(this.#folder, `${name}${lockSuffix}`);
   }
 
-  async #whileGateIsHeld<T>(work: () => Promise<T>): Promise<T> {
-    const path = `${this.#folder}${ending}`;
+  async #withGuard<T>(work: () => Promise<T>): Promise<T> {
+    const path = `${this.#folder}${lockSuffix}`;
     const busy = () => stateFailure('state_locked', `${path} is locked`);
     try {
-      return await whileLocked({ path, waitMs: gateWaitMs, busy, say: this.#say }, work);
+      return await withLock({ path, waitMs: guardTimeoutMs, busy, onWait: this.#onWait }, work);
     } catch (error) {
       throw stateError(error, path);
     }
@@ -202,7 +204,7 @@ export class NamedLocks {
 }
 
 /** Creates the error for a lock that another process holds for longer than its work can take. */
-export const locked = (path: string) =>
+export const lockTimeoutError = (path: string) =>
   new MediactlError('another mediactl process is at the same work', {
     code: 'locked',
     exitCode: exitCodes.unclassified,

@@ -26,4 +26,4 @@ async function stateOf(pid: number): Promise<string | undefined> {
 }
 
 /** Returns the environment without the API key, for child processes that do not need it. */
-export const withoutKey = ({ MEDIACTL_API_KEY: _key, ...rest }: NodeJS.ProcessEnv) => rest;
+export const withoutApiKey = ({ MEDIACTL_API_KEY: _key, ...rest }: NodeJS.ProcessEnv) => rest;

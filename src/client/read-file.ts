@@ -23,7 +23,7 @@ export function readTextFile(path: string): string {
 }
 
 /** Reads a small text file. Returns an empty string if it is missing or unreadable. */
-export function readTextFileIfAny(path: string): string {
+export function readTextFileOrEmpty(path: string): string {
   try {
     return readTextFile(path);
   } catch {

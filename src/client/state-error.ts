@@ -8,7 +8,7 @@ const allow =
   'allow mediactl to write there; upload --again, or another MEDIACTL_STATE_DIR, sends everything again';
 
 /** Problem and hint by error code. */
-const kinds = {
+const stateProblems = {
   state_full: [
     'there is no room to record what is uploaded',
     'make room on that disk, then run the same command again',
@@ -31,9 +31,9 @@ const kinds = {
   state_unusable: ['the record of what was uploaded cannot be used', allow],
 } as const;
 
-type Kind = keyof typeof kinds;
+type StateErrorKind = keyof typeof stateProblems;
 
-const codes: readonly [Kind, RegExp][] = [
+const codes: readonly [StateErrorKind, RegExp][] = [
   ['state_full', /^(ENOSPC|EDQUOT|SQLITE_FULL)$/],
   ['state_read_only', /^(EROFS|EACCES|EPERM|SQLITE_READONLY.*|SQLITE_PERM)$/],
   ['state_damaged', /^SQLITE_(CORRUPT.*|NOTADB|SCHEMA|MISMATCH|CONSTRAINT.*)$/],
@@ -41,12 +41,12 @@ const codes: readonly [Kind, RegExp][] = [
 ];
 
 /** Creates an error of the state folder: exit code 14, which aborts the run. */
-export const stateFailure = (kind: Kind, reason: string, underlying?: unknown) =>
-  new MediactlError(kinds[kind][0], {
+export const stateFailure = (kind: StateErrorKind, reason: string, underlying?: unknown) =>
+  new MediactlError(stateProblems[kind][0], {
     code: kind,
     exitCode: exitCodes.state,
     reason,
-    hint: kinds[kind][1],
+    hint: stateProblems[kind][1],
     retryable: kind === 'state_locked',
     underlying,
   });
@@ -58,33 +58,33 @@ export function stateError(error: unknown, path: string): MediactlError {
   const cause = (isFolder ? error.explanation.underlying : error) as NodeJS.ErrnoException;
   const kind = kindOf(cause);
   // SQLite does not report why it cannot open or extend a file, but the operating system does.
-  const found = kind ? cause : (systemError(path) ?? cause);
+  const found = kind ? cause : (probeSystemError(path) ?? cause);
   const reason = found.message.replace(/, \w+( '.*)?$/, ''); // strips the system call and its path
   return stateFailure(kind ?? kindOf(found) ?? 'state_unusable', `${path}: ${reason}`, error);
 }
 
 export const isBusy = (error: unknown) => kindOf(error as Error) === 'state_locked';
 
-export const isOutOfRoom = (error: unknown) => kindOf(error as Error) === 'state_full';
+export const isDiskFull = (error: unknown) => kindOf(error as Error) === 'state_full';
 
-function kindOf({ code = '', message }: NodeJS.ErrnoException): Kind | undefined {
+function kindOf({ code = '', message }: NodeJS.ErrnoException): StateErrorKind | undefined {
   if (code === 'SQLITE_ERROR' && /^no such (table|column)|has no column/.test(message))
     return 'state_damaged';
   return codes.find(([, pattern]) => pattern.test(code))?.[0];
 }
 
 /** Probes the disk by writing 64 KiB next to a path, then access to the path. Returns the system error, if any. */
-function systemError(path: string): NodeJS.ErrnoException | undefined {
-  const trial = `${path}.${randomUUID()}`;
+function probeSystemError(path: string): NodeJS.ErrnoException | undefined {
+  const probePath = `${path}.${randomUUID()}`;
   try {
-    writeFileSync(trial, Buffer.alloc(64 * 1024), { mode: 0o600, flag: 'wx' });
+    writeFileSync(probePath, Buffer.alloc(64 * 1024), { mode: 0o600, flag: 'wx' });
     accessSync(path, constants.R_OK | constants.W_OK);
     return undefined;
   } catch (error) {
     return error as NodeJS.ErrnoException;
   } finally {
     try {
-      rmSync(trial, { force: true });
+      rmSync(probePath, { force: true });
     } catch {
       // the file was never created
     }

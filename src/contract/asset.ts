@@ -1,17 +1,17 @@
-import { fieldsIn, textIn } from './reading.ts';
+import { asObject, asText } from './json-values.ts';
 import { toSlug } from './slug.ts';
 import type { Asset } from './types.ts';
 
 /** Returns the uid of an asset's folder (A09): null for the top level, undefined if the record does not name one. */
 export function parentOf(asset: Asset): string | null | undefined {
-  const field = parentField(asset);
+  const field = findParentField(asset);
   if (field === undefined) return undefined;
-  const shown = asset[field];
-  return shown === null ? null : (textIn(shown) ?? textIn(fieldsIn(shown).uid));
+  const value = asset[field];
+  return value === null ? null : (asText(value) ?? asText(asObject(value).uid));
 }
 
 /** Finds the field of a record that names its folder, or undefined if there is none. */
-export const parentField = (asset: Asset) => parentFields.find((each) => each in asset);
+export const findParentField = (asset: Asset) => parentFields.find((each) => each in asset);
 
 export const parentFields = [
   ...['parent', 'parent_uid', 'parent_folder_uid', 'folder', 'folder_uid'],
@@ -26,7 +26,7 @@ export function slugsOf({ tags }: Pick<Asset, 'tags'>): string[] | undefined {
 
 /** Returns the slug of a tag. A name counts only if it is a slug: that of `Sea Side` is not predictable. */
 function slugOf(tag: unknown): string | undefined {
-  const { slug, name } = fieldsIn(tag);
+  const { slug, name } = asObject(tag);
   const isName = slug === undefined && typeof name === 'string' && toSlug(name) === name;
   const read = isName ? name : (slug ?? tag);
   return typeof read === 'string' && read !== '' ? read : undefined;

@@ -225,17 +225,17 @@ export type NameKey = KeysOf<WithNames['names']>;
 /** Field names configured in a profile, one per key. */
 export type NameOverrides = Partial<Record<NameKey, string>>;
 
-const guessed = Object.assign(
+const candidateNames = Object.assign(
   {},
   ...assumptions.flatMap((row) => ('names' in row ? [row.names] : [])),
 ) as Record<NameKey, readonly string[]>;
 
-export const nameKeys = Object.keys(guessed) as NameKey[];
+export const nameKeys = Object.keys(candidateNames) as NameKey[];
 
 /** Returns the field names to try for a key, best first: only the override if there is one. */
-export function namesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {
+export function fieldNamesFor(key: NameKey, overrides: NameOverrides = {}): readonly string[] {
   const override = overrides[key];
-  return override === undefined ? guessed[key] : [override];
+  return override === undefined ? candidateNames[key] : [override];
 }
 
 const failedStatuses = [
@@ -245,17 +245,18 @@ const failedStatuses = [
 const lowerCase = (status: unknown) => (typeof status === 'string' ? status.toLowerCase() : '');
 
 /** Classifies a processing status (A11). */
-export function statusMeans(status: unknown): 'ready' | 'failed' | 'in progress' {
+export function classifyStatus(status: unknown): 'ready' | 'failed' | 'in progress' {
   const text = lowerCase(status);
   if (text === 'ready') return 'ready';
   const isFailed = failedStatuses.includes(text) || /^failed_|_failed$/.test(text);
   return isFailed ? 'failed' : 'in progress';
 }
 
-const unfinishedStatuses = [
+const awaitingUploadStatuses = [
   ...['uploading', 'pending_upload', 'waiting_for_upload', 'awaiting_upload', 'upload_pending'],
   ...['created', 'new', 'empty'],
 ];
 
 /** Returns true if a processing status means that bytes are missing (A11). */
-export const isUnfinished = (status: unknown) => unfinishedStatuses.includes(lowerCase(status));
+export const isAwaitingUpload = (status: unknown) =>
+  awaitingUploadStatuses.includes(lowerCase(status));

@@ -1,19 +1,20 @@
 /** Formats a number as `12,480`. */
-export const grouped = (count: number) => count.toLocaleString('en');
+export const formatCount = (count: number) => count.toLocaleString('en');
 
 /** Formats a count with its noun: `1 asset`, `2 assets`. */
-export const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const pluralize = (count: number, noun: string) =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 /** Formats a size in bytes as `8.0 MiB`. */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
   return `${(count / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
 /** Formats a duration as `4s`, `3:07` or `1:02:09`. */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;
   const two = (n: number) => String(n).padStart(2, '0');
@@ -22,5 +23,5 @@ export function duration(seconds: number): string {
 }
 
 /** Formats a time as `14:07`, in the local time zone. */
-export const timeOfDay = (time: number) =>
+export const formatTimeOfDay = (time: number) =>
   new Date(time).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });

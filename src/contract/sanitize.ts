@@ -1,12 +1,12 @@
-import { textIn, timeIn, toJson } from './reading.ts';
+import { asText, parseTimestamp, toJson } from './json-values.ts';
 
 /** Control characters that drive a terminal or reorder text: C0, DEL, C1, Unicode line and direction controls. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const controls = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const controlCharacters = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Sanitizes a string for a terminal as one line: control characters are escaped as `\n`, `\t`, `\u001b`. */
-export function printable(text: string): string {
-  return text.replace(controls, (character) => {
+export function escapeControls(text: string): string {
+  return text.replace(controlCharacters, (character) => {
     if (character === '\n') return '\\n';
     if (character === '\t') return '\\t';
     if (character === '\r') return '\\r';
@@ -15,31 +15,31 @@ export function printable(text: string): string {
 }
 
 /** Sanitizes text of several lines: escapes control characters except line breaks and tabs. */
-export const printableLines = (text: string) =>
-  text.replace(/[^\n\t]+/g, (words) => printable(words));
+export const escapeControlsInLines = (text: string) =>
+  text.replace(/[^\n\t]+/g, (words) => escapeControls(words));
 
 /** Escapes control characters in JSON text without changing its meaning. */
-export const printableJson = (json: string) =>
-  json.replace(controls, (character) =>
+export const escapeControlsInJson = (json: string) =>
+  json.replace(controlCharacters, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
 /** Formats any JSON value as sanitized text for a table cell. */
-export function cell(value: unknown): string {
+export function displayText(value: unknown): string {
   if (value === undefined || value === null) return '';
   // Lists of slugs and similar values are most readable as comma-separated text.
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
-    return value.map(cell).join(', ');
-  return printable(textIn(value) ?? toJson(value));
+    return value.map(displayText).join(', ');
+  return escapeControls(asText(value) ?? toJson(value));
 }
 
 /**
  * Formats a timestamp as `just now`, `5 minutes ago` or `in 3 hours`, or as a date after a month. An invalid one
  * is returned unchanged.
  */
-export function when(timestamp: unknown, now: number): string {
-  const then = timeIn(timestamp);
-  if (then === undefined) return cell(timestamp);
+export function relativeTime(timestamp: unknown, now: number): string {
+  const then = parseTimestamp(timestamp);
+  if (then === undefined) return displayText(timestamp);
   const seconds = Math.abs(now - then) / 1000;
   if (seconds < 45) return 'just now';
   const [unit, size] = (
@@ -56,5 +56,5 @@ export function when(timestamp: unknown, now: number): string {
 }
 
 /** Strips the signature of a signed URL for display. Piped output and JSON contain the full URL. */
-export const shortUrl = (text: string) =>
+export const shortenUrl = (text: string) =>
   text.replace(/^(https?:\/\/[^?\s]{1,200})\?\S{24,}$/, '$1?…');

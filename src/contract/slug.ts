@@ -1,5 +1,5 @@
 /** Transliterations of Latin letters that Unicode does not decompose. */
-const spelledOut: Record<string, string> = {
+const transliterations: Record<string, string> = {
   ...{ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' },
 };
 
@@ -14,7 +14,7 @@ export function toSlug(text: string): string | undefined {
   const latin = text
     .toLowerCase()
     .normalize('NFKD')
-    .replace(/[ßæœøłđðþı]/g, (letter) => spelledOut[letter] as string)
+    .replace(/[ßæœøłđðþı]/g, (letter) => transliterations[letter] as string)
     .replace(/\p{M}/gu, '');
   if (/(?![a-z0-9])[\p{L}\p{N}]/u.test(latin)) return undefined;
   return latin.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || undefined;
@@ -23,5 +23,5 @@ export function toSlug(text: string): string | undefined {
 /** Slugs to add to and remove from the tags of an asset. */
 export type SlugEdit = { add: readonly string[]; remove: readonly string[] };
 
-export const editedSlugs = (before: readonly string[], { add, remove }: SlugEdit): string[] =>
+export const applySlugEdit = (before: readonly string[], { add, remove }: SlugEdit): string[] =>
   [...new Set([...before, ...add])].filter((slug) => !remove.includes(slug));

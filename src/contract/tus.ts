@@ -27,7 +27,7 @@ export function encodeMetadata(metadata: UploadMetadata): string {
 }
 
 /** Parses `Upload-Offset` (§4), which a proxy may repeat. Returns undefined if it is missing or ambiguous. */
-export function offsetIn(header = ''): number | undefined {
+export function parseUploadOffset(header = ''): number | undefined {
   const values = new Set(header.split(',').map((each) => each.trim()));
   const [only = ''] = values;
   if (values.size !== 1 || !/^\d{1,15}$/.test(only)) return undefined;

@@ -5,13 +5,13 @@
  */
 
 /** Fields that the specification does not show, preserved as sent. */
-type Unshown = { [field: string]: unknown };
+type ExtraFields = { [field: string]: unknown };
 
 /** A page of a list (§2 Page envelope). Fields other than `items` are assumption A01. */
-export type Page<T> = Unshown & { items: T[] };
+export type PageEnvelope<T> = ExtraFields & { items: T[] };
 
 /** A video or asset record (§2). Fields beyond the specified ones are assumption A09. */
-export type Asset = Unshown & {
+export type Asset = ExtraFields & {
   uid: string;
   /** Text. */
   name?: unknown;
@@ -34,7 +34,7 @@ export type Asset = Unshown & {
 };
 
 /** Response of the player endpoints (§2 Player data). */
-export type PlayerData = Unshown & {
+export type PlayerData = ExtraFields & {
   uid: string;
   /** Signed token, valid for 4 hours, safe to expose in a browser. */
   playback_token: string;
@@ -45,7 +45,7 @@ export type PlayerData = Unshown & {
 };
 
 /** Response of the playback info endpoint (§2), polymorphic on `type`. The asset cannot be played if `blocked` is true. */
-export type PlaybackInfo = Unshown & {
+export type PlaybackInfo = ExtraFields & {
   type?: unknown;
   blocked?: unknown;
   /** Video: signed URLs, `url` and `expires_at` (ISO 8601). */
@@ -70,10 +70,10 @@ export type PlaybackInfo = Unshown & {
 };
 
 /** A workspace record (§2). Its fields are assumption A10. */
-export type Workspace = Unshown & { uid: string; name?: unknown; is_primary?: unknown };
+export type Workspace = ExtraFields & { uid: string; name?: unknown; is_primary?: unknown };
 
 /** A folder record (§2). Its fields are assumptions A02 and A03. */
-export type Folder = Unshown & { uid: string };
+export type ApiFolder = ExtraFields & { uid: string };
 
 /** An embed settings record (§2). The field names of the restriction and the allow-list are assumptions A05 and A06. */
-export type EmbedRecord = Unshown;
+export type EmbedRecord = ExtraFields;

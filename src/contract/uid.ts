@@ -7,6 +7,6 @@ export const isUidPrefix = (text: string) =>
   text.length < 36 && /^[0-9a-f]{6,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,4}[0-9a-f]*$/i.test(text);
 
 /** Normalizes a uid for comparison: lower case, without dashes. */
-export const uidKey = (uid: string) => uid.toLowerCase().replaceAll('-', '');
+export const normalizeUid = (uid: string) => uid.toLowerCase().replaceAll('-', '');
 
-export const isSameUid = (one: string, other: string) => uidKey(one) === uidKey(other);
+export const isSameUid = (one: string, other: string) => normalizeUid(one) === normalizeUid(other);

@@ -90,7 +90,7 @@ function asServiceError(error: Error, service: Service): ServiceError {
 
 function answer(c: Context, { answers }: Service, error: ServiceError): Response {
   for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
-  return c.json(answers.serialized(answers.errorAnswer, error.body), error.status);
+  return c.json(answers.serialize(answers.errorAnswer, error.body), error.status);
 }
 
 const logged =

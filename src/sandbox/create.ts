@@ -13,7 +13,7 @@ import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
 import { sandboxPage } from './page/page.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import { answersFor } from './routes/answers.ts';
+import { responseSchemas } from './routes/response-schemas.ts';
 import type { Service } from './service.ts';
 import { Signer } from './signing.ts';
 import { Assets } from './store/assets.ts';
@@ -120,7 +120,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     playerScript: options.playerScript,
     faults,
     isStrict: options.strict ?? false,
-    answers: answersFor(options.strict ?? false),
+    answers: responseSchemas(options.strict ?? false),
     transaction: (work) => store.transaction(work),
     page: async (request) => page?.handle(request),
   };

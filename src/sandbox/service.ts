@@ -3,7 +3,7 @@ import type { Faults } from './faults/faults.ts';
 import type { Files } from './files.ts';
 import type { PlayerOptions } from './options.ts';
 import type { RateLimiter } from './rate-limiter.ts';
-import type { Answers } from './routes/answers.ts';
+import type { ResponseSchemas } from './routes/response-schemas.ts';
 import type { Signer } from './signing.ts';
 import type { Assets } from './store/assets.ts';
 import type { Embeds } from './store/embed-settings.ts';
@@ -42,7 +42,7 @@ export type Service = {
   /** True if responses contain only the fields that the specification names. */
   isStrict: boolean;
   /** Response schemas: complete, or limited to the specification's fields. */
-  answers: Answers;
+  answers: ResponseSchemas;
   now(): number;
   /** Current time in ISO 8601, as stored in records. */
   timestamp(): string;

@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { AnswerLimit } from '../../src/client/http/answer-limit.ts';
+import { ResponseDeadline } from '../../src/client/http/response-deadline.ts';
 
 /** Milliseconds: a body has twice as long to bring something. */
 const silenceMs = 20;
 
 it('a body whose taker pauses is not ended: while nobody takes it, nothing can come', async () => {
-  const limit = new AnswerLimit(silenceMs, 'https://media.example.com');
-  limit.beginStream();
-  for (let part = 0; part < 3; part++) await limit.received(10, sleep(30 * silenceMs));
+  const limit = new ResponseDeadline(silenceMs, 'https://media.example.com');
+  limit.startStream();
+  for (let part = 0; part < 3; part++) await limit.onChunk(10, sleep(30 * silenceMs));
   expect(limit.signal.aborted).toBe(false);
   limit.clear();
 });
 
 it('one that drips is, however quickly each drop is taken', async () => {
-  const limit = new AnswerLimit(silenceMs, 'https://media.example.com');
-  limit.beginStream();
+  const limit = new ResponseDeadline(silenceMs, 'https://media.example.com');
+  limit.startStream();
   for (let part = 0; part < 1000 && !limit.signal.aborted; part++) {
-    await limit.received(1, Promise.resolve());
+    await limit.onChunk(1, Promise.resolve());
     await sleep(5);
   }
   expect(limit.signal.reason).toMatchObject({ explanation: { code: 'timeout' } });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { itemsOf, pages, totalOf } from '../../src/client/api/pages.ts';
-import { readRateLimit, retryAfterMs } from '../../src/client/http/rate-limit.ts';
-import { assumptions, namesFor, statusMeans } from '../../src/contract/assumptions.ts';
+import { fetchPages, itemsOf, totalOf } from '../../src/client/api/pagination.ts';
+import { readRateLimit, retryAfterMs } from '../../src/client/http/rate-limit-headers.ts';
+import { assumptions, classifyStatus, fieldNamesFor } from '../../src/contract/assumptions.ts';
 import { encodeMetadata } from '../../src/contract/tus.ts';
 
 it('assumptions are numbered in order', () => {
@@ -11,13 +11,13 @@ it('assumptions are numbered in order', () => {
 });
 
 it('an override replaces the guesses', () => {
-  expect(namesFor('folder_parent')).toEqual(['parent_uid', 'parent_folder_uid', 'parent']);
-  expect(namesFor('folder_parent', { folder_parent: 'in' })).toEqual(['in']);
+  expect(fieldNamesFor('folder_parent')).toEqual(['parent_uid', 'parent_folder_uid', 'parent']);
+  expect(fieldNamesFor('folder_parent', { folder_parent: 'in' })).toEqual(['in']);
 });
 
 it('A11: what a status means', () => {
   expect(
-    ['ready', 'failed', 'errored', 'rejected', 'transcoding', undefined].map(statusMeans),
+    ['ready', 'failed', 'errored', 'rejected', 'transcoding', undefined].map(classifyStatus),
   ).toEqual(['ready', 'failed', 'failed', 'failed', 'in progress', 'in progress']);
 });
 
@@ -55,7 +55,7 @@ async function walk(
     ];
     return page;
   };
-  for await (const page of pages(fetchPage, { limit }, {}))
+  for await (const page of fetchPages(fetchPage, { limit }, {}))
     found.push(...page.map(({ uid }) => uid));
   return { asked, found };
 }
@@ -134,7 +134,7 @@ async function atOnce(size: number, { inFlight = 8, gives = 100 } = {}) {
     return { items, count: size };
   };
   const found: string[] = [];
-  for await (const page of pages<Item>(fetchPage, {}, {}, () => inFlight))
+  for await (const page of fetchPages<Item>(fetchPage, {}, {}, () => inFlight))
     found.push(...page.map(({ uid }) => uid));
   return { most, offsets, found };
 }
@@ -167,7 +167,7 @@ it('a limit is met in spite of repeats', async () => {
 it('a service that does not heed the offset is no endless list', async () => {
   const fetchPage = async () => ({ items: [{ uid: 'a' }], count: 1_000_000 });
   const all = async () => {
-    for await (const _page of pages(fetchPage, {}, {}));
+    for await (const _page of fetchPages(fetchPage, {}, {}));
   };
   await expect(all()).rejects.toThrow('the same items again');
 });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolder } from '../../src/client/folders.ts';
+import { makeFolder } from '../../src/client/state-files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 it('makes it and those above it, for this user alone; again is fine', async () => {

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
-import { Gate, type Lane, type Wait } from '../../src/client/http/gate.ts';
+import {
+  ClientRateLimiter,
+  type Lane,
+  type RequestWait,
+} from '../../src/client/http/rate-limiter.ts';
 import { fastClock } from '../support/clock.ts';
 
 const minuteMs = 60_000;
@@ -7,18 +11,18 @@ const minuteMs = 60_000;
 /** A gate on a clock of its own, and who has got through. A test that waits for a time asks for a fast clock. */
 function world(maxOutageMs = minuteMs, speed = 1) {
   const clock = fastClock(speed);
-  const gate = new Gate(clock, maxOutageMs);
+  const gate = new ClientRateLimiter(clock, maxOutageMs);
   const through: number[] = [];
-  const waits: (Wait | undefined)[] = [];
+  const waits: (RequestWait | undefined)[] = [];
   const stop = new AbortController();
   const enter = (lane: Lane = 'bulk') =>
     gate
-      .enter(lane, stop.signal, (wait) => waits.push(wait))
+      .acquire(lane, stop.signal, (wait) => waits.push(wait))
       .then(() => {
         through.push(clock.now());
       });
   const told = (remaining: number, limit = 100, resetAt = clock.now() + minuteMs) =>
-    gate.told({ limit, remaining, resetAt }, true);
+    gate.onResponse({ limit, remaining, resetAt }, true);
   return { clock, gate, through, waits, stop, enter, told };
 }
 
@@ -68,7 +72,7 @@ it('people pass, whatever is left', async () => {
   await enter();
   told(0);
   enter();
-  await enter('person');
+  await enter('interactive');
   expect(through).toHaveLength(2);
 });
 
@@ -87,7 +91,7 @@ it('a 429 closes it for all, for as long as it says', async () => {
   await enter();
   told(90);
   const until = clock.now() + 30_000;
-  gate.closed(until);
+  gate.pauseUntil(until);
   await Promise.all([enter(), enter().then(() => told(99))]);
   expect(through[1]).toBeGreaterThanOrEqual(until);
 });
@@ -95,7 +99,7 @@ it('a 429 closes it for all, for as long as it says', async () => {
 it('a service that tells nothing is not asked what is left', async () => {
   const { gate, through, enter } = world();
   await enter();
-  gate.told(undefined, true);
+  gate.onResponse(undefined, true);
   await Promise.all(Array.from({ length: 20 }, () => enter()));
   expect(through).toHaveLength(21);
 });
@@ -105,7 +109,7 @@ it('answers that tell nothing count all the same', async () => {
   await enter();
   told(12);
   await enter();
-  gate.told(undefined, true);
+  gate.onResponse(undefined, true);
   enter();
   enter();
   await soon();
@@ -118,7 +122,7 @@ it('an answer of the last window that comes late tells nothing of this one', asy
   await enter();
   told(100);
   await enter();
-  gate.told({ limit: 100, remaining: 0, resetAt: before }, true);
+  gate.onResponse({ limit: 100, remaining: 0, resetAt: before }, true);
   expect(gate.budget?.left).toBe(100);
 });
 
@@ -127,32 +131,32 @@ it('while nobody is there one at a time tries, and any answer opens it', async (
   await enter();
   told(100);
   await enter();
-  gate.gone();
-  expect(gate.failed()).toBe(true);
+  gate.onAbandoned();
+  expect(gate.onFailure()).toBe(true);
   const all = [1, 2, 3, 4].map(() => enter());
   while (through.length < 3) await soon();
   await soon();
   expect(through).toHaveLength(3);
-  gate.gone();
-  expect(gate.failed()).toBe(true);
+  gate.onAbandoned();
+  expect(gate.onFailure()).toBe(true);
   while (through.length < 4) await soon();
   await soon();
   expect(through).toHaveLength(4);
   told(99);
   await Promise.all(all);
-  expect(waits.every((wait) => wait === undefined || wait.why === 'outage')).toBe(true);
+  expect(waits.every((wait) => wait === undefined || wait.reason === 'outage')).toBe(true);
 });
 
 it('an outage is waited out no longer than it may take', async () => {
   const { clock, gate, enter } = world(5_000, 100);
   await enter();
-  gate.gone();
-  let isWaitedFor = gate.failed();
+  gate.onAbandoned();
+  let isWaitedFor = gate.onFailure();
   expect(isWaitedFor).toBe(true);
   clock.advance(6_000);
   await enter();
-  gate.gone();
-  isWaitedFor = gate.failed();
+  gate.onAbandoned();
+  isWaitedFor = gate.onFailure();
   expect(isWaitedFor).toBe(false);
 });
 
@@ -160,7 +164,7 @@ it('looking takes a twentieth of a window', async () => {
   const { through, enter, told } = world();
   await enter();
   told(100);
-  for (let n = 0; n < 20; n++) enter('looking');
+  for (let n = 0; n < 20; n++) enter('background');
   await soon();
   expect(through).toHaveLength(1 + 5);
 });

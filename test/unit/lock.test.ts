@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { tryLock, whileLocked } from '../../src/client/lock.ts';
+import { tryLock, withLock } from '../../src/client/lock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 it('one holds it; released, the next one gets it', async () => {
@@ -18,7 +18,7 @@ it('one holds it; released, the next one gets it', async () => {
 it('who waits too long is told so', async () => {
   const path = join(temporaryFolder(), 'a.lock');
   const busy = () => new Error('busy');
-  await whileLocked({ path, waitMs: 1000, busy }, async () => {
-    await expect(whileLocked({ path, waitMs: 20, busy }, async () => {})).rejects.toThrow('busy');
+  await withLock({ path, waitMs: 1000, busy }, async () => {
+    await expect(withLock({ path, waitMs: 20, busy }, async () => {})).rejects.toThrow('busy');
   });
 });

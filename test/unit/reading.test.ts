@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
+  asArray,
+  asNumber,
+  asObject,
+  asText,
   ExactNumber,
-  fieldsIn,
-  listIn,
-  numberIn,
-  textIn,
-  timeIn,
+  parseTimestamp,
   toJson,
-} from '../../src/contract/reading.ts';
+} from '../../src/contract/json-values.ts';
 import { isSameUid, isUid } from '../../src/contract/uid.ts';
 
 describe('what a service sent, as what was expected, or as nothing', () => {
@@ -20,7 +20,7 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     [null, undefined],
     [['a'], undefined],
     [{ a: 1 }, undefined],
-  ])('textIn(%j)', (value, text) => expect(textIn(value)).toBe(text));
+  ])('textIn(%j)', (value, text) => expect(asText(value)).toBe(text));
 
   it.each([
     [12.5, 12.5],
@@ -33,7 +33,7 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     [Number.POSITIVE_INFINITY, undefined],
     [true, undefined],
     [null, undefined],
-  ])('numberIn(%j)', (value, number) => expect(numberIn(value)).toBe(number));
+  ])('numberIn(%j)', (value, number) => expect(asNumber(value)).toBe(number));
 
   it.each([
     ['2026-03-01T11:00:00Z', 1772362800000],
@@ -43,15 +43,15 @@ describe('what a service sent, as what was expected, or as nothing', () => {
     ['some day', undefined],
     [9e15, undefined],
     [{}, undefined],
-  ])('timeIn(%j)', (value, time) => expect(timeIn(value)).toBe(time));
+  ])('timeIn(%j)', (value, time) => expect(parseTimestamp(value)).toBe(time));
 
   it('the rest is empty', () => {
     for (const value of [null, 'text', 1, true, undefined]) {
-      expect(listIn(value)).toEqual([]);
-      expect(fieldsIn(value)).toEqual({});
+      expect(asArray(value)).toEqual([]);
+      expect(asObject(value)).toEqual({});
     }
-    expect(fieldsIn([1])).toEqual({});
-    expect(fieldsIn(new ExactNumber('1'))).toEqual({});
+    expect(asObject([1])).toEqual({});
+    expect(asObject(new ExactNumber('1'))).toEqual({});
   });
 });
 

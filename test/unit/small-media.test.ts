@@ -8,14 +8,14 @@ import { listen } from '../support/http-server.ts';
 const never = new AbortController().signal;
 
 /** Asks for at most 10 bytes. */
-async function fetched(url: string, { withinMs = 60_000, interruption = never } = {}) {
+async function fetched(url: string, { timeoutMs = 60_000, interruption = never } = {}) {
   const transport = new Transport({
     ...{ baseUrl: new URL(url), apiKey: 'never-sent', clock: systemClock, userAgent: 'test' },
     ...{ requestTimeoutMs: 60_000, maxWaitMs: 60_000 },
   });
-  const bounds = { mostBytes: 10, withinMs, interruption };
+  const bounds = { maxBytes: 10, timeoutMs, interruption };
   try {
-    return (await new PlaybackApi(transport).small(new URL(url), bounds)).toString();
+    return (await new PlaybackApi(transport).fetchSmall(new URL(url), bounds)).toString();
   } catch (error) {
     return (error as MediactlError).explanation.code;
   } finally {
@@ -44,7 +44,7 @@ it('waits no longer than it may: for an answer, and for one that drips', async (
     response.write('.');
     response.on('close', () => clearInterval(timer));
   });
-  const brief = { withinMs: 500 };
+  const brief = { timeoutMs: 500 };
   const both = await Promise.all([fetched(silent, brief), fetched(drips, brief)]);
   expect(both).toEqual(['timeout', 'timeout']);
 });

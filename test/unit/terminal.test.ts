@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runJq } from '../../src/cli/output/jq.lazy.ts';
 import { Redactor } from '../../src/cli/terminal/redaction.ts';
-import { bytes, duration } from '../../src/contract/figures.ts';
-import { cell, printable, when } from '../../src/contract/sanitize.ts';
+import { formatBytes, formatDuration } from '../../src/contract/figures.ts';
+import { displayText, escapeControls, relativeTime } from '../../src/contract/sanitize.ts';
 
 describe('printable', () => {
   it.each([
@@ -11,9 +11,9 @@ describe('printable', () => {
     ['\u001b]0;title\u0007', '\\u001b]0;title\\u0007'],
     ['\u009b31m', '\\u009b31m'],
     ['\u202egnp', '\\u202egnp'],
-  ])('%j', (text, safe) => expect(printable(text)).toBe(safe));
+  ])('%j', (text, safe) => expect(escapeControls(text)).toBe(safe));
   it('a cell holds any JSON value', () => {
-    expect([null, undefined, 5, true, ['a'], { b: '\u001b' }].map(cell)).toEqual([
+    expect([null, undefined, 5, true, ['a'], { b: '\u001b' }].map(displayText)).toEqual([
       '',
       '',
       '5',
@@ -25,16 +25,22 @@ describe('printable', () => {
 });
 
 it('bytes, durations and ages are short', () => {
-  expect([0, 1023, 1024, 1.5 * 2 ** 20, 2 ** 40].map(bytes)).toEqual([
+  expect([0, 1023, 1024, 1.5 * 2 ** 20, 2 ** 40].map(formatBytes)).toEqual([
     '0 B',
     '1023 B',
     '1.0 KiB',
     '1.5 MiB',
     '1.0 TiB',
   ]);
-  expect([0, 59.4, 60, 187, 3729].map(duration)).toEqual(['0s', '59s', '1:00', '3:07', '1:02:09']);
+  expect([0, 59.4, 60, 187, 3729].map(formatDuration)).toEqual([
+    '0s',
+    '59s',
+    '1:00',
+    '3:07',
+    '1:02:09',
+  ]);
   const now = Date.parse('2026-03-01T12:00:00Z');
-  const at = (seconds: number) => when(new Date(now + seconds * 1000).toISOString(), now);
+  const at = (seconds: number) => relativeTime(new Date(now + seconds * 1000).toISOString(), now);
   expect([-5, -60, -3600, -86_400 * 3, 4 * 3600, -86_400 * 40].map(at)).toEqual([
     'just now',
     '1 minute ago',
@@ -43,7 +49,7 @@ it('bytes, durations and ages are short', () => {
     'in 4 hours',
     '2026-01-20',
   ]);
-  expect(when('no date\u001b', now)).toBe('no date\\u001b');
+  expect(relativeTime('no date\u001b', now)).toBe('no date\\u001b');
 });
 
 describe('Redactor', () => {

@@ -65,13 +65,13 @@ export class ProfileFile {
 
   /** Reads, changes and writes the file under a lock, so that concurrent processes lose no change. */
   async update(change: (config: ProfileConfig) => void): Promise<ProfileConfig> {
-    const [{ whileLocked }, { default: Conf }] = await Promise.all([
+    const [{ withLock }, { default: Conf }] = await Promise.all([
       import('../../client/lock.ts'),
       import('conf'), // loaded before locking, to hold the lock as briefly as possible
     ]);
     const busy = () => this.#unusable('another mediactl process has locked it');
     const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };
-    return whileLocked(wanted, async () => {
+    return withLock(wanted, async () => {
       const config = await this.read();
       change(config);
       const conf = new Conf({

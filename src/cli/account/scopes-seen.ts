@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepState } from '../../client/folders.ts';
-import { readTextFileIfAny } from '../../client/read-file.ts';
-import { fieldsIn, jsonIn } from '../../contract/reading.ts';
+import { readTextFileOrEmpty } from '../../client/read-file.ts';
+import { writeStateFile } from '../../client/state-files.ts';
+import { asObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { type Scope, scopes } from '../../contract/scopes.ts';
 
 /** Outcome of a call that needs a scope, and when it was first observed. */
@@ -21,10 +21,10 @@ export class ScopesSeen {
   }
 
   read(): Partial<Record<Scope, ScopeSeen>> {
-    const kept = fieldsIn(jsonIn(readTextFileIfAny(this.#path)));
+    const kept = asObject(parseJsonOrUndefined(readTextFileOrEmpty(this.#path)));
     return Object.fromEntries(
       scopes.flatMap((scope) => {
-        const { allowed, at } = fieldsIn(kept[scope]);
+        const { allowed, at } = asObject(kept[scope]);
         return typeof allowed === 'boolean' && typeof at === 'string'
           ? [[scope, { allowed, at }]]
           : [];
@@ -39,7 +39,7 @@ export class ScopesSeen {
     if (news.length === 0) return;
     const at = new Date(now).toISOString();
     for (const [scope, allowed] of news) known[scope] = { allowed, at };
-    await keepState(this.#path, JSON.stringify(known));
+    await writeStateFile(this.#path, JSON.stringify(known));
   }
 
   /** Deletes the observations, since the profile has a new key. Errors are ignored: later calls correct the record. */

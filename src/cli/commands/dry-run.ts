@@ -1,6 +1,6 @@
-import type { ApiRequest } from '../../client/http/messages.ts';
-import { counted } from '../../contract/figures.ts';
-import { cell, printable } from '../../contract/sanitize.ts';
+import type { ApiRequest } from '../../client/http/api-request.ts';
+import { pluralize } from '../../contract/figures.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { listBy, type Result } from '../output/result.ts';
 
@@ -10,7 +10,7 @@ export async function dryRunPlan(
   requests: readonly ApiRequest[],
 ): Promise<Result> {
   const { baseUrl } = await context.account();
-  context.terminal.say(`dry run: would send ${counted(requests.length, 'request')}`);
+  context.terminal.say(`dry run: would send ${pluralize(requests.length, 'request')}`);
   return listBy(
     ({ url }) => url,
     requests.map(({ method, url, json, body }) => ({
@@ -20,8 +20,8 @@ export async function dryRunPlan(
     })),
     [
       { header: 'METHOD', value: ({ method }) => method, whole: true },
-      { header: 'URL', value: ({ url }) => printable(url), whole: true },
-      { header: 'BODY', value: ({ body }) => cell(body) },
+      { header: 'URL', value: ({ url }) => escapeControls(url), whole: true },
+      { header: 'BODY', value: ({ body }) => displayText(body) },
     ],
     '',
   );

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { withoutKey } from '../../client/processes.ts';
+import { withoutApiKey } from '../../client/processes.ts';
 import type { Context } from '../context.ts';
 
 /** Arguments that start each player at a position. Others get the URL only. */
@@ -24,7 +24,7 @@ export async function openWithPlayer(
   const name = program.replace(/^.*[/\\]/, '');
   const begin = resumeSeconds > 0 ? (startPositionArgs[name]?.(resumeSeconds) ?? []) : [];
   const child = spawn(program, [...given, ...begin, url.href], {
-    env: withoutKey(host.environment),
+    env: withoutApiKey(host.environment),
     // stdout is for our results: the player prints to stderr.
     stdio: ['ignore', terminal.stderr.isTTY ? 2 : 'ignore', terminal.stderr.isTTY ? 2 : 'ignore'],
   });

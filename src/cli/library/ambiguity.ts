@@ -1,5 +1,5 @@
 import { usageError } from '../../client/errors.ts';
-import { timeIn } from '../../contract/reading.ts';
+import { parseTimestamp } from '../../contract/json-values.ts';
 import { isUidPrefix } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import type { UidKind } from '../output/result.ts';
@@ -68,7 +68,7 @@ export async function selectOne<T extends AmbiguousRecord>(
 
 /** Returns the newest record. @throws MediactlError exit 2 if the times do not single out one */
 function findNewest<T extends AmbiguousRecord>(found: readonly T[]): T {
-  const times = found.map(({ created_at }) => timeIn(created_at) ?? Number.NaN);
+  const times = found.map(({ created_at }) => parseTimestamp(created_at) ?? Number.NaN);
   const last = Math.max(...times);
   const newest = found.filter((_, at) => times[at] === last);
   if (newest.length === 1) return newest[0] as T;

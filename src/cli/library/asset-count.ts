@@ -1,5 +1,5 @@
 import type { AssetFilters } from '../../client/api/assets.ts';
-import { itemsOf, totalOf } from '../../client/api/pages.ts';
+import { itemsOf, totalOf } from '../../client/api/pagination.ts';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';

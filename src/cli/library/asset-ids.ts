@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { Api } from '../../client/api/api.ts';
 import type { AssetsApi } from '../../client/api/assets.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { readTextFileIfAny } from '../../client/read-file.ts';
+import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
-import { bytes } from '../../contract/figures.ts';
+import { formatBytes } from '../../contract/figures.ts';
+import { asNumber, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import { jsonIn, numberIn, textIn } from '../../contract/reading.ts';
-import { cell, when } from '../../contract/sanitize.ts';
+import { displayText, relativeTime } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
 import { isUid, isUidPrefix } from '../../contract/uid.ts';
-import { fewestDigits } from '../account/short-uids.ts';
+import { minPrefix } from '../account/short-uid-store.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
 import { choose } from '../terminal/prompt.ts';
@@ -64,7 +64,7 @@ export async function resolveAssetUidIn(
     : undefined;
   if (expanded) {
     // A prefix this short was never shown, so it may be meant as a name.
-    const isShort = id.length < fewestDigits;
+    const isShort = id.length < minPrefix;
     if (isShort && (await findByName((await open()).api[collection], id)).length > 0)
       throw usageError(`${id} is a name, and the beginning of ${expanded}`, 'give the whole uid');
     return expanded;
@@ -90,7 +90,7 @@ async function promptForAsset(
     context.terminal,
     'Which asset?',
     items,
-    rows.map((row, at) => [cell(items[at]?.name), ...row]),
+    rows.map((row, at) => [displayText(items[at]?.name), ...row]),
   );
   return uid;
 }
@@ -114,16 +114,16 @@ async function candidateRows(
     assets.map(({ uid }) => uid),
   );
   return assets.map(({ uid, created_at, size, status }, at) => {
-    const count = numberIn(size);
+    const count = asNumber(size);
     const about = [
-      count === undefined ? cell(size) : bytes(count),
+      count === undefined ? displayText(size) : formatBytes(count),
       parents[at] === null ? '/' : locationNames.displayName(parents[at]),
-      cell(status),
+      displayText(status),
     ];
     // Narrow terminals cut the end of a row, so the uid comes early.
     return isTerminal
-      ? [when(created_at, now), short?.(uid) ?? uid, ...about]
-      : [cell(created_at), ...about, uid];
+      ? [relativeTime(created_at, now), short?.(uid) ?? uid, ...about]
+      : [displayText(created_at), ...about, uid];
   });
 }
 
@@ -207,7 +207,7 @@ async function findByName(assets: AssetsApi, name: string): Promise<Asset[]> {
   let count = 0;
   for await (const page of assets.list(filters, { limit: maxSearchHits + 1 })) {
     count += page.length;
-    found.push(...page.filter((asset) => textIn(asset.name) === name));
+    found.push(...page.filter((asset) => asText(asset.name) === name));
   }
   // An unscanned asset may have the same name.
   if (count > maxSearchHits && found.length < 2) throw tooManyHits(name);
@@ -231,7 +231,7 @@ async function readLastUpload(
   { stateDir }: Context,
   { api, profile }: AssetScope,
 ): Promise<string> {
-  const last = parseRecord(readTextFileIfAny(lastUploadPath(stateDir)) || '{}');
+  const last = parseRecord(readTextFileOrEmpty(lastUploadPath(stateDir)) || '{}');
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing was uploaded from here yet', 'mediactl upload PATH');
   // The service of a profile may move: a sandbox changes its port.
@@ -245,4 +245,4 @@ async function readLastUpload(
   return last.uid;
 }
 
-const parseRecord = (text: string) => (jsonIn(text) ?? {}) as Record<string, unknown>;
+const parseRecord = (text: string) => (parseJsonOrUndefined(text) ?? {}) as Record<string, unknown>;

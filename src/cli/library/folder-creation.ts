@@ -1,6 +1,6 @@
-import type { FolderNode, FolderTree } from '../../client/api/folder-tree.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { comparableName } from '../../contract/reading.ts';
+import { normalizeName } from '../../contract/json-values.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
 import { cachedFolders } from './name-cache.ts';
@@ -24,19 +24,22 @@ export const createFolderPath = (
   names: readonly string[],
   withParents: boolean,
 ) =>
-  context.exclusively('folders', async (): Promise<{ node: FolderNode; tree: FolderTree }> => {
-    const { folders } = await context.api();
-    let { tree, workspace } = await fetchFolderTree(context);
-    const { missing, above } = findMissingFolders(tree, names, withParents);
-    let at = above;
-    for (const name of missing) {
-      const parent = at?.folder.uid ?? null;
-      // The tree after a write shows the field names to use for the next one.
-      ({ placed: at, tree } = await folders.create(workspace, tree, { name, parent }));
-    }
-    if (missing.length > 0) await cachedFolders(context).invalidate();
-    return { node: at as FolderNode, tree };
-  });
+  context.exclusively(
+    'folders',
+    async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
+      const { folders } = await context.api();
+      let { tree, workspace } = await fetchFolderTree(context);
+      const { missing, above } = findMissingFolders(tree, names, withParents);
+      let at = above;
+      for (const name of missing) {
+        const parent = at?.folder.uid ?? null;
+        // The tree after a write shows the field names to use for the next one.
+        ({ node: at, tree } = await folders.create(workspace, tree, { name, parent }));
+      }
+      if (missing.length > 0) await cachedFolders(context).invalidate();
+      return { node: at as FolderNode, tree };
+    },
+  );
 
 /**
  * Returns the deepest existing folder of a path and the missing names below it. Without `withParents` the parent
@@ -45,7 +48,7 @@ export const createFolderPath = (
  * @throws MediactlError `not_found` (3), `exists` (6); exit 2 if two folders share one path
  */
 export function findMissingFolders(
-  tree: FolderTree,
+  tree: WorkspaceFolderTree,
   names: readonly string[],
   withParents: boolean,
 ) {
@@ -57,7 +60,7 @@ export function findMissingFolders(
   return { missing, above };
 }
 
-function walkPath(tree: FolderTree, names: readonly string[]) {
+function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
   let above: FolderNode | undefined;
   for (const [n, name] of names.entries()) {
     const level = above ? above.children : tree.roots;
@@ -65,7 +68,7 @@ function walkPath(tree: FolderTree, names: readonly string[]) {
     const named =
       exact.length > 0
         ? exact
-        : level.filter((placed) => comparableName(placed.name) === comparableName(name));
+        : level.filter((placed) => normalizeName(placed.name) === normalizeName(name));
     if (named.length > 1)
       throw usageError(
         `${named.length} folders are at /${names.slice(0, n + 1).join('/')}`,
@@ -134,7 +137,7 @@ export async function createFolderPathResolver(
   context: Context,
   createdSince: (workspace: string) => CreatedFolders | undefined,
 ): Promise<FolderPathResolver> {
-  const { folders } = (await context.api()).observed({ lane: 'bulk' });
+  const { folders } = (await context.api()).withObserver({ lane: 'bulk' });
   const workspace = await resolveWorkspaceUid(context);
   // Before the tree is read: it may miss folders that other processes create from now on.
   const createdByOthers = createdSince(workspace);

@@ -1,6 +1,6 @@
-import type { FolderNode, FolderTree } from '../../client/api/folder-tree.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../client/api/folder-tree.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { cell, printable } from '../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
@@ -12,7 +12,7 @@ export const folderHelp = 'uid, or path such as /Campaigns/2026';
 export async function fetchFolderTree(
   context: Context,
   mayPrompt = true,
-): Promise<{ workspace: string; tree: FolderTree }> {
+): Promise<{ workspace: string; tree: WorkspaceFolderTree }> {
   const workspace = await resolveWorkspaceUid(context, mayPrompt);
   return { workspace, tree: await (await context.api()).folders.tree(workspace) };
 }
@@ -24,12 +24,12 @@ export async function fetchFolderTree(
  */
 export async function resolveFolder(
   context: Context,
-  tree: FolderTree,
+  tree: WorkspaceFolderTree,
   uidOrPath: string,
 ): Promise<FolderNode> {
   const byUid = isUid(uidOrPath) ? tree.find(uidOrPath) : undefined;
   if (byUid) return byUid;
-  const atPath = tree.at(uidOrPath);
+  const atPath = tree.findByPath(uidOrPath);
   if (atPath.length === 0) {
     const { baseUrl } = (await context.api()).transport;
     const shown = expandUidPrefix(context, baseUrl, 'folder', uidOrPath);
@@ -41,9 +41,9 @@ export async function resolveFolder(
     matches: atPath.map(({ folder }) => folder),
     rows: async (folders) =>
       folders.map((folder) => [
-        printable(folder.uid),
-        printable(tree.find(folder.uid)?.path ?? ''),
-        cell(folder.created_at),
+        escapeControls(folder.uid),
+        escapeControls(tree.find(folder.uid)?.path ?? ''),
+        displayText(folder.created_at),
       ]),
   });
   return tree.find(uid) as FolderNode;
@@ -53,12 +53,14 @@ export async function resolveFolder(
 export const descendantsOf = ({ children }: FolderNode): FolderNode[] =>
   children.flatMap((child) => [child, ...descendantsOf(child)]);
 
-function throwNotFound(tree: FolderTree, uidOrPath: string): never {
+function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   if (isRootPath(uidOrPath))
     throw usageError('the top level is not a folder', 'name one: mediactl folders tree');
   const parts = uidOrPath.split('/').filter(Boolean);
   if (parts.length === 0) throw usageError('a folder is empty', folderHelp);
-  const known = parts.findIndex((_, n) => tree.at(parts.slice(0, n + 1).join('/')).length === 0);
+  const known = parts.findIndex(
+    (_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0,
+  );
   const above = parts.slice(0, known).join('/');
   throw new MediactlError(`no folder ${uidOrPath}`, {
     code: 'not_found',

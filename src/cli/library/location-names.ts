@@ -1,7 +1,7 @@
-import { fieldsIn, textIn } from '../../contract/reading.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Asset } from '../../contract/types.ts';
-import { isUid, uidKey } from '../../contract/uid.ts';
+import { isUid, normalizeUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import { cachedFolders, cachedWorkspaces, type NameCache } from './name-cache.ts';
 
@@ -23,27 +23,27 @@ export class LocationNames {
 
   /** Loads the names of these uids, with at most one request. Unresolvable uids are not looked up again. */
   async load(kind: 'folders' | 'workspaces', uids: readonly (string | undefined)[]) {
-    const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#names.has(uidKey(uid)));
+    const unknown = uids.filter((uid) => uid && isUid(uid) && !this.#names.has(normalizeUid(uid)));
     const cache = kind === 'folders' ? this.#folders : this.#workspaces;
     const isAsked = unknown.length > 0 && !this.#unavailable.has(kind);
     for (const ageMs of isAsked ? [maxNameAgeMs, maxMissAgeMs] : []) {
       const cached = await cache.get(ageMs).catch(() => undefined);
       if (!cached) this.#unavailable.add(kind);
-      for (const [name, uid] of cached?.names ?? []) this.#names.set(uidKey(uid), name);
-      if (!cached || unknown.every((uid) => this.#names.has(uidKey(uid as string)))) break;
+      for (const [name, uid] of cached?.names ?? []) this.#names.set(normalizeUid(uid), name);
+      if (!cached || unknown.every((uid) => this.#names.has(normalizeUid(uid as string)))) break;
     }
     for (const uid of unknown as string[])
-      if (!this.#names.has(uidKey(uid))) this.#names.set(uidKey(uid), uid);
+      if (!this.#names.has(normalizeUid(uid))) this.#names.set(normalizeUid(uid), uid);
   }
 
   /** Returns the path of a folder or the name of a workspace, sanitized for display. */
   displayName(uid: string | undefined): string {
     if (!uid) return '';
-    return printable(this.#names.get(uidKey(uid)) ?? uid);
+    return escapeControls(this.#names.get(normalizeUid(uid)) ?? uid);
   }
 }
 
 /** Returns the workspace uid in a record. */
 export function workspaceOf({ workspace, workspace_uid }: Asset): string | undefined {
-  return textIn(workspace_uid) ?? textIn(workspace) ?? textIn(fieldsIn(workspace).uid);
+  return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
 }

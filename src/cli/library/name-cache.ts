@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepState } from '../../client/folders.ts';
-import { readTextFileIfAny } from '../../client/read-file.ts';
-import { fieldsIn, jsonIn, textIn } from '../../contract/reading.ts';
+import { readTextFileOrEmpty } from '../../client/read-file.ts';
+import { writeStateFile } from '../../client/state-files.ts';
+import { asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
 
@@ -33,7 +33,7 @@ export class NameCache {
     if (cached && cached.at <= now && now - cached.at < maxAgeMs) return cached;
     const fresh = { at: now, names: await this.#fetchNames() };
     // A failed write only costs another request next time.
-    await keepState(path, JSON.stringify(fresh)).catch(() => {});
+    await writeStateFile(path, JSON.stringify(fresh)).catch(() => {});
     return fresh;
   }
 
@@ -53,7 +53,7 @@ export class NameCache {
 
 /** Reads a cache file; undefined if it is missing or unreadable. */
 function readCache(path: string): CachedNames | undefined {
-  const { at, names } = fieldsIn(jsonIn(readTextFileIfAny(path)));
+  const { at, names } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
   const isName = (each: unknown) =>
     Array.isArray(each) && each.length === 2 && each.every((part) => typeof part === 'string');
   return typeof at === 'number' && Array.isArray(names) && names.every(isName)
@@ -66,7 +66,7 @@ export const cachedWorkspaces = (context: Context) =>
   new NameCache(context, 'workspaces', async () => {
     const names: CachedName[] = [];
     for await (const page of (await context.api()).workspaces.list())
-      names.push(...page.map(({ uid, name }): CachedName => [textIn(name) || uid, uid]));
+      names.push(...page.map(({ uid, name }): CachedName => [asText(name) || uid, uid]));
     return names;
   });
 

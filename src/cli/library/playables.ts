@@ -1,13 +1,13 @@
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { httpUrl } from '../../contract/http-url.ts';
+import { parseHttpUrl } from '../../contract/http-url.ts';
 import {
-  type Fields,
-  fieldsIn,
-  isFields,
-  listIn,
-  numberIn,
-  textIn,
-} from '../../contract/reading.ts';
+  asArray,
+  asNumber,
+  asObject,
+  asText,
+  isJsonObject,
+  type JsonObject,
+} from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 
 /** A URL that plays or shows an asset. */
@@ -44,15 +44,15 @@ export function parsePlayables(info: PlaybackInfo, baseUrl: URL): Playables {
     value: unknown,
     extent?: ImageExtent,
   ): Playable[] => {
-    const reference = isFields(value) ? value.url : value; // A14, A15
+    const reference = isJsonObject(value) ? value.url : value; // A14, A15
     if (reference === undefined || reference === null || reference === '') return [];
-    const url = httpUrl(reference, baseUrl);
-    if (!url) unusable.push(textIn(reference) ?? typeof reference);
-    return url ? [{ kind, url, expiresAt: fieldsIn(value).expires_at, extent }] : [];
+    const url = parseHttpUrl(reference, baseUrl);
+    if (!url) unusable.push(asText(reference) ?? typeof reference);
+    return url ? [{ kind, url, expiresAt: asObject(value).expires_at, extent }] : [];
   };
-  const images = listIn(info.variants).map((variant) => {
-    const fields = fieldsIn(variant);
-    return { url: isFields(variant) ? fields.url : variant, extent: parseExtent(fields) };
+  const images = asArray(info.variants).map((variant) => {
+    const fields = asObject(variant);
+    return { url: isJsonObject(variant) ? fields.url : variant, extent: parseExtent(fields) };
   });
   const isSorted = images.length < 2 || areComparable(images.map(({ extent }) => extent));
   if (isSorted) images.sort((a, b) => compareExtents(b.extent, a.extent));
@@ -98,15 +98,15 @@ const abbreviations: Record<string, string> = {
 };
 
 /** Parses the size of a variant (A15): `width` and `height`, a `size` of numbers or as `640x360`, or a size name. */
-function parseExtent(variant: Fields): ImageExtent | undefined {
+function parseExtent(variant: JsonObject): ImageExtent | undefined {
   const { size, name, label } = variant;
-  for (const { width, height } of [variant, fieldsIn(size)]) {
-    const [w, h] = [numberIn(width), numberIn(height)];
+  for (const { width, height } of [variant, asObject(size)]) {
+    const [w, h] = [asNumber(width), asNumber(height)];
     if (w !== undefined && w > 0) return { width: w, height: h ?? 0 };
   }
-  const side = numberIn(size);
+  const side = asNumber(size);
   if (side !== undefined && side > 0) return { width: side, height: 0 };
-  const texts = [size, name, label].flatMap((text) => textIn(text)?.toLowerCase() ?? []);
+  const texts = [size, name, label].flatMap((text) => asText(text)?.toLowerCase() ?? []);
   for (const text of texts) {
     const [, w, h] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(text) ?? [];
     if (w !== undefined) return { width: Number(w), height: Number(h) };

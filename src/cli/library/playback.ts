@@ -1,7 +1,7 @@
 import { processingFailed } from '../../client/api/wait-for-assets.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { statusMeans } from '../../contract/assumptions.ts';
-import { textIn } from '../../contract/reading.ts';
+import { classifyStatus } from '../../contract/assumptions.ts';
+import { asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { Context } from '../context.ts';
 import { readInputText } from '../terminal/input.ts';
@@ -57,7 +57,7 @@ export async function explainUnplayable(
 ): Promise<MediactlError> {
   if (!player) return error; // without a key the record cannot be read
   const asset = await (await context.api()).assets.get(uid).catch(() => undefined);
-  return asset && statusMeans(asset.status) === 'failed' ? processingFailed(asset) : error;
+  return asset && classifyStatus(asset.status) === 'failed' ? processingFailed(asset) : error;
 }
 
 export const nothingToPlayError = (
@@ -72,6 +72,6 @@ export const nothingToPlayError = (
     reason:
       unusable.length > 0
         ? `only http and https URLs are played, and it names ${unusable.join(', ')}`
-        : `the playback info of type ${textIn(type) ?? 'unknown'} names none`,
+        : `the playback info of type ${asText(type) ?? 'unknown'} names none`,
     hint: `mediactl play ${uid} --info, and mediactl assets wait ${uid} if it is not ready`,
   });

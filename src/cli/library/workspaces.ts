@@ -1,7 +1,7 @@
 import type { Api } from '../../client/api/api.ts';
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { textIn } from '../../contract/reading.ts';
-import { cell, printable } from '../../contract/sanitize.ts';
+import { asText } from '../../contract/json-values.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Workspace } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +20,7 @@ export async function resolveWorkspace(
   const all = await listAll(api);
   const exact = all.find(({ uid }) => isUid(uidOrName) && isSameUid(uid, uidOrName));
   if (exact) return exact;
-  const named = all.filter(({ name }) => textIn(name) === uidOrName);
+  const named = all.filter(({ name }) => asText(name) === uidOrName);
   const shown = expandUidPrefix(context, api.transport.baseUrl, 'workspace', uidOrName);
   const matches = named.length === 0 ? all.filter(({ uid }) => uid === shown) : named;
   if (matches.length === 0)
@@ -39,7 +39,7 @@ export async function resolveWorkspace(
 
 const workspaceRows = (workspaces: readonly Workspace[]) =>
   workspaces.map(({ uid, name, is_primary }) => [
-    ...[cell(name), printable(uid), is_primary ? 'primary' : ''],
+    ...[displayText(name), escapeControls(uid), is_primary ? 'primary' : ''],
   ]);
 
 /** Prompts for a workspace. @throws MediactlError `why`, if it cannot prompt */
@@ -59,7 +59,7 @@ async function listAll(api: Api): Promise<Workspace[]> {
 /** Returns the fields that a profile stores for its workspace. */
 export const toProfileFields = ({ uid, name }: Workspace) => ({
   workspace: uid,
-  workspaceName: textIn(name) ?? uid,
+  workspaceName: asText(name) ?? uid,
 });
 
 /** Returns the primary workspace (A10), or the only one. */

@@ -1,6 +1,6 @@
 import type { MediactlError } from '../../client/errors.ts';
-import { toJson } from '../../contract/reading.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { toJson } from '../../contract/json-values.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** Prints an error to stderr as problem, cause and hint; as one JSON line if `machine` is set. */
@@ -16,12 +16,12 @@ export function showError(terminal: Terminal, error: MediactlError, machine: boo
   }
   const { bold, dim, red } = terminal.colors(terminal.stderr);
   const { reason, lines = [], hint } = error.explanation;
-  const causes = [...(reason ? [reason] : []), ...lines].map(printable);
+  const causes = [...(reason ? [reason] : []), ...lines].map(escapeControls);
   terminal.tellStyled(
     [
-      `${red('error:')} ${bold(printable(error.message))}`,
+      `${red('error:')} ${bold(escapeControls(error.message))}`,
       ...causes.map((cause, at) => `${at === 0 ? dim('  cause:') : '        '} ${cause}`),
-      ...(hint ? [`${dim('  try:  ')} ${printable(hint)}`] : []),
+      ...(hint ? [`${dim('  try:  ')} ${escapeControls(hint)}`] : []),
     ].join('\n'),
   );
 }

@@ -1,4 +1,4 @@
-import { cell, printable } from '../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Column, ListResult, Row, Shown } from './result.ts';
 
@@ -45,7 +45,7 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
   const seen = new FieldsSeen(fields);
   const warn = () => {
     for (const field of seen.missing)
-      terminal.warn(`no record has a field ${printable(field)}; --json shows those there are`);
+      terminal.warn(`no record has a field ${escapeControls(field)}; --json shows those there are`);
   };
   const pick = (item: unknown) => {
     seen.see(item);
@@ -62,7 +62,7 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
         fields.map((field): Row => {
           const known = result.columns?.find((column) => column.field === field);
           const value = known?.value(result.record, render);
-          return [field, value ?? cell(valueAt(result.record, field))];
+          return [field, value ?? displayText(valueAt(result.record, field))];
         }),
     };
   }
@@ -86,7 +86,7 @@ function columnOf(field: string, columns: ListResult['columns']): Column<Record<
   const known = columns.find((column) => column.field === field);
   return {
     header: field,
-    value: known?.value ?? ((item) => cell(item[field])),
+    value: known?.value ?? ((item) => displayText(item[field])),
     whole: known?.whole ?? false,
     ...(known?.uid && { uid: known.uid }),
   };

@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
-import { fieldsIn, toJson } from '../../contract/reading.ts';
-import { printableJson, printableLines } from '../../contract/sanitize.ts';
+import { asObject, toJson } from '../../contract/json-values.ts';
+import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, Shape } from '../settings/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
@@ -18,7 +18,7 @@ const jsonToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(?:true|false|null)\b|-?\
 
 /** Escapes control characters in JSON text and colors it as jq does. */
 function jsonText(text: string, { colors }: RenderContext): string {
-  const safe = printableJson(text);
+  const safe = escapeControlsInJson(text);
   if (colors.level === 0) return safe;
   return safe.replace(jsonToken, (token, quoted?: string, colon?: string) => {
     if (colon !== undefined) return `${colors.blue(quoted)}${colon}`;
@@ -71,7 +71,7 @@ export async function filtered(
     const { text } = outcome;
     if (text !== '')
       await terminal.write(
-        `${terminal.stdout.isTTY ? printableLines(text) : text}`.replace(/\n?$/, '\n'),
+        `${terminal.stdout.isTTY ? escapeControlsInLines(text) : text}`.replace(/\n?$/, '\n'),
       );
   };
   if (result.kind === 'raw') return write(result.text);
@@ -87,10 +87,10 @@ export async function writeRows(
   render: RenderContext,
 ): Promise<void> {
   const value = await wholeOf(result);
-  const records = (Array.isArray(value) ? value : [value]).map(fieldsIn);
+  const records = (Array.isArray(value) ? value : [value]).map(asObject);
   const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
   if (header.length === 0) return; // no records and no --fields: the column names are unknown
   const rows = records.map((record) => header.map((field) => record[field]));
   const text = await (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
-  await terminal.write(render.isTerminal ? printableLines(text) : text);
+  await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }

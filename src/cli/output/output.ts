@@ -1,5 +1,5 @@
-import { fieldsIn, isFields, textIn, toJson } from '../../contract/reading.ts';
-import { cell, printable, printableLines } from '../../contract/sanitize.ts';
+import { asObject, asText, isJsonObject, toJson } from '../../contract/json-values.ts';
+import { displayText, escapeControls, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Shape } from '../settings/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { withFields } from './fields.ts';
@@ -51,7 +51,7 @@ async function show(
   const asked = result.kind === 'raw' && isTabular(shape) ? recordsIn(result) : result;
   if (asked.kind === 'raw' && shape.jq === undefined)
     return terminal.write(
-      `${render.isTerminal ? printableLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
+      `${render.isTerminal ? escapeControlsInLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
     );
   const shaped = shape.fields ? withFields(asked, shape.fields, terminal) : asked;
   if (shape.jq !== undefined) return filtered(terminal, shape.jq, shape.format, shaped);
@@ -78,21 +78,21 @@ function recordsIn(result: Extract<Shown, { kind: 'raw' }>): Shown {
   } catch {
     return result; // not JSON: it has no fields
   }
-  const items = Array.isArray(value) ? value : fieldsIn(value).items;
+  const items = Array.isArray(value) ? value : asObject(value).items;
   if (Array.isArray(items)) {
-    const id = (item: unknown) => textIn(fieldsIn(item).uid) ?? '';
+    const id = (item: unknown) => asText(asObject(item).uid) ?? '';
     return {
       kind: 'list',
-      pages: [items.map(fieldsIn)],
+      pages: [items.map(asObject)],
       columns: [],
       id,
       empty: '',
       alwaysJson: true,
     };
   }
-  if (!isFields(value)) return result;
-  const rows = Object.entries(value).map(([field, each]): Row => [field, cell(each)]);
-  return { kind: 'record', record: value, id: textIn(value.uid) ?? '', view: () => rows };
+  if (!isJsonObject(value)) return result;
+  const rows = Object.entries(value).map(([field, each]): Row => [field, displayText(each)]);
+  return { kind: 'record', record: value, id: asText(value.uid) ?? '', view: () => rows };
 }
 
 async function writeRecord(
@@ -102,7 +102,7 @@ async function writeRecord(
   render: RenderContext,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
-  if (format === 'quiet') return terminal.write(`${printable(result.id)}\n`);
+  if (format === 'quiet') return terminal.write(`${escapeControls(result.id)}\n`);
   if (format === 'jsonl') return terminal.write(`${line(result.record, render)}\n`);
   if (format === 'json') return terminal.write(`${json(result.record, render)}\n`);
   const view = result.view(render);
@@ -126,7 +126,7 @@ async function writeList(
     await terminal.write(
       page
         .map((item) => {
-          if (format === 'quiet') return result.id(item) && `${printable(result.id(item))}\n`;
+          if (format === 'quiet') return result.id(item) && `${escapeControls(result.id(item))}\n`;
           if (format === 'jsonl') return `${line(item, render)}\n`;
           return `${columns.map((column) => column.value(item, render)).join('\t')}\n`;
         })

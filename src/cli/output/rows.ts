@@ -1,8 +1,8 @@
-import { textIn, toJson } from '../../contract/reading.ts';
+import { asText, toJson } from '../../contract/json-values.ts';
 
 /** Formats a value as one cell: text unchanged, lists and objects as JSON. */
 const cellOf = (value: unknown) =>
-  value === null || value === undefined ? '' : (textIn(value) ?? toJson(value));
+  value === null || value === undefined ? '' : (asText(value) ?? toJson(value));
 
 type Rows = readonly (readonly unknown[])[];
 

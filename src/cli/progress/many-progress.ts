@@ -1,6 +1,6 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ProgressMode } from './progress-modes.ts';
 import { Tally } from './tally.ts';
@@ -76,4 +76,4 @@ function standing(terminal: Terminal, tally: Tally, open: () => { close(): void 
 }
 
 const notice = ({ path, message }: FileEvent & { event: 'notice' }) =>
-  `${printable(path)}: ${printable(message)}`;
+  `${escapeControls(path)}: ${escapeControls(message)}`;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
-import { bytes, duration, timeOfDay } from '../../contract/figures.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { formatBytes, formatDuration, formatTimeOfDay } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { Rate } from './rate.ts';
 
@@ -12,24 +12,24 @@ export type FileProgress = { show(event: FileEvent): void; close(): void };
 export function sayDoubt(event: FileEvent, terminal: Terminal): void {
   sayNotice(event, terminal);
   if (event.event === 'uploaded' && event.verified === null)
-    terminal.warn(`${printable(event.path)}: ${unverified}`);
+    terminal.warn(`${escapeControls(event.path)}: ${unverified}`);
 }
 
 /** Warns of a `notice` event; shown in every progress mode unless --quiet. */
 function sayNotice(event: FileEvent, terminal: Terminal): void {
-  if (event.event === 'notice') terminal.warn(printable(event.message));
+  if (event.event === 'notice') terminal.warn(escapeControls(event.message));
 }
 
 const unverified = 'unverified: the service gave no checksum to compare with';
 
 /** Formats an event that gets a line of its own in the bar and plain modes; undefined for other events. */
 export function lineOf(event: FileEvent): string | undefined {
-  const name = printable(event.path);
+  const name = escapeControls(event.path);
   switch (event.event) {
     case 'rehashing':
-      return `${name}: checking ${bytes(event.offset_bytes)} that were uploaded earlier`;
+      return `${name}: checking ${formatBytes(event.offset_bytes)} that were uploaded earlier`;
     case 'resumed':
-      return `${name}: continuing at ${bytes(event.offset_bytes)}, asset ${event.asset_uid}`;
+      return `${name}: continuing at ${formatBytes(event.offset_bytes)}, asset ${event.asset_uid}`;
     case 'created':
       return `${name}: asset ${event.asset_uid}`;
     case 'uploaded':
@@ -44,12 +44,12 @@ export const waitReason = ({
   why,
   reason,
 }: Pick<FileEvent & { event: 'waiting' }, 'why' | 'reason'>) =>
-  why === 'rate-limited' ? 'rate limit reached' : printable(reason);
+  why === 'rate-limited' ? 'rate limit reached' : escapeControls(reason);
 
 /** Formats a wait: `rate limit reached; waiting 50:00, until 14:07`. */
 export function waitText(event: Omit<FileEvent & { event: 'waiting' }, 'path'>, now: number) {
   const until = Date.parse(event.until);
-  return `${waitReason(event)}; waiting ${duration((until - now) / 1000)}, until ${timeOfDay(until)}`;
+  return `${waitReason(event)}; waiting ${formatDuration((until - now) / 1000)}, until ${formatTimeOfDay(until)}`;
 }
 
 /** Creates an event handler that warns when a wait begins. Deduplicated: once for all files that share it. */
@@ -89,7 +89,7 @@ export class PlainProgress implements FileProgress {
     if (event.event === 'status') this.#status(event);
     if (event.event === 'waiting') {
       this.#rate.restart();
-      const which = event.path === '' ? '' : `${printable(event.path)}: `;
+      const which = event.path === '' ? '' : `${escapeControls(event.path)}: `;
       this.#terminal.tell(`${which}${waitText(event, now)}`);
     }
     if (event.event !== 'progress') return;
@@ -98,19 +98,19 @@ export class PlainProgress implements FileProgress {
     this.#saidAt = now;
     const { acknowledged_bytes: held, sent_bytes: sent, size_bytes: size } = event;
     const parts = [
-      `${bytes(sent)}${size > 0 ? ` of ${bytes(size)}` : ''}`,
-      held < sent ? `${bytes(held)} acknowledged` : '',
+      `${formatBytes(sent)}${size > 0 ? ` of ${formatBytes(size)}` : ''}`,
+      held < sent ? `${formatBytes(held)} acknowledged` : '',
       this.#rate.text(now),
       size > 0 ? this.#rate.left(size - sent, now) : '',
     ];
-    this.#terminal.tell(`${printable(event.path)}: ${parts.filter(Boolean).join(', ')}`);
+    this.#terminal.tell(`${escapeControls(event.path)}: ${parts.filter(Boolean).join(', ')}`);
   }
 
   /** Prints a status when it changes. Polling reports the same status repeatedly. */
   #status({ path, status }: FileEvent & { event: 'status' }): void {
     if (this.#statuses.get(path) === status) return;
     this.#statuses.set(path, status);
-    this.#terminal.tell(`${printable(path)}: ${printable(status)}`);
+    this.#terminal.tell(`${escapeControls(path)}: ${escapeControls(status)}`);
   }
 
   close(): void {}

@@ -1,4 +1,4 @@
-import { bytes, duration } from '../../contract/figures.ts';
+import { formatBytes, formatDuration } from '../../contract/figures.ts';
 
 /** Length of the sliding window over which the rate is averaged. */
 const windowMs = 8_000;
@@ -38,12 +38,12 @@ export class Rate {
   /** Formats the rate as `4.2 MiB/s`; empty while it is unknown. */
   text(now: number): string {
     const rate = this.bytesPerSecond(now);
-    return rate === undefined ? '' : `${bytes(rate)}/s`;
+    return rate === undefined ? '' : `${formatBytes(rate)}/s`;
   }
 
   /** Formats the time left as `4:07 left`; empty while the rate is unknown. @param remaining in bytes */
   left(remaining: number, now: number): string {
     const rate = this.bytesPerSecond(now);
-    return rate === undefined ? '' : `${duration(Math.max(1, remaining / rate))} left`;
+    return rate === undefined ? '' : `${formatDuration(Math.max(1, remaining / rate))} left`;
   }
 }

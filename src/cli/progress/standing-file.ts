@@ -1,6 +1,6 @@
 import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type FileProgress, lineOf, waitReason } from './plain-progress.ts';
 import { Rate } from './rate.ts';
@@ -54,7 +54,7 @@ export class StandingFile implements FileProgress {
         break;
       case 'status':
         if (event.status !== 'ready') {
-          this.#became(`${printable(event.path)}: ${printable(event.status)}`, now);
+          this.#became(`${escapeControls(event.path)}: ${escapeControls(event.status)}`, now);
           break;
         }
         this.close();

@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
 import stringWidth from 'string-width';
-import { duration } from '../../contract/figures.ts';
+import { formatDuration } from '../../contract/figures.ts';
 import { type Transfer, transferLine } from './transfer-line.ts';
 
 /** A line of the live display, before it is fitted to the terminal's width. Text must have control characters escaped. */
@@ -27,13 +27,13 @@ export function drawnLines(
       case 'transfer':
         return [transferLine(line.transfer, columns, colors)];
       case 'working': {
-        const time = line.seconds < 1 ? '' : `  ${colors.dim(duration(line.seconds))}`;
+        const time = line.seconds < 1 ? '' : `  ${colors.dim(formatDuration(line.seconds))}`;
         return [
           `${colors.cyan(mark())} ${cutAtEnd(line.text, columns - 2 - stringWidth(time))}${time}`,
         ];
       }
       case 'waiting': {
-        const left = `: continuing in ${duration(Math.max(1, Math.ceil(line.seconds)))}`;
+        const left = `: continuing in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;
         return [colors.yellow(`  ${cutAtEnd(line.why, columns - 2 - left.length)}${left}`)];
       }
       case 'parts':

@@ -1,7 +1,12 @@
 import type { Clock } from '../../client/clock.ts';
 import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
-import { bytes, duration, grouped, timeOfDay } from '../../contract/figures.ts';
-import { printable } from '../../contract/sanitize.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatTimeOfDay,
+} from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import { waitReason } from './plain-progress.ts';
 import { Rate } from './rate.ts';
 import type { Line } from './standing-lines.ts';
@@ -112,7 +117,7 @@ export class Tally {
   /** Formats the totals as one log line. */
   text(): string {
     const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
-    const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${duration(seconds)}`] : [];
+    const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${formatDuration(seconds)}`] : [];
     return [...this.#parts(), ...waiting].join(', ');
   }
 
@@ -124,30 +129,30 @@ export class Tally {
     const budget = this.#budget();
     const isSending = this.#done < this.#files;
     return [
-      `${grouped(this.#done)} of ${grouped(this.#files)} files`,
-      this.#failed > 0 ? `${grouped(this.#failed)} failed` : '',
+      `${formatCount(this.#done)} of ${formatCount(this.#files)} files`,
+      this.#failed > 0 ? `${formatCount(this.#failed)} failed` : '',
       isSending ? this.#amount() : '',
-      left !== undefined ? `${duration(left)} left` : '',
+      left !== undefined ? `${formatDuration(left)} left` : '',
       isSending && !isWaiting ? this.#rate.text(now) : '',
-      this.#processing.size > 0 ? `${grouped(this.#processing.size)} being processed` : '',
+      this.#processing.size > 0 ? `${formatCount(this.#processing.size)} being processed` : '',
       budget
-        ? `${grouped(budget.left)} requests left, ${grouped(budget.limit)} at ${timeOfDay(budget.resetAt)}`
+        ? `${formatCount(budget.left)} requests left, ${formatCount(budget.limit)} at ${formatTimeOfDay(budget.resetAt)}`
         : '',
     ].filter((part) => part !== '');
   }
 
   /** Formats the bytes done, with the total if it is known. */
   #amount(): string {
-    const soFar = bytes(this.#bytesSoFar());
-    return this.#bytes > 0 ? `${soFar} of ${bytes(this.#bytes)}` : soFar;
+    const soFar = formatBytes(this.#bytesSoFar());
+    return this.#bytes > 0 ? `${soFar} of ${formatBytes(this.#bytes)}` : soFar;
   }
 
   /** Returns name and progress of the first files in flight. */
   #inFlightStates(most: number): { name: string; state: string }[] {
     return [...this.#inFlight].slice(0, most).map(([path, { sent, size, note }]) => {
       const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);
-      const far = size > 0 ? `${share} of ${bytes(size)}` : bytes(sent);
-      return { name: printable(path), state: note || far };
+      const far = size > 0 ? `${share} of ${formatBytes(size)}` : formatBytes(sent);
+      return { name: escapeControls(path), state: note || far };
     });
   }
 

@@ -1,5 +1,5 @@
 import type { ChalkInstance } from 'chalk';
-import { bytes } from '../../contract/figures.ts';
+import { formatBytes } from '../../contract/figures.ts';
 
 /** Progress of a transfer in bytes: `sent` to the network, `acknowledged` by the service. */
 export type Transfer = {
@@ -26,14 +26,14 @@ export function transferLine(
   columns: number,
   colors: ChalkInstance,
 ): string {
-  const amount = size > 0 ? `${bytes(sent)} of ${bytes(size)}` : bytes(sent);
+  const amount = size > 0 ? `${formatBytes(sent)} of ${formatBytes(size)}` : formatBytes(sent);
   const share =
     size > 0 ? `${Math.min(held < size ? 99 : 100, Math.floor((100 * sent) / size))}%` : '';
   // By importance, each padded to its maximum width; `at` is the position on the line.
   const parts = [
     { at: 4, text: left.padStart(left === '' ? 0 : 10) },
     { at: 1, text: share.padStart(4) },
-    { at: 2, text: amount.padStart(size > 0 ? 2 * bytes(size).length + 4 : 0) },
+    { at: 2, text: amount.padStart(size > 0 ? 2 * formatBytes(size).length + 4 : 0) },
     { at: 3, text: rate.padStart(rate === '' ? 0 : 11) },
   ].filter(({ text }) => text.trim() !== '');
   const kept: typeof parts = [];

@@ -1,7 +1,7 @@
 import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
-import { counted } from '../../contract/figures.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { pluralize } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { waitReason, waitText } from './plain-progress.ts';
 import type { Line } from './standing-lines.ts';
@@ -33,7 +33,7 @@ export class WaitDisplay {
     if (count > 0 && terminal.canAnimate) {
       const { Standing } = await import('./standing.lazy.ts');
       display.#standing = new Standing(terminal, () => display.#lines());
-    } else if (count > 1) terminal.say(`waiting for ${counted(count, 'asset')}`);
+    } else if (count > 1) terminal.say(`waiting for ${pluralize(count, 'asset')}`);
     return display;
   }
 
@@ -42,7 +42,7 @@ export class WaitDisplay {
     if (this.#statuses.get(name) === status) return;
     this.#statuses.set(name, status);
     if (!this.#standing && this.#count === 1)
-      this.#terminal.say(`${printable(name)} is ${printable(status)}`);
+      this.#terminal.say(`${escapeControls(name)} is ${escapeControls(status)}`);
   }
 
   /** Counts an asset whose processing has ended. */
@@ -79,7 +79,7 @@ export class WaitDisplay {
   #text(): string {
     const [only] = this.#statuses;
     if (this.#count === 1)
-      return only ? `${printable(only[0])}: ${printable(only[1])}` : 'waiting for it';
+      return only ? `${escapeControls(only[0])}: ${escapeControls(only[1])}` : 'waiting for it';
     const failed = this.#failed > 0 ? `, ${this.#failed} failed` : '';
     return `${this.#ready} of ${this.#count} ready${failed}`;
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { withoutKey } from '../../client/processes.ts';
+import { withoutApiKey } from '../../client/processes.ts';
 
 /** Default options of `less` and `lv`, unless the user has set them: quit on short text, keep colors. */
 const usual = { LESS: 'FRX', LV: '-c' };
@@ -19,7 +19,7 @@ export class Pager {
     this.#child = spawn(command, {
       shell: true,
       stdio: ['pipe', 'inherit', 'inherit'],
-      env: withoutKey({ ...usual, ...environment }),
+      env: withoutApiKey({ ...usual, ...environment }),
     });
     const leaves = () => {
       this.hasLeft = true;

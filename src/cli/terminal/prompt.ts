@@ -1,5 +1,5 @@
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { printable } from '../../contract/sanitize.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from './terminal.ts';
 
 const declined = () =>
@@ -18,7 +18,7 @@ const interrupted = () =>
 async function ask(terminal: Terminal, question: string): Promise<string> {
   const { createInterface } = await import('node:readline');
   // Questions contain names from the service: control characters in them could rewrite the question.
-  terminal.stderr.write(terminal.redactor.redact(printable(question)));
+  terminal.stderr.write(terminal.redactor.redact(escapeControls(question)));
   const lines = createInterface({
     input: terminal.stdin,
     output: terminal.stderr,
@@ -86,7 +86,7 @@ export async function choose<T>(
   rows: readonly (readonly string[])[],
 ): Promise<T> {
   const { chooseAt } = await import('./choose.lazy.ts');
-  const at = await chooseAt(terminal, printable(question), rows);
+  const at = await chooseAt(terminal, escapeControls(question), rows);
   if (at === undefined) throw declined();
   return records[at] as T;
 }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
-import { printableLines } from '../../contract/sanitize.ts';
+import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Shape } from '../settings/format.ts';
 import type { Pager } from './pager.ts';
 import { Redactor } from './redaction.ts';
@@ -191,12 +191,14 @@ export class Terminal {
   /** Prints a warning to stderr, unless --quiet. */
   warn(text: string): void {
     if (!this.#isQuiet)
-      this.tellStyled(`${this.colors(this.stderr).yellow('warning:')} ${printableLines(text)}`);
+      this.tellStyled(
+        `${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`,
+      );
   }
 
   /** Prints to stderr even with --quiet: errors, traces, the list that a question refers to. */
   tell(text: string): void {
-    this.tellStyled(printableLines(text));
+    this.tellStyled(escapeControlsInLines(text));
   }
 
   /** Like `emit`, for lines with colors: the caller must escape text from outside. */

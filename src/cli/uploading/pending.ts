@@ -7,8 +7,8 @@ import {
   isCorrupt,
   type JournalEntry,
 } from '../../client/upload/store/journal-entry.ts';
-import { bytes } from '../../contract/figures.ts';
-import { printable, when } from '../../contract/sanitize.ts';
+import { formatBytes } from '../../contract/figures.ts';
+import { escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
@@ -97,13 +97,13 @@ export function howFar(
 ): string {
   if (size_bytes === null || offset_bytes === null) return '';
   return isTerminal
-    ? `${bytes(offset_bytes)} of ${bytes(size_bytes)}`
+    ? `${formatBytes(offset_bytes)} of ${formatBytes(size_bytes)}`
     : `${offset_bytes}/${size_bytes}`;
 }
 
 export const pendingColumns: Column<PendingUpload>[] = [
   { header: 'ID', value: ({ id }) => id, whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path), leads: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), leads: true },
   {
     header: 'DONE',
     value: howFar,
@@ -113,7 +113,7 @@ export const pendingColumns: Column<PendingUpload>[] = [
     header: 'EXPIRES',
     spare: 1,
     value: ({ expires_at }, { isTerminal, now }) =>
-      expires_at ? (isTerminal ? when(expires_at, now) : printable(expires_at)) : '',
+      expires_at ? (isTerminal ? relativeTime(expires_at, now) : escapeControls(expires_at)) : '',
   },
 ];
 
@@ -161,7 +161,7 @@ export async function uploadId(
   const now = context.clock.now();
   const rows = entries.map((entry) => {
     const { path, state, begun_at } = pendingUpload(entry, now);
-    return [printable(path), state, when(begun_at, now), entry.id];
+    return [escapeControls(path), state, relativeTime(begun_at, now), entry.id];
   });
   return (await choose(context.terminal, 'Which upload?', entries, rows)).id;
 }

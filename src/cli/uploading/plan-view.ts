@@ -1,6 +1,6 @@
-import type { RateLimit } from '../../client/http/rate-limit.ts';
+import type { RateLimit } from '../../client/http/rate-limit-headers.ts';
 import { type Count, type Plan, toSend } from '../../client/upload/batch/plan.ts';
-import { bytes, grouped } from '../../contract/figures.ts';
+import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
 
@@ -74,14 +74,14 @@ export function planLine(
   ] as const;
   const said = counts
     .filter(([count]) => count > 0)
-    .map(([count, what]) => `${grouped(count)} ${what}`);
+    .map(([count, what]) => `${formatCount(count)} ${what}`);
   const time =
     hours !== null && limit !== null && hours >= 0.1
-      ? `, ${grouped(hours)} h at ${grouped(limit)} an hour`
+      ? `, ${formatCount(hours)} h at ${formatCount(limit)} an hour`
       : '';
   const most = isExact || alike.files + changed.files === 0 ? '' : 'at most ';
   const files = there.files + same + send.files;
-  return `${grouped(files)} ${files === 1 ? 'file' : 'files'}: ${said.join(', ')}; ${most}${bytes(send.bytes)}, ${grouped(requests)} requests${time}`;
+  return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${said.join(', ')}; ${most}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
 }
 
 export type PlanRow = { kind: string } & Count;
@@ -98,10 +98,10 @@ export const planColumns: Column<PlanRow>[] = [
   { header: 'KIND', value: ({ kind }) => kind, whole: true },
   {
     header: 'FILES',
-    value: ({ files }, { isTerminal }) => (isTerminal ? grouped(files) : String(files)),
+    value: ({ files }, { isTerminal }) => (isTerminal ? formatCount(files) : String(files)),
   },
   {
     header: 'SIZE',
-    value: ({ bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
+    value: ({ bytes: size }, { isTerminal }) => (isTerminal ? formatBytes(size) : String(size)),
   },
 ];

@@ -1,6 +1,6 @@
 import { asMediactlError, exitCodes, type MediactlError } from '../../client/errors.ts';
-import { makeStateFolder } from '../../client/folders.ts';
 import { stateError } from '../../client/state-error.ts';
+import { makeStateFolder } from '../../client/state-files.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import type { Context } from '../context.ts';
 import type { CreatedFolders } from '../library/folder-creation.ts';

@@ -2,9 +2,9 @@ import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
 import type { Outcome } from '../../client/upload/session/events.ts';
 import type { Uploaded } from '../../client/upload/session/job.ts';
 import { type FileOutcome, outcomeOf } from '../../client/upload/session/outcome.ts';
-import { bytes } from '../../contract/figures.ts';
-import { fieldsIn, textIn } from '../../contract/reading.ts';
-import { cell, printable } from '../../contract/sanitize.ts';
+import { formatBytes } from '../../contract/figures.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
+import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 
@@ -68,7 +68,7 @@ const uploadedRecord = (path: string, uploaded: Uploaded): Facts => ({
 function notUploadedRecord(path: string, error: MediactlError | undefined): Facts {
   return {
     path,
-    asset_uid: textIn(fieldsIn(error?.explanation.details).asset_uid) ?? null,
+    asset_uid: asText(asObject(error?.explanation.details).asset_uid) ?? null,
     session_uid: null,
     name: null,
     size_bytes: null,
@@ -86,19 +86,19 @@ const before: Partial<Record<Outcome, string>> = {
 
 const result = ({ outcome, error, verified, status, queue_id, name }: UploadRecord) => {
   if (outcome === 'queued') return `queued as ${queue_id}`;
-  if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${printable(error.message)}`;
+  if (error) return `${outcome === 'left' ? 'left' : 'failed'}: ${escapeControls(error.message)}`;
   const check = outcome === 'elsewhere' ? undefined : verified ? 'verified' : 'unverified';
-  const skipped = `skipped: the same content is there as ${cell(name)}`;
+  const skipped = `skipped: the same content is there as ${displayText(name)}`;
   return [outcome === 'same' ? skipped : before[outcome], status, check].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => cell(asset_uid), uid: 'asset', spare: 1 },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
+  { header: 'ASSET', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', spare: 1 },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18, leads: true },
   {
     header: 'SIZE',
     value: ({ size_bytes }, { isTerminal }) =>
-      size_bytes === null ? '' : isTerminal ? bytes(size_bytes) : String(size_bytes),
+      size_bytes === null ? '' : isTerminal ? formatBytes(size_bytes) : String(size_bytes),
     least: 9,
     spare: 2,
   },
@@ -108,10 +108,10 @@ export const uploadColumns: Column<UploadRecord>[] = [
 /** Formats a file as one line for the terminal. */
 export const lineOf = (record: UploadRecord) =>
   [
-    printable(record.path),
-    record.size_bytes === null ? '' : bytes(record.size_bytes),
+    escapeControls(record.path),
+    record.size_bytes === null ? '' : formatBytes(record.size_bytes),
     result(record),
-    cell(record.asset_uid),
+    displayText(record.asset_uid),
   ]
     .filter(Boolean)
     .join('  ');

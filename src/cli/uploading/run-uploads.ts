@@ -14,7 +14,7 @@ import { Throttle } from '../../client/upload/session/throttle.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import type { Folders } from '../../client/upload/sources/wanted.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
-import { counted } from '../../contract/figures.ts';
+import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
 import { saveLastUpload } from '../library/asset-ids.ts';
 import { openProgress, type Progress } from '../progress/progress.ts';
@@ -67,7 +67,7 @@ const lastUploadEveryMs = 1_000;
 export async function runUploads(context: Context, request: RunRequest) {
   const { terminal, clock } = context;
   const api = await context.api();
-  api.transport.reserve(request.reserve);
+  api.transport.setReserve(request.reserve);
   const progress = await openProgress(
     request.progress,
     terminal,
@@ -204,12 +204,13 @@ async function sayPlan(
   const { terminal } = context;
   assertSomething(plan, sources, isForOne);
   for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
-  if (sources.elsewhere) terminal.say(`${counted(sources.elsewhere, 'file')} left to other shards`);
+  if (sources.elsewhere)
+    terminal.say(`${pluralize(sources.elsewhere, 'file')} left to other shards`);
   const { transport } = await context.api();
   const { files, bytes } = toSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
-      `${counted(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
+      `${pluralize(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,
     );
   // Not with a queue: the workers send the requests.
   const isBig = filesOf(plan) >= manyFiles && files > 0 && !carry;

@@ -1,9 +1,9 @@
-import { exitCodes, MediactlError, someFailed } from '../../client/errors.ts';
+import { exitCodes, MediactlError, partialFailure } from '../../client/errors.ts';
 import type { RunEnd } from '../../client/upload/batch/run.ts';
 import type { Outcome } from '../../client/upload/session/events.ts';
 import { labelOf } from '../../client/upload/session/job.ts';
 import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/outcome.ts';
-import { bytes, duration, grouped } from '../../contract/figures.ts';
+import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
 export class Summary {
@@ -88,11 +88,13 @@ export class Summary {
     ] as const;
     const said = counts
       .filter(([count]) => count > 0)
-      .map(([count, what]) => `${grouped(count)} ${what}`);
+      .map(([count, what]) => `${formatCount(count)} ${what}`);
     if (said.length === 0) return nothing;
-    const doubt = this.#unverified > 0 ? ` (${grouped(this.#unverified)} of them unverified)` : '';
+    const doubt =
+      this.#unverified > 0 ? ` (${formatCount(this.#unverified)} of them unverified)` : '';
     const seconds = (now - this.#startedAt) / 1000;
-    const sent = queued > 0 ? '' : `; ${bytes(this.#bytesSent)} sent in ${duration(seconds)}`;
+    const sent =
+      queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
     return `${said.join(', ')}${doubt}${sent}`;
   }
 
@@ -100,27 +102,27 @@ export class Summary {
   failure(isOne: boolean, { stop, left }: RunEnd): MediactlError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
-    const failures = this.#failed.map(({ error, label }) => error.of(label));
+    const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
     const isState = stop?.exitCode === exitCodes.state;
     const all = left + this.#counts.left + (isState ? this.#notUploaded : 0);
     const files = this.#files + left;
-    const uploaded = `${grouped(files - all)} of ${grouped(files)} files are uploaded`;
+    const uploaded = `${formatCount(files - all)} of ${formatCount(files)} files are uploaded`;
     if (stop)
       return new MediactlError(isState ? `${stop.message}; ${uploaded}` : stop.message, {
         ...stop.explanation,
         hint: [
           stop.explanation.hint,
           all > 0 &&
-            `${grouped(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
+            `${formatCount(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
         ]
           .filter(Boolean)
           .join('; '),
         details: { files_left: all, failures: failures.map((failure) => failure.toJSON()) },
       });
     if (!first) return undefined;
-    return someFailed(
+    return partialFailure(
       this.#problem(),
       failures,
       this.#notUploaded > 0
@@ -131,7 +133,7 @@ export class Summary {
 
   #problem(): string {
     const counted = (count: number, words: string) =>
-      `${grouped(count)} of ${grouped(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
+      `${formatCount(count)} of ${formatCount(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
     const afterwards = this.#failed.length - this.#notUploaded;
     return [
       ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),

@@ -32,7 +32,7 @@ export class Api {
   }
 
   /** Returns a client that shares this connection but reports its own waits and requests to an observer. */
-  observed(observer: Parameters<Transport['observed']>[0]): Api {
-    return new Api(this.transport.observed(observer), this.#names);
+  withObserver(observer: Parameters<Transport['withObserver']>[0]): Api {
+    return new Api(this.transport.withObserver(observer), this.#names);
   }
 }

@@ -1,10 +1,10 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 import { errorFrom } from '../http/error-response.ts';
-import type { Headers } from '../http/rate-limit.ts';
+import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
 
 /** Destination of a download. */
-export type Sink = {
+export type DownloadSink = {
   write(part: Uint8Array): Promise<void>;
   /** Discards what was written when the download restarts. Undefined if that is impossible. */
   restart?: (() => Promise<void>) | undefined;
@@ -13,7 +13,7 @@ export type Sink = {
 };
 
 /** Properties of the file in its asset record. A response that differs is another file or a rendition. */
-export type Expected = {
+export type ExpectedFile = {
   sizeBytes?: number | undefined;
   /** Media type. */
   contentType?: string | undefined;
@@ -27,16 +27,16 @@ export type Expected = {
   isPublic?: boolean;
 };
 
-export type Downloaded = {
+export type DownloadOutcome = {
   bytes: number;
   contentType: string | undefined;
   /** False if the expected length is unknown. */
-  isMeasured: boolean;
+  isLengthVerified: boolean;
   /** True if the file is complete but is not the original of the asset record. */
   isRendition: boolean;
 };
 
-const triesWithoutProgress = 4;
+const maxAttemptsWithoutProgress = 4;
 const purpose = { action: 'fetch this media' };
 
 /**
@@ -50,11 +50,11 @@ const purpose = { action: 'fetch this media' };
 export async function download(
   transport: Transport,
   url: URL,
-  sink: Sink,
-  expected: Expected = {},
-): Promise<Downloaded> {
-  const fetching = new Fetching(url, sink, expected);
-  let most = 0;
+  sink: DownloadSink,
+  expected: ExpectedFile = {},
+): Promise<DownloadOutcome> {
+  const transfer = new ResumableDownload(url, sink, expected);
+  let maxReceived = 0;
   for (let tries = 0; ; tries++) {
     try {
       const response = await transport.exchange({
@@ -62,55 +62,55 @@ export async function download(
         url,
         authenticate: false,
         isPublic: expected.isPublic ?? false,
-        retry: 'pacing',
+        retry: 'rate-limit',
         purpose,
-        headers: { 'accept-encoding': 'identity', ...fetching.range() },
-        sink: (part, answer) => fetching.take(part, answer),
+        headers: { 'accept-encoding': 'identity', ...transfer.rangeHeaders() },
+        sink: (part, answer) => transfer.writeChunk(part, answer),
       });
       const { status, headers } = response;
-      if (fetching.endsHere(status)) return fetching.conclude();
-      if (status === 416 && fetching.received > 0) throw fetching.refused();
+      if (transfer.checkPastEnd(status)) return transfer.finish();
+      if (status === 416 && transfer.received > 0) throw transfer.rangeRefusedError();
       if (status >= 300) throw errorFrom(response, purpose);
-      await fetching.begin({ status, headers }); // an empty body never called the sink
-      if (fetching.isWhole) return fetching.conclude();
+      await transfer.acceptHead({ status, headers }); // an empty body never called the sink
+      if (transfer.isComplete) return transfer.finish();
       // A valid response, but shorter than requested: request the rest next.
     } catch (error) {
       if (!(error instanceof MediactlError)) throw error; // an error of the sink
-      if (!error.explanation.retryable || tries + 1 >= triesWithoutProgress) throw error;
+      if (!error.explanation.retryable || tries + 1 >= maxAttemptsWithoutProgress) throw error;
       await transport.waitBeforeRetry(tries, error);
     }
-    if (fetching.received > most) tries = -1;
-    else if (tries + 1 >= triesWithoutProgress) throw incomplete(url, fetching.received);
-    most = Math.max(most, fetching.received);
-    await fetching.next();
+    if (transfer.received > maxReceived) tries = -1;
+    else if (tries + 1 >= maxAttemptsWithoutProgress) throw incomplete(url, transfer.received);
+    maxReceived = Math.max(maxReceived, transfer.received);
+    await transfer.prepareNextRequest();
   }
 }
 
-type Answer = { status: number; headers: Headers };
+type ResponseHead = { status: number; headers: ResponseHeaders };
 
 /** State of one download across several requests. */
-class Fetching {
+class ResumableDownload {
   received = 0;
   readonly #url: URL;
-  readonly #sink: Sink;
-  readonly #expected: Expected;
+  readonly #sink: DownloadSink;
+  readonly #expected: ExpectedFile;
   /** Headers of the first response. Later responses must be of the same file. */
-  #first: Headers | undefined;
+  #first: ResponseHeaders | undefined;
   #total: number | undefined;
   /** True if the last response itself delimits the end of the file. */
-  #isEnded = false;
+  #isEndDelimited = false;
   /** True if the last response was a partial one (206). */
-  #isPart = false;
-  #hasBegun = false;
+  #isPartial = false;
+  #isHeadAccepted = false;
 
-  constructor(url: URL, sink: Sink, expected: Expected) {
+  constructor(url: URL, sink: DownloadSink, expected: ExpectedFile) {
     this.#url = url;
     this.#sink = sink;
     this.#expected = expected;
   }
 
   /** Returns the Range and If-Range headers that request the missing bytes of the same version. */
-  range(): Record<string, string> {
+  rangeHeaders(): Record<string, string> {
     if (this.received === 0) return {};
     const validator = this.#first && validatorOf(this.#first);
     return {
@@ -119,33 +119,33 @@ class Fetching {
     };
   }
 
-  async take(part: Uint8Array, answer: Answer): Promise<void> {
-    await this.begin(answer);
+  async writeChunk(part: Uint8Array, answer: ResponseHead): Promise<void> {
+    await this.acceptHead(answer);
     await this.#sink.write(part);
     this.received += part.length;
     this.#sink.onProgress?.(this.received, this.#total);
   }
 
   /** Validates the head of a response, once. @throws MediactlError if it is of another file */
-  async begin({ status, headers }: Answer): Promise<void> {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
+  async acceptHead({ status, headers }: ResponseHead): Promise<void> {
+    if (this.#isHeadAccepted) return;
+    this.#isHeadAccepted = true;
     const encoding = headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity')
       throw changed(this.#url, `it sent the file encoded as ${encoding}, which was not asked for`);
-    this.#assertKind(headers['content-type'] ?? '');
+    this.#assertMediaType(headers['content-type'] ?? '');
     // A chunked body (RFC 9112 §7.1) marks its end. A body that ends with its connection does not.
-    this.#isEnded = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
-    if (status === 206 && this.received > 0) return this.#assertGoesOn(headers);
+    this.#isEndDelimited = status === 200 && /chunked/i.test(headers['transfer-encoding'] ?? '');
+    if (status === 206 && this.received > 0) return this.#assertContinues(headers);
     if (status !== 200) throw changed(this.#url, `it answered ${status}`);
     if (this.received > 0) await this.#restart();
-    this.#isPart = false;
+    this.#isPartial = false;
     this.#first = headers;
-    this.#total = countIn(headers['content-length']);
+    this.#total = parseCount(headers['content-length']);
   }
 
   /** Rejects web pages and text in place of media: these are errors of the service or of a proxy. */
-  #assertKind(type: string): void {
+  #assertMediaType(type: string): void {
     const { mayBeHtml = false, mayBeText = false } = this.#expected;
     if (/^text\/html\b|xhtml/i.test(type) && !mayBeHtml)
       throw changed(this.#url, 'it sent a web page');
@@ -154,7 +154,7 @@ class Fetching {
   }
 
   /** Asserts that a partial response starts at the requested offset and is of the same file. */
-  #assertGoesOn(headers: Headers): void {
+  #assertContinues(headers: ResponseHeaders): void {
     const [, start, total] =
       /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (start === undefined || Number(start) !== this.received)
@@ -162,16 +162,16 @@ class Fetching {
     const validator = validatorOf(this.#first ?? {});
     if (validator && headers[validator.name] !== validator.value)
       throw changed(this.#url, `its ${validator.name} changed meanwhile`);
-    const whole = countIn(total);
-    if (this.#total !== undefined && whole !== undefined && whole !== this.#total)
-      throw changed(this.#url, `the file went from ${this.#total} to ${whole} bytes`);
-    this.#total ??= whole;
-    this.#isPart = true;
+    const totalBytes = parseCount(total);
+    if (this.#total !== undefined && totalBytes !== undefined && totalBytes !== this.#total)
+      throw changed(this.#url, `the file went from ${this.#total} to ${totalBytes} bytes`);
+    this.#total ??= totalBytes;
+    this.#isPartial = true;
   }
 
   /** Prepares the next request. Restarts the download if no validator proves that both responses are of one file. */
-  async next(): Promise<void> {
-    this.#hasBegun = false;
+  async prepareNextRequest(): Promise<void> {
+    this.#isHeadAccepted = false;
     if (this.received > 0 && !validatorOf(this.#first ?? {})) await this.#restart();
   }
 
@@ -182,26 +182,26 @@ class Fetching {
   }
 
   /** True if the download is complete. A partial response of unknown total length is followed by another request. */
-  get isWhole(): boolean {
-    return this.#total === undefined ? !this.#isPart : this.received >= this.#total;
+  get isComplete(): boolean {
+    return this.#total === undefined ? !this.#isPartial : this.received >= this.#total;
   }
 
   /**
    * Returns true if a 416 means that the last request started past the end of the file: "none of the
    * ranges-specifier's values overlap" (RFC 9110 §15.5.17).
    */
-  endsHere(status: number): boolean {
-    const isPast = status === 416 && this.#isPart && this.#total === undefined;
-    this.#isEnded ||= isPast;
+  checkPastEnd(status: number): boolean {
+    const isPast = status === 416 && this.#isPartial && this.#total === undefined;
+    this.#isEndDelimited ||= isPast;
     return isPast;
   }
 
   /** Creates the error for a server that promised more bytes but refuses to send them. */
-  refused(): MediactlError {
+  rangeRefusedError(): MediactlError {
     return changed(this.#url, `it refuses what follows byte ${this.received}, of ${this.#total}`);
   }
 
-  conclude(): Downloaded {
+  finish(): DownloadOutcome {
     const contentType = this.#first?.['content-type'];
     const { sizeBytes, contentType: recorded, mayBeRendition = false } = this.#expected;
     const hasType = isSameType(contentType, recorded);
@@ -215,14 +215,14 @@ class Fetching {
     return {
       bytes: this.received,
       contentType,
-      isMeasured: isRecorded || this.#total !== undefined || this.#isEnded,
+      isLengthVerified: isRecorded || this.#total !== undefined || this.#isEndDelimited,
       isRendition: !hasSize || !hasType,
     };
   }
 }
 
 /** Returns the strong validator of a response, which proves that two responses are of the same file (RFC 9110 §13.1.5). */
-function validatorOf(headers: Headers): { name: string; value: string } | undefined {
+function validatorOf(headers: ResponseHeaders): { name: string; value: string } | undefined {
   const { etag, 'last-modified': modified, date } = headers;
   if (etag !== undefined) return etag.startsWith('W/') ? undefined : { name: 'etag', value: etag };
   // A Last-Modified in the same second as Date may belong to either of two versions (RFC 9110 §8.8.2.2).
@@ -230,16 +230,17 @@ function validatorOf(headers: Headers): { name: string; value: string } | undefi
   return isOld ? { name: 'last-modified', value: modified as string } : undefined;
 }
 
-const countIn = (text: string | undefined) =>
+const parseCount = (text: string | undefined) =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 
 const isSameType = (one: string | undefined, other: string | undefined) => {
   const [a, b] = [one, other].map((type) => type?.split(';')[0]?.trim().toLowerCase());
-  return !a || !b || a === b || isAnyType(a) || isAnyType(b);
+  return !a || !b || a === b || isGenericType(a) || isGenericType(b);
 };
 
 /** Returns true for the generic media type of any bytes. */
-export const isAnyType = (type: string) => /^(?:application|binary)\/octet-stream\b/i.test(type);
+export const isGenericType = (type: string) =>
+  /^(?:application|binary)\/octet-stream\b/i.test(type);
 
 /** Returns true for media types of text, JSON and XML. */
 export const isTextType = (type: string) =>

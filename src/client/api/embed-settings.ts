@@ -1,30 +1,32 @@
 import { domainToASCII } from 'node:url';
-import { type NameOverrides, namesFor } from '../../contract/assumptions.ts';
-import { fieldsIn, listIn, textIn } from '../../contract/reading.ts';
+import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
+import { asArray, asObject, asText } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
 import { exitCodes, usageError } from '../errors.ts';
-import { unexpectedAnswer } from '../http/unexpected-answer.ts';
-import { type Fields, nameHint } from './writes.ts';
+import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { type JsonObject, nameHint } from './write-check.ts';
 
 /** Words in names of flags that restrict embedding. Any other word could invert the meaning. */
-const switchWords =
+const restrictionWords =
   /^(?:is|are|has|the|to|by|of|on|for|use[sd]?|enabled?|active|embed(?:s|ding|ded)?|domains?|hosts?|sites?|origins?|referr?ers?|restrict(?:s|ed|ions?)?|limit(?:s|ed)?|protect(?:s|ed|ion)?|check(?:s|ed)?|lock(?:s|ed)?|enforced?|only|(?:allow|white)list)$/;
 
 /** Returns true if a field name clearly means that true restricts embedding: `restricted`, `domains_only`, `allowList`. */
-function saysRestriction(field: string): boolean {
+function isRestrictionName(field: string): boolean {
   const name = field.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
   const words = name.replace(/(allow|white)[_-]list/g, '$1list').split(/[_-]+/);
   const ofDomains =
     name.includes('domain') && /enable|limit|protect|check|lock|enforce|only/.test(name);
-  return words.every((word) => switchWords.test(word)) && (ofDomains || /restrict|list/.test(name));
+  return (
+    words.every((word) => restrictionWords.test(word)) && (ofDomains || /restrict|list/.test(name))
+  );
 }
 
 /** Finds the restriction flag (A05) among boolean fields. Returns undefined if it is ambiguous. */
-export function switchAmong(fields: readonly string[]): string | undefined {
-  const plain = fields.filter(saysRestriction);
+export function findRestrictionField(fields: readonly string[]): string | undefined {
+  const plain = fields.filter(isRestrictionName);
   // Next to a more specific field, `enabled` may refer to embedding itself.
   const candidates = plain.length > 0 ? plain : fields;
-  const known = namesFor('embed_enabled').find((name) => candidates.includes(name));
+  const known = fieldNamesFor('embed_enabled').find((name) => candidates.includes(name));
   return known ?? (fields.length === 1 ? plain[0] : undefined);
 }
 
@@ -35,10 +37,10 @@ export const allowListName =
 const domainLike = /^(?:[^\s@/]+\.[^\s@/]+|localhost(?::\d+)?)$/i;
 
 /** Normalizes a host name for comparison. Anything else (an address, a port) is only lowercased. */
-const comparable = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
+const normalizeDomain = (domain: string) => (domainToASCII(domain) || domain).toLowerCase();
 
 /** Embed settings of a workspace, read under the field names that this service uses (A05 to A07). */
-export class EmbedSettings {
+export class WorkspaceEmbedSettings {
   readonly record: EmbedRecord;
   readonly #names: NameOverrides;
   /** True if the flag is configured as `!NAME`: it is true while every site may embed. */
@@ -52,29 +54,29 @@ export class EmbedSettings {
 
   /** True if the restriction is on. @throws MediactlError exit 2 if its flag is ambiguous */
   get enabled(): boolean {
-    return this.record[this.#sure('embed_enabled')] !== this.#isInverse;
+    return this.record[this.#requireField('embed_enabled')] !== this.#isInverse;
   }
 
   /** Returns true if the restriction is known to be off. */
   get isOff(): boolean {
-    return this.#switch !== undefined && !this.enabled;
+    return this.#restrictionField !== undefined && !this.enabled;
   }
 
   /** Builds the fields that turn the restriction on or off. @throws MediactlError like `enabled` */
-  switching(enabled: boolean): Fields {
-    return { [this.#sure('embed_enabled')]: enabled !== this.#isInverse };
+  restrictionFields(enabled: boolean): JsonObject {
+    return { [this.#requireField('embed_enabled')]: enabled !== this.#isInverse };
   }
 
   get hasList(): boolean {
-    return this.#list !== undefined;
+    return this.#listField !== undefined;
   }
 
   /** Domains in the spelling of the service. @throws MediactlError exit 6 if the list field is ambiguous */
   get spellings(): string[] {
     return this.#entries.map((entry) => {
-      const domain = this.#domainIn(entry);
+      const domain = this.#domainOf(entry);
       if (domain !== undefined) return domain;
-      throw unexpectedAnswer('the allow-list has something that is not a domain', {
+      throw unexpectedResponse('the allow-list has something that is not a domain', {
         exitCode: exitCodes.usage,
         reason: JSON.stringify(entry),
         hint: 'mediactl config set names.embed_domain NAME',
@@ -84,39 +86,43 @@ export class EmbedSettings {
 
   /** Domains normalized for comparison: lower case, in ASCII (IDNA). */
   get domains(): string[] {
-    return this.spellings.map(comparable);
+    return this.spellings.map(normalizeDomain);
   }
 
   /** Returns the spelling of a listed domain by the service, or the domain itself if it is not listed. */
   spellingOf(domain: string): string {
-    return this.spellings.find((spelling) => comparable(spelling) === domain) ?? domain;
+    return this.spellings.find((spelling) => normalizeDomain(spelling) === domain) ?? domain;
   }
 
   /** Field name for a domain in a request (A07): the one that the list entries use, else the first candidate. */
   get domainField(): string {
-    const names = namesFor('embed_domain', this.#names);
-    const seen = names.find((name) => this.#entries.some((entry) => name in fieldsIn(entry)));
+    const names = fieldNamesFor('embed_domain', this.#names);
+    const seen = names.find((name) => this.#entries.some((entry) => name in asObject(entry)));
     return seen ?? (names[0] as string);
   }
 
   get #entries(): unknown[] {
-    return this.record[this.#sure('embed_domains')] as unknown[];
+    return this.record[this.#requireField('embed_domains')] as unknown[];
   }
 
   /** The restriction flag (A05): an override, or a boolean with a known or unambiguous name. */
-  get #switch(): string | undefined {
+  get #restrictionField(): string | undefined {
     const { embed_enabled: declared } = this.#names;
-    if (declared === undefined) return switchAmong(this.#booleans);
+    if (declared === undefined) return findRestrictionField(this.#booleans);
     return this.#booleans.find((field) => field === declared.replace(/^!/, ''));
   }
 
   /** The list of domains (A06): an override, a known name, or the only array if its entries look like domains. */
-  get #list(): string | undefined {
-    const known = namesFor('embed_domains', this.#names).find((name) => this.#lists.includes(name));
+  get #listField(): string | undefined {
+    const known = fieldNamesFor('embed_domains', this.#names).find((name) =>
+      this.#lists.includes(name),
+    );
     const [only = ''] = this.#lists;
     if (known !== undefined || this.#lists.length !== 1 || this.#names.embed_domains) return known;
-    const isDomain = (entry: unknown) => domainLike.test(this.#domainIn(entry) ?? '');
-    return allowListName.test(only) && listIn(this.record[only]).every(isDomain) ? only : undefined;
+    const isDomain = (entry: unknown) => domainLike.test(this.#domainOf(entry) ?? '');
+    return allowListName.test(only) && asArray(this.record[only]).every(isDomain)
+      ? only
+      : undefined;
   }
 
   get #booleans(): string[] {
@@ -127,9 +133,9 @@ export class EmbedSettings {
     return Object.keys(this.record).filter((field) => Array.isArray(this.record[field]));
   }
 
-  #sure(key: 'embed_enabled' | 'embed_domains'): string {
+  #requireField(key: 'embed_enabled' | 'embed_domains'): string {
     const isList = key === 'embed_domains';
-    const field = isList ? this.#list : this.#switch;
+    const field = isList ? this.#listField : this.#restrictionField;
     if (field !== undefined) return field;
     const fields = isList ? this.#lists : this.#booleans;
     const kind = isList ? 'array' : 'boolean';
@@ -145,9 +151,9 @@ export class EmbedSettings {
   }
 
   /** Returns the domain of a list entry, which is a string or an object (A06). */
-  #domainIn(entry: unknown): string | undefined {
-    const record = fieldsIn(entry);
-    const name = namesFor('embed_domain', this.#names).find((each) => each in record);
-    return typeof entry === 'string' ? entry : textIn(record[name ?? '']);
+  #domainOf(entry: unknown): string | undefined {
+    const record = asObject(entry);
+    const name = fieldNamesFor('embed_domain', this.#names).find((each) => each in record);
+    return typeof entry === 'string' ? entry : asText(record[name ?? '']);
   }
 }

@@ -1,11 +1,11 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
+import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { isFields } from '../../contract/reading.ts';
-import type { ApiRequest } from '../http/messages.ts';
+import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
-import { unexpectedAnswer } from '../http/unexpected-answer.ts';
-import { EmbedSettings } from './embed-settings.ts';
-import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
+import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { WorkspaceEmbedSettings } from './embed-settings.ts';
+import { assertApplied, type JsonObject, otherNameHint, withNameHint } from './write-check.ts';
 
 /** Method that changes the allow-list: POST adds a domain (idempotent), DELETE removes it (§4). */
 export type DomainMethod = 'POST' | 'DELETE';
@@ -20,43 +20,48 @@ export class EmbedsApi {
     this.#names = names;
   }
 
-  async settings(workspace: string): Promise<EmbedSettings> {
+  async settings(workspace: string): Promise<WorkspaceEmbedSettings> {
     const record = await this.#transport.json({
       method: 'GET',
       url: paths.embedSettings(workspace),
       purpose: { action: 'read embed settings', scope: 'Read Assets' },
     });
-    if (!isFields(record)) throw unexpectedAnswer('the embed settings are not a record');
-    return new EmbedSettings(record, this.#names);
+    if (!isJsonObject(record)) throw unexpectedResponse('the embed settings are not a record');
+    return new WorkspaceEmbedSettings(record, this.#names);
   }
 
-  restricting(workspace: string, before: EmbedSettings, enabled: boolean): ApiRequest {
+  restrictRequest(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean): ApiRequest {
     return {
       method: 'PATCH',
       url: paths.embedSettings(workspace),
-      json: before.switching(enabled),
+      json: before.restrictionFields(enabled),
       purpose: { action: 'change embed settings', scope: 'Write Assets' },
     };
   }
 
   /** Turns the restriction on or off. @throws MediactlError `write_ignored` if the setting did not change */
-  async restrict(workspace: string, before: EmbedSettings, enabled: boolean) {
-    const request = this.restricting(workspace, before, enabled);
+  async restrict(workspace: string, before: WorkspaceEmbedSettings, enabled: boolean) {
+    const request = this.restrictRequest(workspace, before, enabled);
     await withNameHint(
       this.#transport.send(request),
-      request.json as Fields,
+      request.json as JsonObject,
       () => 'embed_enabled',
     );
     const after = await this.settings(workspace);
-    assertTaken({ enabled }, { enabled: after.enabled }, settings, otherNameHint('embed_enabled'));
+    assertApplied(
+      { enabled },
+      { enabled: after.enabled },
+      settings,
+      otherNameHint('embed_enabled'),
+    );
     return after;
   }
 
   /** Builds the request that adds or removes a domain. Both methods send the domain in the body. */
-  changingDomain(
+  domainRequest(
     method: DomainMethod,
     workspace: string,
-    before: EmbedSettings,
+    before: WorkspaceEmbedSettings,
     domain: string,
   ): ApiRequest {
     return {
@@ -71,11 +76,15 @@ export class EmbedsApi {
   async changeDomain(
     method: DomainMethod,
     workspace: string,
-    before: EmbedSettings,
+    before: WorkspaceEmbedSettings,
     domain: string,
   ): Promise<void> {
-    const request = this.changingDomain(method, workspace, before, domain);
-    await withNameHint(this.#transport.send(request), request.json as Fields, () => 'embed_domain');
+    const request = this.domainRequest(method, workspace, before, domain);
+    await withNameHint(
+      this.#transport.send(request),
+      request.json as JsonObject,
+      () => 'embed_domain',
+    );
   }
 
   /**
@@ -84,9 +93,9 @@ export class EmbedsApi {
    * @returns domains that the service spells differently
    * @throws MediactlError `write_ignored` if an added domain is missing or a removed one is still listed
    */
-  async check(
+  async verifyDomains(
     workspace: string,
-    before: EmbedSettings,
+    before: WorkspaceEmbedSettings,
     added: readonly string[],
     removed: readonly string[],
   ) {
@@ -94,17 +103,19 @@ export class EmbedsApi {
     const known = new Set(before.domains);
     const appeared = shown.filter((domain) => !known.has(domain));
     const spelling = (domain: string) =>
-      shown.includes(domain) ? domain : appeared.find((each) => bare(each) === bare(domain));
+      shown.includes(domain)
+        ? domain
+        : appeared.find((each) => stripDomainPrefix(each) === stripDomainPrefix(domain));
     const spelled = added.map((domain) => ({ domain, spelling: spelling(domain) ?? domain }));
     const kept = shown.filter((domain) => !removed.includes(domain));
     const domains = [...new Set([...kept, ...spelled.map((each) => each.spelling)])];
     const hint = otherNameHint('embed_domain');
-    assertTaken({ domains }, { domains: shown }, settings, hint, ['domains']);
+    assertApplied({ domains }, { domains: shown }, settings, hint, ['domains']);
     return spelled.filter((each) => each.spelling !== each.domain);
   }
 }
 
 /** Strips `*.` and `www.`, which some services add or remove. */
-const bare = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
+const stripDomainPrefix = (domain: string) => domain.replace(/^(?:\*\.|www\.)+/, '');
 
 const settings = 'the embed settings';

@@ -1,24 +1,25 @@
 import type { NameKey, NameOverrides } from '../../contract/assumptions.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { fieldsIn, textIn } from '../../contract/reading.ts';
-import type { Folder } from '../../contract/types.ts';
-import { uidKey } from '../../contract/uid.ts';
+import type { ApiFolder } from '../../contract/types.ts';
+import { normalizeUid } from '../../contract/uid.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { identified, identifier } from '../http/identifier.ts';
-import type { ApiRequest } from '../http/messages.ts';
+import type { ApiRequest } from '../http/api-request.ts';
+import { parseIdentifier, parseRecord } from '../http/identifier.ts';
 import type { Transport } from '../http/transport.ts';
-import { unexpectedAnswer } from '../http/unexpected-answer.ts';
-import { type FolderNode, FolderTree, parentIn } from './folder-tree.ts';
-import { assertTaken, type Fields, otherNameHint, withNameHint } from './writes.ts';
+import { unexpectedResponse } from '../http/unexpected-response.ts';
+import { type FolderNode, parseParentUid, WorkspaceFolderTree } from './folder-tree.ts';
+import { assertApplied, type JsonObject, otherNameHint, withNameHint } from './write-check.ts';
 
 /** New name and parent of a folder. The parent is a uid, or null for the top level. */
 export type FolderChange = { name?: string | undefined; parent?: string | null | undefined };
 
 /** A folder and the tree after a write. */
-export type Changed = { placed: FolderNode; tree: FolderTree };
+export type FolderWriteResult = { node: FolderNode; tree: WorkspaceFolderTree };
 
 /** Returns the config key that overrides a field name of a folder's body. */
-const keyOf = (field: string): NameKey => (/parent/i.test(field) ? 'folder_parent' : 'folder_name');
+const nameKeyOf = (field: string): NameKey =>
+  /parent/i.test(field) ? 'folder_parent' : 'folder_name';
 
 /** Client of the folder endpoints (§4). Writes use the field names seen in the tree (A02). */
 export class FoldersApi {
@@ -30,21 +31,21 @@ export class FoldersApi {
     this.#names = names;
   }
 
-  async tree(workspace: string): Promise<FolderTree> {
+  async tree(workspace: string): Promise<WorkspaceFolderTree> {
     const folders = await this.#transport.json({
       method: 'GET',
       url: paths.folders(workspace),
       purpose: { action: 'read folders', scope: 'Read Assets' },
     });
     // "array of folders" (§4); an envelope around it is accepted
-    const list = Array.isArray(folders) ? folders : fieldsIn(folders).items;
-    if (Array.isArray(list)) return new FolderTree(list, this.#names);
-    throw unexpectedAnswer('the answer is not a list of folders', {
+    const list = Array.isArray(folders) ? folders : asObject(folders).items;
+    if (Array.isArray(list)) return new WorkspaceFolderTree(list, this.#names);
+    throw unexpectedResponse('the answer is not a list of folders', {
       reason: 'it is neither an array nor has `items`',
     });
   }
 
-  creating(workspace: string, tree: FolderTree, change: FolderChange): ApiRequest {
+  createRequest(workspace: string, tree: WorkspaceFolderTree, change: FolderChange): ApiRequest {
     return {
       method: 'POST',
       url: paths.folders(workspace),
@@ -62,27 +63,36 @@ export class FoldersApi {
    */
   async create(
     workspace: string,
-    tree: FolderTree,
+    tree: WorkspaceFolderTree,
     { name, parent = null }: FolderChange,
-    isTrusted = false,
-  ): Promise<Partial<Changed> & { uid: string; tree: FolderTree }> {
-    const request = this.creating(workspace, tree, { name, parent });
+    trustsResponse = false,
+  ): Promise<Partial<FolderWriteResult> & { uid: string; tree: WorkspaceFolderTree }> {
+    const request = this.createRequest(workspace, tree, { name, parent });
     const creation = this.#transport.json(request);
-    const made = identified<Folder>(await withNameHint(creation, request.json as Fields, keyOf));
+    const made = parseRecord<ApiFolder>(
+      await withNameHint(creation, request.json as JsonObject, nameKeyOf),
+    );
     const { uid } = made;
-    const shownName = textIn(made[tree.nameField]) ?? name;
-    const isElsewhere = Object.keys(made)
+    const shownName = asText(made[tree.nameField]) ?? name;
+    const hasOtherParent = Object.keys(made)
       .filter((field) => field === tree.parentField || /parent/i.test(field))
-      .map((field) => parentIn(made[field]))
-      .some((shown) => shown !== undefined && uidKey(shown ?? '') !== uidKey(parent ?? ''));
-    if (isTrusted && shownName === name && !isElsewhere) return { uid, tree };
-    return { uid, ...(await this.#looked(workspace, uid, { name, parent }, true)) };
+      .map((field) => parseParentUid(made[field]))
+      .some(
+        (shown) => shown !== undefined && normalizeUid(shown ?? '') !== normalizeUid(parent ?? ''),
+      );
+    if (trustsResponse && shownName === name && !hasOtherParent) return { uid, tree };
+    return { uid, ...(await this.#verify(workspace, uid, { name, parent }, true)) };
   }
 
-  changing(workspace: string, uid: string, tree: FolderTree, change: FolderChange): ApiRequest {
+  changeRequest(
+    workspace: string,
+    uid: string,
+    tree: WorkspaceFolderTree,
+    change: FolderChange,
+  ): ApiRequest {
     return {
       method: 'PATCH',
-      url: paths.folder(workspace, identifier(uid)),
+      url: paths.folder(workspace, parseIdentifier(uid)),
       json: this.#body(tree, change),
       purpose: { action: 'change folders', scope: 'Write Assets' },
     };
@@ -92,28 +102,28 @@ export class FoldersApi {
   async change(
     workspace: string,
     uid: string,
-    tree: FolderTree,
+    tree: WorkspaceFolderTree,
     change: FolderChange,
-  ): Promise<Changed> {
-    const request = this.changing(workspace, uid, tree, change);
-    await withNameHint(this.#transport.send(request), request.json as Fields, keyOf);
-    return this.#looked(workspace, uid, change);
+  ): Promise<FolderWriteResult> {
+    const request = this.changeRequest(workspace, uid, tree, change);
+    await withNameHint(this.#transport.send(request), request.json as JsonObject, nameKeyOf);
+    return this.#verify(workspace, uid, change);
   }
 
-  deleting(workspace: string, uid: string): ApiRequest {
+  deleteRequest(workspace: string, uid: string): ApiRequest {
     return {
       method: 'DELETE',
-      url: paths.folder(workspace, identifier(uid)),
+      url: paths.folder(workspace, parseIdentifier(uid)),
       purpose: { action: 'delete folders', scope: 'Delete Assets' },
     };
   }
 
   /** Deletes a folder. Any 2xx is success, since the specification says "responses: not shown" (§4, A04). */
   async delete(workspace: string, uid: string): Promise<void> {
-    await this.#transport.send(this.deleting(workspace, uid));
+    await this.#transport.send(this.deleteRequest(workspace, uid));
   }
 
-  #body(tree: FolderTree, { name, parent }: FolderChange): Fields {
+  #body(tree: WorkspaceFolderTree, { name, parent }: FolderChange): JsonObject {
     return {
       ...(name !== undefined && { [tree.nameField]: name }),
       ...(parent !== undefined && { [tree.parentField]: parent }),
@@ -121,29 +131,29 @@ export class FoldersApi {
   }
 
   /** Verifies a write against the tree, since the record of a folder need not name its parent. */
-  async #looked(
+  async #verify(
     workspace: string,
     uid: string,
-    asked: FolderChange,
+    requested: FolderChange,
     isNew = false,
-  ): Promise<Changed> {
+  ): Promise<FolderWriteResult> {
     const tree = await this.tree(workspace);
-    const placed = tree.find(uid);
-    if (!placed) throw notListed(uid);
-    const shown = { uid, name: placed.name, parent: placed.parent?.folder.uid ?? null };
-    const { name, parent } = asked;
-    assertTaken(
+    const node = tree.find(uid);
+    if (!node) throw notListed(uid);
+    const actual = { uid, name: node.name, parent: node.parent?.folder.uid ?? null };
+    const { name, parent } = requested;
+    assertApplied(
       { ...(name !== undefined && { name }), ...(parent !== undefined && { parent }) },
-      shown,
-      isNew ? `the folder, and made ${placed.path} (${uid})` : 'the folder',
+      actual,
+      isNew ? `the folder, and made ${node.path} (${uid})` : 'the folder',
       [
-        ...(name !== undefined && name !== shown.name ? [otherNameHint('folder_name')] : []),
-        ...(parent !== undefined && parent !== shown.parent
+        ...(name !== undefined && name !== actual.name ? [otherNameHint('folder_name')] : []),
+        ...(parent !== undefined && parent !== actual.parent
           ? [otherNameHint('folder_parent')]
           : []),
       ].join('; '),
     );
-    return { placed, tree };
+    return { node, tree };
   }
 }
 

@@ -1,13 +1,18 @@
+import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { isFields } from '../../contract/reading.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
-import type { ApiResponse, Purpose } from '../http/messages.ts';
+import type { ApiResponse, Purpose } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
-import { unexpectedAnswer } from '../http/unexpected-answer.ts';
-import { type Downloaded, download, type Expected, type Sink } from './download.ts';
-import { type Bounds, small } from './small-media.ts';
+import { unexpectedResponse } from '../http/unexpected-response.ts';
+import {
+  type DownloadOutcome,
+  type DownloadSink,
+  download,
+  type ExpectedFile,
+} from './download.ts';
+import { fetchSmallMedia, type SmallMediaLimits } from './small-media.ts';
 
-const playing: Purpose = {
+const playbackPurpose: Purpose = {
   action: 'play this asset',
   // "authenticated by the playback token" (§4): no API key is sent.
   statuses: {
@@ -37,27 +42,27 @@ export class PlaybackApi {
       authenticate: false,
       // The request has no side effects, so it can be retried like a read.
       retry: 'reads',
-      purpose: playing,
+      purpose: playbackPurpose,
     });
-    if (isFields(info)) return info;
-    throw unexpectedAnswer('the playback info is not as the API has it', {
+    if (isJsonObject(info)) return info;
+    throw unexpectedResponse('the playback info is not as the API has it', {
       reason: 'it is a list',
       hint: 'mediactl api /playback/info/ -f asset_id=UID -f playback_token=TOKEN',
     });
   }
 
   /** Downloads a signed URL into a sink. */
-  download(url: URL, sink: Sink, expected: Expected): Promise<Downloaded> {
+  download(url: URL, sink: DownloadSink, expected: ExpectedFile): Promise<DownloadOutcome> {
     return download(this.#transport, url, sink, expected);
   }
 
   /** Fetches a small file from a signed URL into memory. @throws MediactlError by status; `too_large`, `timeout` */
-  small(url: URL, bounds: Bounds): Promise<Buffer> {
-    return small(this.#transport, url, bounds);
+  fetchSmall(url: URL, bounds: SmallMediaLimits): Promise<Buffer> {
+    return fetchSmallMedia(this.#transport, url, bounds);
   }
 
   /** Fetches a signed URL of any origin: the whole file, or its first bytes. */
-  media(url: URL, firstBytes?: number): Promise<ApiResponse> {
+  fetchMedia(url: URL, firstBytes?: number): Promise<ApiResponse> {
     return this.#transport.exchange({
       method: 'GET',
       url,

@@ -2,9 +2,9 @@ import { exitCodes, MediactlError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';
 
 /** Size and time limits of a file that is fetched into memory while the user waits. */
-export type Bounds = {
-  mostBytes: number;
-  withinMs: number;
+export type SmallMediaLimits = {
+  maxBytes: number;
+  timeoutMs: number;
   /** Signal of the program that aborts on Ctrl-C. */
   interruption: AbortSignal;
 };
@@ -15,13 +15,13 @@ export type Bounds = {
  *
  * @throws MediactlError by status or network failure; `too_large`, `private_address` (6), `timeout` (10)
  */
-export async function small(
+export async function fetchSmallMedia(
   transport: Transport,
   url: URL,
-  { mostBytes, withinMs, interruption }: Bounds,
+  { maxBytes, timeoutMs, interruption }: SmallMediaLimits,
 ): Promise<Buffer> {
-  const ended = new AbortController();
-  const timer = setTimeout(() => ended.abort(tooSlow(url, withinMs)), withinMs);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(tooSlow(url, timeoutMs)), timeoutMs);
   try {
     const { bytes } = await transport.send({
       method: 'GET',
@@ -29,10 +29,10 @@ export async function small(
       authenticate: false,
       isPublic: true,
       purpose: { action: 'fetch this media' },
-      maxBodyBytes: mostBytes + 1,
-      signal: AbortSignal.any([interruption, ended.signal]),
+      maxBodyBytes: maxBytes + 1,
+      signal: AbortSignal.any([interruption, timeout.signal]),
     });
-    if (bytes.length > mostBytes) throw tooLarge(url, mostBytes);
+    if (bytes.length > maxBytes) throw tooLarge(url, maxBytes);
     return Buffer.from(bytes);
   } finally {
     clearTimeout(timer);

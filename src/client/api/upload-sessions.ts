@@ -1,14 +1,14 @@
+import { asNumber, asObject, asText, parseTimestamp } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { fieldsIn, numberIn, textIn, timeIn } from '../../contract/reading.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { identifier } from '../http/identifier.ts';
-import { jsonOf } from '../http/json.ts';
-import type { ApiResponse, Purpose } from '../http/messages.ts';
+import type { ApiResponse, Purpose } from '../http/api-request.ts';
+import { parseIdentifier } from '../http/identifier.ts';
+import { parseJsonResponse } from '../http/json.ts';
 import { foreignOrigin } from '../http/network-error.ts';
-import type { Headers } from '../http/rate-limit.ts';
+import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
-import { unexpectedAnswer } from '../http/unexpected-answer.ts';
+import { unexpectedResponse } from '../http/unexpected-response.ts';
 
 /** A new upload session (§2 Upload session), with an absolute URL. */
 export type CreatedSession = {
@@ -64,9 +64,9 @@ export class UploadSessionsApi {
       purpose: uploadPurpose,
       ...(signal && { signal }),
     });
-    const session = fieldsIn(await jsonOf(response));
-    const assetUid = identifier(session.asset_uid);
-    const totalBytes = numberIn(session.total_size) ?? lengthBytes;
+    const session = asObject(await parseJsonResponse(response));
+    const assetUid = parseIdentifier(session.asset_uid);
+    const totalBytes = asNumber(session.total_size) ?? lengthBytes;
     if (totalBytes !== lengthBytes)
       throw new MediactlError('the service created an upload session of another size', {
         code: 'size_differs',
@@ -75,9 +75,9 @@ export class UploadSessionsApi {
         hint: `mediactl assets get ${assetUid} shows the asset that it created`,
         details: { asset_uid: assetUid },
       });
-    const expiresAt = timeIn(session.expires_at);
+    const expiresAt = parseTimestamp(session.expires_at);
     return {
-      uid: textIn(session.uid) ?? assetUid,
+      uid: asText(session.uid) ?? assetUid,
       sessionUrl: this.#sessionUrl(response, session.location, assetUid),
       assetUid,
       expiresAt: expiresAt === undefined ? undefined : new Date(expiresAt).toISOString(),
@@ -85,13 +85,13 @@ export class UploadSessionsApi {
   }
 
   /** Returns the "session URL from the Location header" (§4), or from `location` of the body (§2). */
-  #sessionUrl({ headers }: ApiResponse, inBody: unknown, assetUid: string): string {
+  #sessionUrl({ headers }: ApiResponse, bodyLocation: unknown, assetUid: string): string {
     const { baseUrl } = this.#transport;
-    const location = [headers.location, textIn(inBody)].find(
+    const location = [headers.location, asText(bodyLocation)].find(
       (each) => each !== undefined && URL.canParse(each, baseUrl.href),
     );
     if (location === undefined)
-      throw unexpectedAnswer('the answer to the upload’s creation has no session in it', {
+      throw unexpectedResponse('the answer to the upload’s creation has no session in it', {
         reason: 'it has no Location that can be read',
         details: { asset_uid: assetUid },
       });
@@ -105,7 +105,10 @@ export class UploadSessionsApi {
   }
 
   /** Fetches the headers of a session, or undefined if refused: "HEAD … returns the current Upload-Offset" (§4). */
-  async look(sessionUrl: string, signal?: AbortSignal): Promise<Headers | undefined> {
+  async fetchHeaders(
+    sessionUrl: string,
+    signal?: AbortSignal,
+  ): Promise<ResponseHeaders | undefined> {
     const { status, headers } = await this.#transport.exchange({
       method: 'HEAD',
       url: sessionUrl,

@@ -1,47 +1,47 @@
-import { statusMeans } from '../../contract/assumptions.ts';
-import { fieldsIn, textIn } from '../../contract/reading.ts';
+import { classifyStatus } from '../../contract/assumptions.ts';
+import { asObject, asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
-import { uidKey } from '../../contract/uid.ts';
+import { normalizeUid } from '../../contract/uid.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { GateState } from '../http/gate.ts';
+import type { RateLimiterState } from '../http/rate-limiter.ts';
 import type { AssetsApi } from './assets.ts';
-import { itemsOf, maxPageSize } from './pages.ts';
+import { itemsOf, maxPageSize } from './pagination.ts';
 
 export type WaitOptions = {
   clock: Clock;
   /** Milliseconds. */
   timeoutMs: number;
   /** Returns the state of the rate limiter: a poll may be delayed by an outage or an exhausted rate limit. */
-  gate?: () => GateState;
+  rateLimiterState?: () => RateLimiterState;
   /** Status to wait for. */
   status?: string;
   signal?: AbortSignal | undefined;
   /** Called after each poll with each asset found. */
   onStatus?: (asset: Asset, status: string) => void;
   /** Called once per asset with its result. Waiting for the others may still fail. */
-  onSettled?: (uid: string, outcome: Asset | MediactlError) => void;
+  onResult?: (uid: string, outcome: Asset | MediactlError) => void;
 };
 
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
+const minPauseMs = 1_000;
+const maxPauseMs = 30_000;
 /** Minimum pause per request of the previous poll, if it took several. */
 const pausePerRequestMs = 1_000;
 /** Minimum time for the last poll. */
-const leastLookMs = 5_000;
+const minLastPollMs = 5_000;
 /** Maximum number of consecutive pages without a match. The remaining assets are further down the list. */
-const mostVainPages = 3;
+const maxPagesWithoutMatch = 3;
 /** Maximum number of consecutive failed polls, each of which includes retries. */
-const mostFailures = 10;
+const maxFailures = 10;
 
-type Settled = Map<string, Asset | MediactlError>;
+type AssetOutcomes = Map<string, Asset | MediactlError>;
 
 /** Source of assets that are added while others are being waited for. */
-export type Growth = {
+export type IncomingAssets = {
   /** Returns the uids added since the last call. */
-  take(): readonly string[];
+  takeNew(): readonly string[];
   /** Resolves when no more will be added. */
-  over: Promise<void>;
+  done: Promise<void>;
 };
 
 /**
@@ -57,24 +57,24 @@ export async function waitForAssets(
   assets: AssetsApi,
   uids: readonly string[],
   options: WaitOptions,
-): Promise<Settled> {
-  const settled: Settled = new Map();
+): Promise<AssetOutcomes> {
+  const settled: AssetOutcomes = new Map();
   let waiting = uids;
-  await waitForGrowing(
+  await waitForIncoming(
     assets,
     {
-      take: () => {
+      takeNew: () => {
         const come = waiting;
         waiting = [];
         return come;
       },
-      over: Promise.resolve(),
+      done: Promise.resolve(),
     },
     {
       ...options,
-      onSettled: (uid, outcome) => {
+      onResult: (uid, outcome) => {
         settled.set(uid, outcome);
-        options.onSettled?.(uid, outcome);
+        options.onResult?.(uid, outcome);
       },
     },
   );
@@ -86,47 +86,52 @@ export async function waitForAssets(
  *
  * @throws MediactlError if the service stays unreachable
  */
-export async function waitForGrowing(
+export async function waitForIncoming(
   assets: AssetsApi,
-  growth: Growth,
+  growth: IncomingAssets,
   {
     clock,
     timeoutMs,
     status = 'ready',
     signal,
-    gate = () => 'open',
+    rateLimiterState = () => 'open',
     onStatus,
-    onSettled,
+    onResult,
   }: WaitOptions,
 ): Promise<void> {
   const pending = new Set<string>();
   const statuses = new Map<string, string>();
   let deadline = Number.POSITIVE_INFINITY;
   const over = new AbortController();
-  growth.over.then(() => over.abort());
+  growth.done.then(() => over.abort());
   await Promise.resolve(); // an input that has already ended is noticed here
   const settle = (uid: string, outcome: Asset | MediactlError) => {
     pending.delete(uid);
     statuses.delete(uid);
-    onSettled?.(uid, outcome);
+    onResult?.(uid, outcome);
   };
   let failures = 0;
   let outage: unknown;
   let pagesNeeded = 1;
-  for (let pauseMs = firstPauseMs; ; ) {
-    const isOver = over.signal.aborted;
-    if (isOver) deadline = Math.min(deadline, clock.now() + timeoutMs);
-    for (const uid of growth.take()) pending.add(uid);
-    if (pending.size === 0 && isOver) return;
-    const asked = [...pending];
+  for (let pauseMs = minPauseMs; ; ) {
+    const isInputDone = over.signal.aborted;
+    if (isInputDone) deadline = Math.min(deadline, clock.now() + timeoutMs);
+    for (const uid of growth.takeNew()) pending.add(uid);
+    if (pending.size === 0 && isInputDone) return;
+    const polled = [...pending];
     let requests = 0;
     try {
-      const look = await within(clock, deadline, gate, lookAt(assets, asked, pagesNeeded));
-      if (!look && gate() === 'away') throw away();
-      requests = look?.requests ?? 0;
-      pagesNeeded = look?.pages ?? pagesNeeded;
-      for (const [uid, found] of look?.found ?? []) {
-        const outcome = found instanceof MediactlError ? found : judge(found, status);
+      const poll = await pollUntilDeadline(
+        clock,
+        deadline,
+        rateLimiterState,
+        pollAssets(assets, polled, pagesNeeded),
+      );
+      if (!poll && rateLimiterState() === 'unreachable') throw unreachableError();
+      requests = poll?.requests ?? 0;
+      pagesNeeded = poll?.pages ?? pagesNeeded;
+      for (const [uid, found] of poll?.found ?? []) {
+        const outcome = found instanceof MediactlError ? found : classifyAsset(found, status);
         if (!(found instanceof MediactlError)) {
           statuses.set(uid, statusOf(found));
           onStatus?.(found, statusOf(found));
@@ -136,25 +141,30 @@ export async function waitForGrowing(
       failures = 0;
       outage = undefined;
     } catch (error) {
-      if (!isOutage(error) || ++failures >= mostFailures) throw error;
+      if (!isOutage(error) || ++failures >= maxFailures) throw error;
       outage = error;
     }
     const leftMs = deadline - clock.now();
     if (leftMs <= 0 && outage) throw outage; // the state of the assets is unknown
     if (leftMs <= 0)
-      for (const uid of asked)
+      for (const uid of polled)
         if (pending.has(uid)) settle(uid, stillProcessing(uid, statuses.get(uid), timeoutMs));
-    if (pending.size === 0 && isOver) return;
+    if (pending.size === 0 && isInputDone) return;
     const jitteredMs = pauseMs * (0.8 + 0.4 * clock.random());
     const costMs = requests > 1 ? requests * pausePerRequestMs : 0;
-    await pause(clock, Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)), signal, over);
+    await sleepUntilDone(
+      clock,
+      Math.min(Math.max(jitteredMs, costMs), Math.max(0, leftMs)),
+      signal,
+      over,
+    );
     // Restart with short pauses once the last asset is added.
     pauseMs =
-      isOver === over.signal.aborted ? Math.min(longestPauseMs, pauseMs * 1.5) : firstPauseMs;
+      isInputDone === over.signal.aborted ? Math.min(maxPauseMs, pauseMs * 1.5) : minPauseMs;
   }
 }
 
-const away = () =>
+const unreachableError = () =>
   new MediactlError('the service cannot be reached', {
     code: 'unreachable',
     exitCode: exitCodes.unreachable,
@@ -164,15 +174,15 @@ const away = () =>
   });
 
 /** Awaits a poll until the deadline. Returns undefined if an outage or the rate limit delays it past that. */
-async function within<T>(
+async function pollUntilDeadline<T>(
   clock: Clock,
   deadline: number,
-  gate: () => GateState,
+  gate: () => RateLimiterState,
   work: Promise<T>,
 ): Promise<T | undefined> {
   if (deadline === Number.POSITIVE_INFINITY) return work;
   const over = new AbortController();
-  const until = Math.max(deadline, clock.now() + leastLookMs);
+  const until = Math.max(deadline, clock.now() + minLastPollMs);
   const late = clock.sleep(until - clock.now(), over.signal).then(
     () => (gate() === 'open' ? work : undefined),
     () => undefined,
@@ -186,7 +196,7 @@ async function within<T>(
 }
 
 /** Sleeps between polls. Ends early when no more assets will be added. */
-async function pause(
+async function sleepUntilDone(
   clock: Clock,
   delayMs: number,
   signal: AbortSignal | undefined,
@@ -200,18 +210,18 @@ async function pause(
 }
 
 /** A connection that was refused and never worked is not an outage. */
-const neverReached = 'refused';
+const refusedCode = 'refused';
 
 const isOutage = (error: unknown) =>
   error instanceof MediactlError &&
   error.exitCode === exitCodes.unreachable &&
   error.explanation.retryable === true &&
-  error.explanation.code !== neverReached;
+  error.explanation.code !== refusedCode;
 
 /** Maximum number of failed assets per poll whose record is read for the reason: as many as an error lists. */
 const maxReasonsRead = 10;
 
-type Look = { found: Settled; requests: number; pages?: number };
+type PollResult = { found: AssetOutcomes; requests: number; pages?: number };
 
 /**
  * Polls assets: a single one by its own endpoint, several through the newest pages of the list, the rest
@@ -219,14 +229,14 @@ type Look = { found: Settled; requests: number; pages?: number };
  *
  * @param pagesNeeded number of pages that contained them in the last poll
  */
-async function lookAt(
+async function pollAssets(
   assets: AssetsApi,
   uids: readonly string[],
   pagesNeeded: number,
-): Promise<Look> {
+): Promise<PollResult> {
   const byPages = uids.length > 1 && uids.length >= pagesNeeded;
-  const look: Look = byPages
-    ? await lookThroughPages(assets, uids)
+  const look: PollResult = byPages
+    ? await pollNewestPages(assets, uids)
     : { found: new Map(), requests: 0 };
   for (const uid of uids.filter((each) => !look.found.has(each))) {
     look.found.set(uid, await assets.get(uid).catch(notFound));
@@ -235,7 +245,7 @@ async function lookAt(
   // List items may lack the reason why processing failed.
   const isUnexplained = (found: Asset | MediactlError) =>
     !(found instanceof MediactlError) &&
-    statusMeans(found.status) === 'failed' &&
+    classifyStatus(found.status) === 'failed' &&
     failureReason(found) === undefined;
   const unexplained = [...look.found].filter(([, found]) => byPages && isUnexplained(found));
   for (const [uid, found] of unexplained.slice(0, maxReasonsRead)) {
@@ -246,23 +256,23 @@ async function lookAt(
 }
 
 /** Finds assets in the newest pages of the list, one request per hundred, while pages contain matches. */
-async function lookThroughPages(assets: AssetsApi, uids: readonly string[]): Promise<Look> {
-  const found: Settled = new Map();
-  const wanted = new Map(uids.map((uid) => [uidKey(uid), uid]));
+async function pollNewestPages(assets: AssetsApi, uids: readonly string[]): Promise<PollResult> {
+  const found: AssetOutcomes = new Map();
+  const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
   let requests = 0;
   let offset = 0;
-  let vain = 0;
-  while (vain < mostVainPages && found.size < uids.length) {
+  let pagesWithoutMatch = 0;
+  while (pagesWithoutMatch < maxPagesWithoutMatch && found.size < uids.length) {
     const items = itemsOf<Asset>(await assets.page({}, maxPageSize, offset));
     requests++;
     if (items.length === 0) break;
     offset += items.length;
     const before = found.size;
     for (const asset of items) {
-      const uid = wanted.get(uidKey(asset.uid));
+      const uid = wanted.get(normalizeUid(asset.uid));
       if (uid !== undefined) found.set(uid, asset);
     }
-    vain = found.size > before ? 0 : vain + 1;
+    pagesWithoutMatch = found.size > before ? 0 : pagesWithoutMatch + 1;
   }
   return { found, requests, pages: requests };
 }
@@ -274,9 +284,9 @@ function notFound(error: unknown): MediactlError {
 }
 
 /** Classifies an asset: the asset itself if it has the status, an error if it never will, undefined while in progress. */
-function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined {
-  if (textIn(asset.status)?.toLowerCase() === wanted.toLowerCase()) return asset;
-  const means = statusMeans(asset.status);
+function classifyAsset(asset: Asset, wanted: string): Asset | MediactlError | undefined {
+  if (asText(asset.status)?.toLowerCase() === wanted.toLowerCase()) return asset;
+  const means = classifyStatus(asset.status);
   if (means === 'failed') return processingFailed(asset);
   if (means === 'in progress') return undefined;
   return new MediactlError(`asset ${asset.uid} is ready, and will not become ${wanted}`, {
@@ -287,7 +297,7 @@ function judge(asset: Asset, wanted: string): Asset | MediactlError | undefined 
 }
 
 const statusOf = ({ status }: Asset) =>
-  statusMeans(status) === 'ready' ? 'ready' : (textIn(status) ?? 'in progress');
+  classifyStatus(status) === 'ready' ? 'ready' : (asText(status) ?? 'in progress');
 
 /** Fields in which services explain why processing failed: a string, or an object with a `message`. */
 const reasonFields = [
@@ -296,7 +306,7 @@ const reasonFields = [
 
 export const failureReason = (asset: Asset) =>
   reasonFields
-    .map((field) => textIn(asset[field]) ?? textIn(fieldsIn(asset[field]).message))
+    .map((field) => asText(asset[field]) ?? asText(asObject(asset[field]).message))
     .find((reason) => reason !== undefined && reason !== '');
 
 export const processingFailed = (asset: Asset) =>

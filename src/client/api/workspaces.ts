@@ -1,8 +1,8 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
 import { paths } from '../../contract/paths.ts';
-import type { Page, Workspace } from '../../contract/types.ts';
+import type { PageEnvelope, Workspace } from '../../contract/types.ts';
 import type { Transport } from '../http/transport.ts';
-import { identifiedPage, pages } from './pages.ts';
+import { fetchPages, parsePage } from './pagination.ts';
 
 /** Client of the workspace list (§4). */
 export class WorkspacesApi {
@@ -15,20 +15,20 @@ export class WorkspacesApi {
   }
 
   list(): AsyncGenerator<Workspace[]> {
-    return pages<Workspace>(
+    return fetchPages<Workspace>(
       (limit, offset) => this.#page(limit, offset),
-      { mayBeWhole: true },
+      { mayBeUnpaged: true },
       this.#names,
     );
   }
 
-  async #page(limit: number, offset: number): Promise<Page<Workspace>> {
+  async #page(limit: number, offset: number): Promise<PageEnvelope<Workspace>> {
     const page = await this.#transport.json({
       method: 'GET',
       url: paths.workspaces(),
       query: { limit, offset },
       purpose: { action: 'read workspaces', scope: 'Read Assets' },
     });
-    return identifiedPage(page);
+    return parsePage(page);
   }
 }

@@ -1,10 +1,10 @@
 import { exitCodes, MediactlError } from '../errors.ts';
-import type { ApiResponse, Purpose, StatusMeaning } from './messages.ts';
-import { retryAfterMs } from './rate-limit.ts';
-import { isHtml, reasonIn } from './reason.ts';
+import type { ApiResponse, Purpose, StatusMeaning } from './api-request.ts';
+import { extractReason, isHtml } from './error-reason.ts';
+import { retryAfterMs } from './rate-limit-headers.ts';
 
 /** Meaning of each error status (§7). */
-const rows: Record<number, StatusMeaning> = {
+const statusMeanings: Record<number, StatusMeaning> = {
   400: {
     code: 'bad_request',
     exitCode: exitCodes.rejected,
@@ -105,8 +105,8 @@ const rows: Record<number, StatusMeaning> = {
   },
 };
 
-const rowFor = (status: number): StatusMeaning => {
-  const row = rows[status];
+const meaningOf = (status: number): StatusMeaning => {
+  const row = statusMeanings[status];
   if (row) return row;
   if (status >= 500)
     return {
@@ -138,33 +138,34 @@ function retryAfterSeconds({ status, headers, receivedAt }: ApiResponse): number
 }
 
 /** Matches plain-text errors of Envoy and similar gateways about the service behind them. */
-const ofGateway = /upstream|envoy|gateway|backend|proxy/i;
+const gatewayPattern = /upstream|envoy|gateway|backend|proxy/i;
 
 const isPlainText = ({ headers, text }: ApiResponse) =>
-  /^text\/plain\b/i.test(headers['content-type'] ?? '') && !ofGateway.test(text);
+  /^text\/plain\b/i.test(headers['content-type'] ?? '') && !gatewayPattern.test(text);
 
 /** Converts an error response to the error that the user sees, parsed by its Content-Type. */
 export function errorFrom(response: ApiResponse, purpose: Purpose): MediactlError {
   const { status } = response;
-  const row = { ...rowFor(status), ...purpose.statuses?.[status] };
-  const said = reasonIn(response);
+  const row = { ...meaningOf(status), ...purpose.statuses?.[status] };
+  const serviceReason = extractReason(response);
   const forbidden = status === 403;
   const problem = forbidden && purpose.scope ? `this key may not ${purpose.action}` : row.problem;
-  const isNamed = purpose.scope !== undefined && said.message?.includes(purpose.scope);
+  const isNamed = purpose.scope !== undefined && serviceReason.message?.includes(purpose.scope);
   const scope =
     forbidden && purpose.scope && !isNamed ? `it lacks the "${purpose.scope}" scope` : undefined;
   return new MediactlError(`${problem} (${status})`, {
     code: row.code,
     exitCode: row.exitCode,
     status,
-    reason: [scope, said.message].filter(Boolean).join('; ') || undefined,
+    reason: [scope, serviceReason.message].filter(Boolean).join('; ') || undefined,
     hint: isHtml(response)
       ? 'check the base URL and any proxy on the way: mediactl auth status'
       : row.hint,
     retryable: row.retryable ?? false,
     retryAfterSeconds: retryAfterSeconds(response),
-    details: said.details ?? (said.code ? { code: said.code } : undefined),
-    fields: said.fields,
+    details:
+      serviceReason.details ?? (serviceReason.code ? { code: serviceReason.code } : undefined),
+    fields: serviceReason.fields,
     isPlainText: isPlainText(response),
   });
 }

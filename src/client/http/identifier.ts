@@ -1,5 +1,5 @@
-import { type Fields, isFields, textIn } from '../../contract/reading.ts';
-import { unexpectedAnswer } from './unexpected-answer.ts';
+import { asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
+import { unexpectedResponse } from './unexpected-response.ts';
 
 /** Returns true if an identifier is safe to use in a URL path. */
 export const isIdentifier = (uid: unknown): uid is string =>
@@ -11,20 +11,20 @@ export const isIdentifier = (uid: unknown): uid is string =>
  *
  * @throws MediactlError `unexpected_answer`
  */
-export function identifier(uid: unknown): string {
-  const text = textIn(uid);
+export function parseIdentifier(uid: unknown): string {
+  const text = asText(uid);
   if (isIdentifier(text)) return text;
-  throw unexpectedAnswer('the service identifies something by what is not a uid', {
+  throw unexpectedResponse('the service identifies something by what is not a uid', {
     reason: uid === undefined ? 'it has none' : `its uid is ${JSON.stringify(uid).slice(0, 100)}`,
   });
 }
 
 /** Validates a record and its uid. @throws MediactlError `unexpected_answer` */
-export function identified<T extends Fields>(value: unknown): T & { uid: string } {
-  if (!isFields(value)) throw unexpectedAnswer('the answer is not a record of the API');
-  identifier(value.uid);
+export function parseRecord<T extends JsonObject>(value: unknown): T & { uid: string } {
+  if (!isJsonObject(value)) throw unexpectedResponse('the answer is not a record of the API');
+  parseIdentifier(value.uid);
   // Keep the record as it was sent. Only a uid that is not a string is converted.
-  return (typeof value.uid === 'string' ? value : { ...value, uid: textIn(value.uid) }) as T & {
+  return (typeof value.uid === 'string' ? value : { ...value, uid: asText(value.uid) }) as T & {
     uid: string;
   };
 }

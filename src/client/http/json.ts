@@ -1,10 +1,10 @@
-import { ExactNumber, textIn } from '../../contract/reading.ts';
-import type { ApiResponse } from './messages.ts';
-import { isHtml } from './reason.ts';
-import { unexpectedAnswer } from './unexpected-answer.ts';
+import { asText, ExactNumber } from '../../contract/json-values.ts';
+import type { ApiResponse } from './api-request.ts';
+import { isHtml } from './error-reason.ts';
+import { unexpectedResponse } from './unexpected-response.ts';
 
 /** Maximum nesting depth of a response. Deeper JSON would overflow the stack of code that traverses it. */
-const deepest = 2_000;
+const maxJsonDepth = 2_000;
 
 /**
  * Parses a JSON response, which must be an object or an array. Numbers that JavaScript cannot represent become
@@ -12,10 +12,10 @@ const deepest = 2_000;
  *
  * @throws MediactlError `unexpected_answer`
  */
-export async function jsonOf(response: ApiResponse): Promise<object> {
+export async function parseJsonResponse(response: ApiResponse): Promise<object> {
   const { text, url, headers, status } = response;
   const unreadable = (underlying: unknown, reason: string) =>
-    unexpectedAnswer('the answer is not the JSON of the API', {
+    unexpectedResponse('the answer is not the JSON of the API', {
       reason,
       hint: 'check the base URL and any proxy on the way: mediactl auth status',
       status,
@@ -26,12 +26,12 @@ export async function jsonOf(response: ApiResponse): Promise<object> {
       undefined,
       `${url.host} sent a web page: "${text.replace(/\s+/g, ' ').slice(0, 120)}"`,
     );
-  if (isDeeperThan(text, deepest))
-    throw unreadable(undefined, `it is nested past ${deepest} levels`);
+  if (exceedsDepth(text, maxJsonDepth))
+    throw unreadable(undefined, `it is nested past ${maxJsonDepth} levels`);
   try {
     const value: unknown = await parseExact(text);
     if (typeof value === 'object' && value !== null) return value;
-    throw new Error(`it is ${textIn(value) ?? 'null'}`); // caught below
+    throw new Error(`it is ${asText(value) ?? 'null'}`); // caught below
   } catch (error) {
     throw unreadable(error, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
   }
@@ -50,7 +50,7 @@ export async function parseExact(text: string): Promise<unknown> {
 }
 
 /** Returns true if JSON text nests objects and arrays deeper than `levels`. */
-function isDeeperThan(text: string, levels: number): boolean {
+function exceedsDepth(text: string, levels: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -10,9 +10,15 @@ export const foreignOrigin = (what: string, target: URL) =>
   });
 
 /** Error codes of a service that is not running or does not exist. */
-const refusals = new Set(['ECONNREFUSED', 'ENOTFOUND']);
+const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 /** Error codes of a network outage: lost Wi-Fi, unresponsive DNS. */
-const outages = new Set(['EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN']);
+const networkDownCodes = new Set([
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTDOWN',
+]);
 export const tlsFailure = /CERT|SSL|TLS|SELF_SIGNED|ISSUER|ALTNAME|EPROTO/;
 
 /** Converts an error of undici or the socket to a MediactlError. Aborts and MediactlErrors pass through unchanged. */
@@ -42,14 +48,14 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
       'check HTTPS_PROXY and NO_PROXY',
       false,
     );
-  if (outages.has(code))
+  if (networkDownCodes.has(code))
     return failure(
       `cannot reach ${url.origin}`,
       'unreachable',
       message,
       'check the network, then run it again',
     );
-  if (refusals.has(code))
+  if (refusedCodes.has(code))
     return failure(
       `cannot reach ${url.origin}`,
       'refused',
@@ -92,7 +98,7 @@ export function networkError(error: unknown, url: URL, idleTimeoutMs: number): u
 }
 
 /** Returns true if the request was certainly not sent, because no connection was established. */
-export function neverLeft(error: unknown): boolean {
+export function wasNotSent(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   return ['refused', 'proxy'].includes(error.explanation.code) || isBeforeSending(error.cause);
 }

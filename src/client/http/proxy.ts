@@ -1,4 +1,4 @@
-import { httpUrl } from '../../contract/http-url.ts';
+import { parseHttpUrl } from '../../contract/http-url.ts';
 import { usageError } from '../errors.ts';
 
 /** Proxy settings of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. The first two are absolute URLs. */
@@ -10,7 +10,7 @@ export type ProxySettings = { httpProxy?: string; httpsProxy?: string; noProxy?:
  *
  * @throws MediactlError `usage`
  */
-export function proxiesOf(
+export function readProxySettings(
   environment: Readonly<Record<string, string | undefined>>,
 ): ProxySettings {
   const read = (name: string) =>
@@ -24,7 +24,7 @@ export function proxiesOf(
 }
 
 function proxyUrl(name: string, value = ''): string {
-  const url = httpUrl(value.includes('://') ? value : `http://${value}`);
+  const url = parseHttpUrl(value.includes('://') ? value : `http://${value}`);
   if (!url)
     throw usageError(
       `${name} is not the address of an http or https proxy`,

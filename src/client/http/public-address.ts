@@ -18,10 +18,10 @@ const local = [
   ...['::/96', '2002::/16', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 ];
 
-const plain = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
+const stripBrackets = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
 
 /** Returns true if an address is in the list. Covers IPv4 addresses mapped into IPv6. */
-const isIn = (list: BlockList, address: string) =>
+const isListed = (list: BlockList, address: string) =>
   isIP(address) > 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /** Rejects addresses that are not reachable from the internet, to prevent server-side request forgery (SSRF). */
@@ -34,14 +34,14 @@ export class PublicAddresses {
 
   /** Creates a filter for a service. A service on a local network may keep its media on another host of that network. */
   static async for({ hostname }: URL): Promise<PublicAddresses> {
-    const own = await resolve(plain(hostname), { all: true }).catch(() => []);
-    const isOnLan = own.some(({ address }) => isIn(networks(lan), address));
+    const own = await resolve(stripBrackets(hostname), { all: true }).catch(() => []);
+    const isOnLan = own.some(({ address }) => isListed(networks(lan), address));
     return new PublicAddresses(networks(isOnLan ? local : [...local, ...lan]));
   }
 
   /** Throws if the host is a literal IP address that is rejected. */
   assertAllowed({ hostname }: URL): void {
-    if (isIn(this.#refused, plain(hostname))) throw notPublic(hostname);
+    if (isListed(this.#refused, stripBrackets(hostname))) throw notPublic(hostname);
   }
 
   /** Resolves a host name for a connection to the checked address, which avoids a TOCTOU race with DNS. */
@@ -49,7 +49,7 @@ export class PublicAddresses {
     lookup(hostname, options, (error, found, family) => {
       const addresses = error ? [] : [found].flat();
       const isRefused = addresses.some((each) =>
-        isIn(this.#refused, typeof each === 'string' ? each : each.address),
+        isListed(this.#refused, typeof each === 'string' ? each : each.address),
       );
       callback(isRefused ? notPublic(hostname) : error, found, family);
     });

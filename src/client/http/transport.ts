@@ -1,21 +1,26 @@
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
+import { toJson } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { toJson } from '../../contract/reading.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import { backoffMs, type Clock } from '../clock.ts';
 import { MediactlError } from '../errors.ts';
-import { drain, flatten, readBody } from './answer.ts';
-import { AnswerLimit } from './answer-limit.ts';
+import type { ApiRequest, ApiResponse } from './api-request.ts';
+import { ConnectionState } from './connection-state.ts';
 import type { Connections } from './dispatcher.lazy.ts';
 import { errorFrom } from './error-response.ts';
-import type { Budget, GateState, Lane, Wait } from './gate.ts';
-import { jsonOf } from './json.ts';
-import { Line } from './line.ts';
-import type { ApiRequest, ApiResponse } from './messages.ts';
-import { foreignOrigin, networkError, neverLeft } from './network-error.ts';
+import { parseJsonResponse } from './json.ts';
+import { foreignOrigin, networkError, wasNotSent } from './network-error.ts';
 import type { ProxySettings } from './proxy.ts';
-import { type Headers, type RateLimit, readRateLimit, retryAfterMs } from './rate-limit.ts';
+import {
+  type RateLimit,
+  type ResponseHeaders,
+  readRateLimit,
+  retryAfterMs,
+} from './rate-limit-headers.ts';
+import type { Lane, RateLimitBudget, RateLimiterState, RequestWait } from './rate-limiter.ts';
+import { normalizeHeaders, readBody, streamInto } from './response-body.ts';
+import { ResponseDeadline } from './response-deadline.ts';
 
 /** Notice for a user who is waiting. */
 export type TransportNotice =
@@ -45,10 +50,10 @@ export type TransportOptions = {
   trace?: ((line: string) => void) | undefined;
 };
 
-const readAttempts = 4;
-const redirectsFollowed = 3;
+const maxReadAttempts = 4;
+const maxRedirects = 3;
 /** Minimum delay after a 429, in case the service requests none: avoids a hot retry loop. */
-const leastPauseMs = 1_000;
+const minRetryDelayMs = 1_000;
 const transientStatuses = new Set([500, 502, 503, 504]);
 /** Statuses by which a gateway or the service reports an outage. */
 const outageStatuses = new Set([502, 503, 504]);
@@ -57,48 +62,51 @@ const outageStatuses = new Set([502, 503, 504]);
 export class Transport {
   readonly baseUrl: URL;
   readonly #options: TransportOptions;
-  readonly #line: Line;
+  readonly #connection: ConnectionState;
 
-  constructor(options: TransportOptions, line = new Line(options.clock, options.maxWaitMs)) {
+  constructor(
+    options: TransportOptions,
+    line = new ConnectionState(options.clock, options.maxWaitMs),
+  ) {
     this.#options = options;
     this.baseUrl = options.baseUrl;
-    this.#line = line;
+    this.#connection = line;
   }
 
   /** Returns a transport that shares the connection but reports its own waits and requests, or has another priority. */
-  observed(
+  withObserver(
     observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>,
   ): Transport {
-    return new Transport({ ...this.#options, ...observer }, this.#line);
+    return new Transport({ ...this.#options, ...observer }, this.#connection);
   }
 
   get rateLimit(): RateLimit | undefined {
-    return this.#line.rateLimit;
+    return this.#connection.rateLimit;
   }
 
   /** State of the rate limiter: explains why bulk work may be waiting. */
-  get gate(): GateState {
-    return this.#line.gate.state;
+  get rateLimiterState(): RateLimiterState {
+    return this.#connection.rateLimiter.state;
   }
 
   /** Budget of the current rate limit window, if the service reports it. */
-  get budget(): Budget | undefined {
-    return this.#line.gate.budget;
+  get budget(): RateLimitBudget | undefined {
+    return this.#connection.rateLimiter.budget;
   }
 
   /** Sets the number of requests per window that bulk work leaves unused. */
-  reserve(requests: number | undefined): void {
-    this.#line.gate.reserve = requests;
+  setReserve(requests: number | undefined): void {
+    this.#connection.rateLimiter.reserve = requests;
   }
 
   /** Scopes required by requests so far, and whether the service granted them. */
   get scopes(): ReadonlyMap<Scope, boolean> {
-    return this.#line.scopes;
+    return this.#connection.scopes;
   }
 
   /** Number of requests sent over the shared connection, retries included. */
   get requestCount(): number {
-    return this.#line.requestCount;
+    return this.#connection.requestCount;
   }
 
   get clock(): Clock {
@@ -114,14 +122,14 @@ export class Transport {
 
   /** Sends a request and parses the JSON response, which must be an object or an array. */
   async json(call: ApiRequest): Promise<object> {
-    return jsonOf(await this.send(call));
+    return parseJsonResponse(await this.send(call));
   }
 
   /** Sends a request and returns the response of any status, after rate limit waits and retries. */
   async exchange(call: ApiRequest): Promise<ApiResponse> {
-    const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'pacing');
+    const retry = call.retry ?? (isRead(call.method) ? 'reads' : 'rate-limit');
     for (let attempt = 0; ; attempt++) {
-      const last = retry !== 'reads' || attempt + 1 >= readAttempts;
+      const last = retry !== 'reads' || attempt + 1 >= maxReadAttempts;
       try {
         const response = await this.#sendOnce(call);
         if (response.status === 429 && retry !== 'none') {
@@ -129,16 +137,17 @@ export class Transport {
           attempt--; // a 429 does not count as an attempt
           continue;
         }
-        if (outageStatuses.has(response.status) && this.#isBulk) this.#line.gate.failed();
-        this.#noteScope(call, response);
+        if (outageStatuses.has(response.status) && this.#isBulk)
+          this.#connection.rateLimiter.onFailure();
+        this.#recordScope(call, response);
         if (last || !transientStatuses.has(response.status)) return response;
         await this.waitBeforeRetry(attempt, errorFrom(response, call.purpose), call.signal);
       } catch (error) {
-        if (this.#line.ended.signal.aborted) throw error;
+        if (this.#connection.closeController.signal.aborted) throw error;
         if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
-        if (this.#isBulk && this.#line.wasReached) {
-          const isWaitedFor = this.#line.gate.failed();
-          if (isWaitedFor && neverLeft(error)) {
+        if (this.#isBulk && this.#connection.hasConnected) {
+          const isWorthWaiting = this.#connection.rateLimiter.onFailure();
+          if (isWorthWaiting && wasNotSent(error)) {
             attempt--; // the request was not sent
             continue;
           }
@@ -146,7 +155,7 @@ export class Transport {
         if (last) throw error;
         // If the service was never reached, fail at once: a retry would only delay the error. Otherwise it is expected
         // to come back.
-        if (error.explanation.code === 'refused' && !this.#line.wasReached) throw error;
+        if (error.explanation.code === 'refused' && !this.#connection.hasConnected) throw error;
         await this.waitBeforeRetry(attempt, error, call.signal);
       }
     }
@@ -159,7 +168,7 @@ export class Transport {
   async waitBeforeRetry(attempt: number, failure: MediactlError, signal?: AbortSignal) {
     const { retryAfterSeconds } = failure.explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoffMs(this.clock, attempt);
-    if (!this.#line.waitBudget.spend(delayMs)) throw failure;
+    if (!this.#connection.waitBudget.trySpend(delayMs)) throw failure;
     await this.#wait(delayMs, signal, {
       kind: 'retrying',
       untilMs: this.clock.now() + delayMs,
@@ -169,10 +178,10 @@ export class Transport {
 
   async #waitOutRateLimit(response: ApiResponse, call: ApiRequest): Promise<void> {
     const asked = retryAfterMs(response.headers, response.receivedAt) ?? 60_000;
-    const delayMs = Math.max(asked, leastPauseMs);
-    this.#line.gate.closed(this.clock.now() + delayMs);
+    const delayMs = Math.max(asked, minRetryDelayMs);
+    this.#connection.rateLimiter.pauseUntil(this.clock.now() + delayMs);
     if (this.#isBulk) return; // the rate limiter waits, for as long as it takes
-    if (!this.#line.waitBudget.spend(delayMs))
+    if (!this.#connection.waitBudget.trySpend(delayMs))
       throw errorFrom(response, call.purpose).with({
         reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would pass --max-wait`,
         retryAfterSeconds: Math.ceil(delayMs / 1000),
@@ -183,24 +192,27 @@ export class Transport {
     });
   }
 
-  #noteScope({ purpose }: ApiRequest, { status }: ApiResponse): void {
+  #recordScope({ purpose }: ApiRequest, { status }: ApiResponse): void {
     const isAnswered = status === 403 || (status >= 200 && status < 300);
-    if (purpose.scope && isAnswered) this.#line.scopes.set(purpose.scope, status !== 403);
+    if (purpose.scope && isAnswered) this.#connection.scopes.set(purpose.scope, status !== 403);
   }
 
   get #isBulk(): boolean {
-    return (this.#options.lane ?? 'person') !== 'person';
+    return (this.#options.lane ?? 'interactive') !== 'interactive';
   }
 
   async #wait(delayMs: number, signal: AbortSignal | undefined, notice: TransportNotice) {
     this.#options.onNotice?.(notice);
-    const interruption = signal ?? this.#options.signal ?? this.#line.ended.signal;
-    await this.clock.sleep(delayMs, AbortSignal.any([interruption, this.#line.ended.signal]));
+    const interruption = signal ?? this.#options.signal ?? this.#connection.closeController.signal;
+    await this.clock.sleep(
+      delayMs,
+      AbortSignal.any([interruption, this.#connection.closeController.signal]),
+    );
     this.#options.onNotice?.({ kind: 'resumed' });
   }
 
-  async #sendOnce(asked: ApiRequest): Promise<ApiResponse> {
-    let call = asked;
+  async #sendOnce(original: ApiRequest): Promise<ApiResponse> {
+    let call = original;
     let url = new URL(call.url, this.baseUrl);
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
@@ -214,11 +226,11 @@ export class Transport {
       if (!URL.canParse(location, url.href)) return response;
       const target = new URL(location, url);
       if (!/^https?:$/.test(target.protocol)) return response;
-      if (call.mayFollow?.(target) === false) return response;
+      if (call.mayFollowRedirect?.(target) === false) return response;
       // Without an API key nothing can leak: signed media may redirect to a CDN.
       if (target.origin !== url.origin && call.authenticate !== false)
         throw foreignOrigin(`a redirect`, target);
-      if (hops >= redirectsFollowed) return response;
+      if (hops >= maxRedirects) return response;
       // Do not send credentials of one host to another.
       if (target.origin !== url.origin) call = withoutAuthorization(call);
       url = target;
@@ -229,21 +241,21 @@ export class Transport {
     const { trace, userAgent, apiKey } = this.#options;
     const headers: Record<string, string> = { 'user-agent': userAgent, ...call.headers };
     // "POST /playback/info/ — no API key" (§4), for every caller.
-    const keyless = call.authenticate === false || url.pathname === paths.playbackInfo();
-    if (apiKey && !keyless && url.origin === this.baseUrl.origin)
+    const isKeyless = call.authenticate === false || url.pathname === paths.playbackInfo();
+    if (apiKey && !isKeyless && url.origin === this.baseUrl.origin)
       headers.authorization = `Bearer ${apiKey}`;
     const interruption = call.signal ?? this.#options.signal;
     if (headers.authorization) {
-      await this.#line.gate.enter(
-        this.#options.lane ?? 'person',
-        interruption ?? this.#line.ended.signal,
+      await this.#connection.rateLimiter.acquire(
+        this.#options.lane ?? 'interactive',
+        interruption ?? this.#connection.closeController.signal,
         (wait) => this.#options.onNotice?.(noticeOf(wait)),
       );
     }
     if (headers.authorization && !isRead(call.method)) this.#options.onWrite?.();
-    let isAnswered = !headers.authorization;
+    let isReported = !headers.authorization;
     const idleTimeoutMs = call.idleTimeoutMs ?? this.#options.requestTimeoutMs;
-    const limit = new AnswerLimit(idleTimeoutMs, url.origin);
+    const deadline = new ResponseDeadline(idleTimeoutMs, url.origin);
     let body: string | Uint8Array | AsyncIterable<Uint8Array> | null = null;
     if (call.json !== undefined) {
       headers['content-type'] ??= 'application/json';
@@ -252,15 +264,15 @@ export class Transport {
       headers['content-length'] = String(call.body.lengthBytes);
       body = call.body.open();
     }
-    if (body === null || typeof body === 'string' || body instanceof Uint8Array) limit.begin();
-    else body = sentThen(body, () => limit.begin());
+    if (body === null || typeof body === 'string' || body instanceof Uint8Array) deadline.start();
+    else body = notifyWhenSent(body, () => deadline.start());
     const startedAt = this.clock.now();
     trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
     let isSent = false;
-    let sinkFailed = false;
+    let hasSinkFailed = false;
     try {
       this.#options.onRequest?.();
-      this.#line.requestCount++;
+      this.#connection.requestCount++;
       isSent = true;
       const isOwn = isSameHost(url, this.baseUrl);
       const { request } = await (call.isPublic && !isOwn ? this.#openPublic(url) : this.#open());
@@ -270,24 +282,24 @@ export class Transport {
         method: call.method as Dispatcher.HttpMethod,
         headers,
         body: body as Dispatcher.RequestOptions['body'], // undici’s types omit iterables
-        signal: interruption ? AbortSignal.any([interruption, limit.signal]) : limit.signal,
+        signal: interruption ? AbortSignal.any([interruption, deadline.signal]) : deadline.signal,
         // undici restarts both timers at each byte, so they act as idle timeouts.
         headersTimeout: idleTimeoutMs,
         bodyTimeout: idleTimeoutMs,
       });
-      this.#line.wasReached = true;
-      const head = { status: answer.statusCode, headers: flatten(answer.headers) };
+      this.#connection.hasConnected = true;
+      const head = { status: answer.statusCode, headers: normalizeHeaders(answer.headers) };
       const { sink } = call;
-      if (sink && head.status < 300) limit.beginStream();
-      else limit.begin();
+      if (sink && head.status < 300) deadline.startStream();
+      else deadline.start();
       const bytes =
         sink && head.status < 300
-          ? await drain(answer.body, (part) => {
-              const taken = sink(part, head).catch((error) => {
-                sinkFailed = true;
+          ? await streamInto(answer.body, (part) => {
+              const consumed = sink(part, head).catch((error) => {
+                hasSinkFailed = true;
                 throw error;
               });
-              return limit.received(part.length, taken);
+              return deadline.onChunk(part.length, consumed);
             })
           : await readBody(answer.body, call.maxBodyBytes);
       // undici returns a connection to its pool one turn after the response. A request sent earlier would open another
@@ -303,11 +315,11 @@ export class Transport {
         url,
       };
       const rateLimit = readRateLimit(response.headers, response.receivedAt);
-      this.#line.rateLimit = rateLimit ?? this.#line.rateLimit;
-      const isItself = !outageStatuses.has(head.status);
-      if (!isAnswered) this.#line.gate.told(rateLimit, isItself);
-      isAnswered = true;
-      if (this.#isBulk && isItself) this.#line.waitBudget.renew();
+      this.#connection.rateLimit = rateLimit ?? this.#connection.rateLimit;
+      const isFromService = !outageStatuses.has(head.status);
+      if (!isReported) this.#connection.rateLimiter.onResponse(rateLimit, isFromService);
+      isReported = true;
+      if (this.#isBulk && isFromService) this.#connection.waitBudget.renew();
       trace?.(
         `< ${response.status} ${url.pathname} ${this.clock.now() - startedAt} ms${headerLines(response.headers)}`,
       );
@@ -315,30 +327,30 @@ export class Transport {
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
       // An error of the sink, or of a request that was not sent, is not a network error.
-      if (sinkFailed || !isSent) throw error;
-      throw limit.signal.aborted && !interruption?.aborted
-        ? limit.signal.reason
+      if (hasSinkFailed || !isSent) throw error;
+      throw deadline.signal.aborted && !interruption?.aborted
+        ? deadline.signal.reason
         : networkError(error, url, idleTimeoutMs);
     } finally {
-      limit.clear();
-      if (!isAnswered) this.#line.gate.gone();
+      deadline.clear();
+      if (!isReported) this.#connection.rateLimiter.onAbandoned();
     }
   }
 
   /** Opens the connection pool. undici is loaded with the first request. */
   #open(): Promise<Connections> {
-    this.#line.connections ??= this.#connections();
-    return this.#line.connections;
+    this.#connection.connections ??= this.#connections();
+    return this.#connection.connections;
   }
 
   async #openPublic(url: URL): Promise<Connections> {
-    this.#line.publicAddresses ??= import('./public-address.ts').then(({ PublicAddresses }) =>
+    this.#connection.publicAddresses ??= import('./public-address.ts').then(({ PublicAddresses }) =>
       PublicAddresses.for(this.baseUrl),
     );
-    const addresses = await this.#line.publicAddresses;
+    const addresses = await this.#connection.publicAddresses;
     addresses.assertAllowed(url);
-    this.#line.publicConnections ??= this.#connections(addresses.lookup);
-    return this.#line.publicConnections;
+    this.#connection.publicConnections ??= this.#connections(addresses.lookup);
+    return this.#connection.publicConnections;
   }
 
   async #connections(lookup?: LookupFunction): Promise<Connections> {
@@ -347,8 +359,8 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    const { ended, connections, publicConnections } = this.#line;
-    ended.abort();
+    const { closeController, connections, publicConnections } = this.#connection;
+    closeController.abort();
     for (const each of [connections, publicConnections]) await (await each)?.close();
   }
 }
@@ -358,15 +370,15 @@ const isSameHost = (url: URL, service: URL) =>
   (service.hostname === 'localhost' && url.hostname === '127.0.0.1');
 
 /** Yields a request body, then reports that all of it was passed to the socket. */
-async function* sentThen(body: AsyncIterable<Uint8Array>, then: () => void) {
+async function* notifyWhenSent(body: AsyncIterable<Uint8Array>, then: () => void) {
   yield* body;
   then();
 }
 
-const noticeOf = (wait: Wait | undefined): TransportNotice => {
+const noticeOf = (wait: RequestWait | undefined): TransportNotice => {
   if (!wait) return { kind: 'resumed' };
-  const { untilMs, why } = wait;
-  return why === 'rate limit'
+  const { untilMs, reason } = wait;
+  return reason === 'rate limit'
     ? { kind: 'rate-limited', untilMs }
     : { kind: 'retrying', untilMs, reason: 'the service cannot be reached' };
 };
@@ -378,7 +390,7 @@ function withoutAuthorization(call: ApiRequest): ApiRequest {
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD';
 
-const headerLines = (headers: Headers) =>
+const headerLines = (headers: ResponseHeaders) =>
   Object.entries(headers)
     .map(([name, value]) => `\n    ${name}: ${value}`)
     .join('');

@@ -14,13 +14,13 @@ export class WaitBudget {
   }
 
   /** Spends a wait that starts now. Returns false and spends nothing if it would exceed the budget. */
-  spend(delayMs: number): boolean {
+  trySpend(delayMs: number): boolean {
     const now = this.#clock.now();
     const beginMs = Math.max(now, this.#waitingUntilMs);
-    const moreMs = Math.max(0, now + delayMs - beginMs);
-    if (this.#spentMs + moreMs > this.#maxMs) return false;
-    this.#spentMs += moreMs;
-    this.#waitingUntilMs = beginMs + moreMs;
+    const addedMs = Math.max(0, now + delayMs - beginMs);
+    if (this.#spentMs + addedMs > this.#maxMs) return false;
+    this.#spentMs += addedMs;
+    this.#waitingUntilMs = beginMs + addedMs;
     return true;
   }
 

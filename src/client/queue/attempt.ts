@@ -53,7 +53,7 @@ export async function attempt(
   const mark = options.marks ? markOf(id, options.queuedAt) : undefined;
   let requests = 0;
   const removed: string[] = [];
-  const api = tools.api.observed({
+  const api = tools.api.withObserver({
     lane: 'bulk',
     onNotice: (notice) => onEvent({ path: task.path, ...waitingEvent(notice) }),
     onRequest: () => {

@@ -1,5 +1,5 @@
 import type { QueueEvents } from 'bullmq';
-import { fieldsIn, numberIn, textIn } from '../../contract/reading.ts';
+import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
@@ -136,9 +136,9 @@ export class Follower {
 
   /** Reports the progress of a job. @param data unvalidated data from the store */
   #progress(id: string, told: unknown): void {
-    const { worker, offset, error } = fieldsIn(told);
+    const { worker, offset, error } = asObject(told);
     const file = this.#followed.get(id);
-    const bytes = numberIn(offset);
+    const bytes = asNumber(offset);
     if (!file || bytes === undefined) return;
     const { path, sizeBytes: size_bytes } = file;
     const sent = { acknowledged_bytes: bytes, sent_bytes: bytes, size_bytes };
@@ -148,7 +148,7 @@ export class Follower {
     this.#hearers.onEvent({
       path,
       event: 'notice',
-      message: `${textIn(worker) ?? 'a worker'}: ${message}`,
+      message: `${asText(worker) ?? 'a worker'}: ${message}`,
     });
   }
 

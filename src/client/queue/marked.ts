@@ -1,5 +1,5 @@
-import { isUnfinished } from '../../contract/assumptions.ts';
-import { textIn } from '../../contract/reading.ts';
+import { isAwaitingUpload } from '../../contract/assumptions.ts';
+import { asText } from '../../contract/json-values.ts';
 import type { Asset } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
 
@@ -26,11 +26,11 @@ export async function removeMarked(
 ): Promise<{ removed: string[]; left: Asset[] }> {
   const marked: Asset[] = [];
   for await (const page of assets.list({ search: mark }, { limit: mostMarked }))
-    marked.push(...page.filter(({ description }) => textIn(description)?.includes(mark)));
-  const empty = marked.filter(({ status }) => isUnfinished(status));
+    marked.push(...page.filter(({ description }) => asText(description)?.includes(mark)));
+  const empty = marked.filter(({ status }) => isAwaitingUpload(status));
   for (const { uid } of empty) await assets.delete(uid);
   return {
     removed: empty.map(({ uid }) => uid),
-    left: marked.filter(({ status }) => !isUnfinished(status)),
+    left: marked.filter(({ status }) => !isAwaitingUpload(status)),
   };
 }

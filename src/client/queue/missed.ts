@@ -1,4 +1,4 @@
-import { fieldsIn, listIn } from '../../contract/reading.ts';
+import { asArray, asObject } from '../../contract/json-values.ts';
 import type { Clock } from '../clock.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 
@@ -8,7 +8,7 @@ const longestAsideMs = 1_000;
 export const missedBy = ({ progress, attemptsMade }: UploadJobOfQueue): string[] =>
   attemptsMade === 0
     ? []
-    : listIn(fieldsIn(progress).missedBy).filter((name) => typeof name === 'string');
+    : asArray(asObject(progress).missedBy).filter((name) => typeof name === 'string');
 
 type Worker = { name: string; leaseMs: number; clock: Clock; signal: AbortSignal };
 

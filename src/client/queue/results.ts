@@ -1,4 +1,10 @@
-import { fieldsIn, jsonIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asText,
+  parseJsonOrUndefined,
+} from '../../contract/json-values.ts';
 import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
 import type { Uploaded } from '../upload/session/job.ts';
 import type { UploadJobOfQueue } from './fleet.ts';
@@ -38,27 +44,27 @@ export const resultOf = (
 
 /** Parses a job's result from the store; undefined if it is not valid. */
 export function resultIn(value: unknown): TaskResult | undefined {
-  const { asset_uid, session_uid, name, blake3, worker, ...told } = fieldsIn(value);
-  const [assetUid, sessionUid] = [textIn(asset_uid), textIn(session_uid)];
+  const { asset_uid, session_uid, name, blake3, worker, ...told } = asObject(value);
+  const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
   if (assetUid === undefined || sessionUid === undefined) return undefined;
   return {
     asset_uid: assetUid,
     session_uid: sessionUid,
-    name: textIn(name) ?? '',
-    bytes_sent: numberIn(told.bytes_sent) ?? 0,
-    resumed_from: numberIn(told.resumed_from) ?? null,
-    blake3: textIn(blake3) ?? '',
+    name: asText(name) ?? '',
+    bytes_sent: asNumber(told.bytes_sent) ?? 0,
+    resumed_from: asNumber(told.resumed_from) ?? null,
+    blake3: asText(blake3) ?? '',
     verified: typeof told.verified === 'boolean' ? told.verified : null,
-    worker: textIn(worker) ?? '',
-    requests: numberIn(told.requests) ?? 0,
-    duration_ms: numberIn(told.duration_ms) ?? 0,
-    removed: listIn(told.removed).filter((uid) => typeof uid === 'string'),
+    worker: asText(worker) ?? '',
+    requests: asNumber(told.requests) ?? 0,
+    duration_ms: asNumber(told.duration_ms) ?? 0,
+    removed: asArray(told.removed).filter((uid) => typeof uid === 'string'),
   };
 }
 
 /** Parses a receipt (JSON) from the store. */
 export const receiptIn = (text: string | undefined): TaskResult | undefined =>
-  text === undefined ? undefined : resultIn(jsonIn(text));
+  text === undefined ? undefined : resultIn(parseJsonOrUndefined(text));
 
 /** Parses the failure reason of a job: an ErrorRecord as JSON, or a message of the engine. */
 export function failureIn(reason: string): MediactlError {

@@ -1,4 +1,4 @@
-import { fieldsIn, numberIn, textIn } from '../../contract/reading.ts';
+import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import type { Clock } from '../clock.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
@@ -85,16 +85,16 @@ export class WatchRun implements Run {
     const id = job.id as string;
     const isNew = !follower.has(id);
     if (job.finishedOn || !(isNew || isActive)) return;
-    const { sizeBytes, workspace } = fieldsIn(job.data);
-    const bytes = numberIn(sizeBytes) ?? 0;
+    const { sizeBytes, workspace } = asObject(job.data);
+    const bytes = asNumber(sizeBytes) ?? 0;
     const { new: planned } = this.#plan;
     if (isNew) {
       planned.files++;
       planned.bytes += bytes;
       this.#tools.onPlanned({ event: 'planned', ...planned, there: 0 });
     }
-    const progress = { worker: '', offset: 0, ...fieldsIn(job.progress) } as TaskProgress;
-    const file = { path: pathOf(job), workspace: textIn(workspace) ?? '', sizeBytes: bytes };
+    const progress = { worker: '', offset: 0, ...asObject(job.progress) } as TaskProgress;
+    const file = { path: pathOf(job), workspace: asText(workspace) ?? '', sizeBytes: bytes };
     follower.add(id, file, isActive ? progress : undefined);
   }
 }

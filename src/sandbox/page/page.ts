@@ -1,5 +1,5 @@
 import { slugsOf } from '../../contract/asset.ts';
-import { editedSlugs } from '../../contract/slug.ts';
+import { applySlugEdit } from '../../contract/slug.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../contract/types.ts';
 import type { FolderView } from '../../web/browse/protocol.ts';
 import type { BrowseBackend } from '../../web/browse/server/backend.ts';
@@ -46,7 +46,7 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
       if (tags && !before) throw new Refused(502, 'this asset does not show its tags');
       const json = {
         ...fields,
-        ...(tags && before && { tags: editedSlugs(before, tags) }),
+        ...(tags && before && { tags: applySlugEdit(before, tags) }),
         ...(folder !== undefined && { parent: folder }),
       };
       return client.json<Asset>(`/assets/${uid}/`, { method: 'PATCH', json });

@@ -3,22 +3,29 @@ import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import type { Answers } from './answers.ts';
-import { parentIn } from './folders.ts';
+import { findParentFolder } from './folders.ts';
 import { posterUrl } from './media-urls.ts';
 import { playerConfig } from './playback.ts';
 import { toDetail, toListItem } from './records.ts';
-import { assetQuery, editorial, json, player, uidParameter, videoQuery } from './schemas.ts';
+import type { ResponseSchemas } from './response-schemas.ts';
+import {
+  assetQuery,
+  editorialFields,
+  jsonContent,
+  player,
+  uidParameter,
+  videoQuery,
+} from './schemas.ts';
 
 /** Routes of videos and assets (§4): list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
-  const { pageOf, serialized } = service.answers;
+  const { pageOf, serialize } = service.answers;
   for (const collection of ['assets', 'videos'] as const) {
     const videosOnly = collection === 'videos';
     const [one, many] = videosOnly ? ['Video', 'Videos'] : ['Asset', 'Assets'];
     const path = `${apiPrefix}/${collection}` as const;
     const middleware = scoped('Read Assets');
-    const { listItem, detail } = shapesOf(service.answers, videosOnly);
+    const { listItem, detail } = schemasOf(service.answers, videosOnly);
     const page = pageOf(listItem);
 
     app.openapi(
@@ -28,16 +35,17 @@ export function assetRoutes(app: App, service: Service): void {
         path: `${path}/`,
         middleware,
         request: { query: videosOnly ? (videoQuery as typeof assetQuery) : assetQuery },
-        responses: { 200: json(page, 'a page') },
+        responses: { 200: jsonContent(page, 'a page') },
       }),
       (c) => {
         const query = c.req.valid('query');
         const type = videosOnly ? 'video' : query.type;
         const search = query.search?.trim() || undefined;
-        const within = query.parent === undefined ? undefined : withinOf(service, query.parent);
+        const within =
+          query.parent === undefined ? undefined : parseParentFilter(service, query.parent);
         const { items, count } = service.assets.page({ ...query, type, search, within });
         const list = items.map((asset) => toListItem(service, asset));
-        return c.json(serialized(page, { items: list, count }), 200);
+        return c.json(serialize(page, { items: list, count }), 200);
       },
     );
 
@@ -48,11 +56,11 @@ export function assetRoutes(app: App, service: Service): void {
         path: `${path}/{uid}/`,
         middleware,
         request: { params: uidParameter },
-        responses: { 200: json(detail, 'the asset') },
+        responses: { 200: jsonContent(detail, 'the asset') },
       }),
       (c) => {
-        const asset = find(service, c.req.valid('param').uid, videosOnly);
-        return c.json(serialized(detail, toDetail(service, asset)), 200);
+        const asset = findAsset(service, c.req.valid('param').uid, videosOnly);
+        return c.json(serialize(detail, toDetail(service, asset)), 200);
       },
     );
 
@@ -64,17 +72,20 @@ export function assetRoutes(app: App, service: Service): void {
         middleware: [scoped('Write Assets'), jsonRequired],
         request: {
           params: uidParameter,
-          body: { ...json(editorial, 'what to change'), required: true },
+          body: { ...jsonContent(editorialFields, 'what to change'), required: true },
         },
-        responses: { 200: json(detail, 'the asset') },
+        responses: { 200: jsonContent(detail, 'the asset') },
       }),
       (c) => {
-        const { uid, workspace_uid } = find(service, c.req.valid('param').uid, videosOnly);
+        const { uid, workspace_uid } = findAsset(service, c.req.valid('param').uid, videosOnly);
         const { parent, ...fields } = c.req.valid('json');
-        const place = parent && parentIn(service, workspace_uid, parent).uid;
+        const place = parent && findParentFolder(service, workspace_uid, parent).uid;
         const changes = { ...fields, ...(parent !== undefined && { parent_uid: place ?? null }) };
         service.assets.edit(uid, changes, service.timestamp());
-        return c.json(serialized(detail, toDetail(service, find(service, uid, videosOnly))), 200);
+        return c.json(
+          serialize(detail, toDetail(service, findAsset(service, uid, videosOnly))),
+          200,
+        );
       },
     );
 
@@ -88,7 +99,7 @@ export function assetRoutes(app: App, service: Service): void {
         responses: { 204: { description: 'moved to the trash' } },
       }),
       (c) => {
-        const { uid } = find(service, c.req.valid('param').uid, videosOnly);
+        const { uid } = findAsset(service, c.req.valid('param').uid, videosOnly);
         service.assets.trash(uid, service.timestamp());
         return c.body(null, 204);
       },
@@ -101,10 +112,10 @@ export function assetRoutes(app: App, service: Service): void {
         path: `${path}/{uid}/player/`,
         middleware,
         request: { params: uidParameter },
-        responses: { 200: json(player, 'player data') },
+        responses: { 200: jsonContent(player, 'player data') },
       }),
       (c) => {
-        const asset = find(service, c.req.valid('param').uid, videosOnly);
+        const asset = findAsset(service, c.req.valid('param').uid, videosOnly);
         const { uid } = asset;
         service.credits.drawDelivery();
         return c.json(
@@ -125,16 +136,19 @@ export function assetRoutes(app: App, service: Service): void {
 }
 
 /** Returns the schemas of the collection. The casts let the same routes serve both. */
-const shapesOf = (answers: Answers, videosOnly: boolean): Pick<Answers, 'listItem' | 'detail'> =>
+const schemasOf = (
+  answers: ResponseSchemas,
+  videosOnly: boolean,
+): Pick<ResponseSchemas, 'listItem' | 'detail'> =>
   videosOnly
     ? {
-        listItem: answers.videoListItem as unknown as Answers['listItem'],
-        detail: answers.videoDetail as unknown as Answers['detail'],
+        listItem: answers.videoListItem as unknown as ResponseSchemas['listItem'],
+        detail: answers.videoDetail as unknown as ResponseSchemas['detail'],
       }
     : answers;
 
 /** Resolves the filter "a parent folder uid in the primary workspace, or the literal root for top level" (§4). */
-function withinOf({ workspaces, folders }: Service, parent: string) {
+function parseParentFilter({ workspaces, folders }: Service, parent: string) {
   const { uid: workspace } = workspaces.primary();
   if (parent === 'root') return { workspace, parent: null };
   const folder = folders.find(workspace, parent.toLowerCase());
@@ -145,7 +159,7 @@ function withinOf({ workspaces, folders }: Service, parent: string) {
   return { workspace, parent: folder.uid };
 }
 
-function find({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
+function findAsset({ assets }: Service, uid: string, videosOnly: boolean): AssetRow {
   const asset = assets.find(uid.toLowerCase());
   if (!asset || (videosOnly && asset.type !== 'video'))
     throw new ServiceError(404, `no ${videosOnly ? 'video' : 'asset'} ${uid}`);

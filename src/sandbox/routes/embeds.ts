@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
-import { embedChange, embedDomain, embedSettings, json, uidParameter } from './schemas.ts';
+import { embedChange, embedDomain, embedSettings, jsonContent, uidParameter } from './schemas.ts';
 import { findWorkspace } from './workspaces.ts';
 
 const workspacePath = `${apiPrefix}/workspaces/{uid}` as const;
@@ -10,7 +10,7 @@ const workspacePath = `${apiPrefix}/workspaces/{uid}` as const;
 /** Routes of the embed restriction and its allow-list (§4 Workspaces). Every response contains all settings. */
 export function embedRoutes(app: App, service: Service): void {
   const { embeds } = service;
-  const settings = json(embedSettings, 'embed settings');
+  const settings = jsonContent(embedSettings, 'embed settings');
 
   app.openapi(
     createRoute({
@@ -32,7 +32,7 @@ export function embedRoutes(app: App, service: Service): void {
       middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: uidParameter,
-        body: { ...json(embedChange, 'enable/disable the restriction'), required: true },
+        body: { ...jsonContent(embedChange, 'enable/disable the restriction'), required: true },
       },
       responses: { 200: settings },
     }),
@@ -49,7 +49,10 @@ export function embedRoutes(app: App, service: Service): void {
       method: 'post',
       path: `${workspacePath}/embed-domains/`,
       middleware: [scoped('Write Assets'), jsonRequired],
-      request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
+      request: {
+        params: uidParameter,
+        body: { ...jsonContent(embedDomain, 'a domain'), required: true },
+      },
       responses: { 201: settings },
     }),
     (c) => {
@@ -65,7 +68,10 @@ export function embedRoutes(app: App, service: Service): void {
       method: 'delete',
       path: `${workspacePath}/embed-domains/`,
       middleware: [scoped('Write Assets'), jsonRequired],
-      request: { params: uidParameter, body: { ...json(embedDomain, 'a domain'), required: true } },
+      request: {
+        params: uidParameter,
+        body: { ...jsonContent(embedDomain, 'a domain'), required: true },
+      },
       responses: { 200: settings },
     }),
     (c) => {

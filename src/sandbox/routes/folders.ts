@@ -3,8 +3,8 @@ import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { FolderRow, FolderTree } from '../store/folders.ts';
-import type { Said } from './answers.ts';
-import { folderChange, folderParameter, json, newFolder, uidParameter } from './schemas.ts';
+import type { ResponseBody } from './response-schemas.ts';
+import { folderChange, folderParameter, jsonContent, newFolder, uidParameter } from './schemas.ts';
 import { findWorkspace } from './workspaces.ts';
 
 const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
@@ -12,7 +12,7 @@ const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 /** Routes of folders (§4): tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
-  const { folder, serialized } = service.answers;
+  const { folder, serialize } = service.answers;
 
   app.openapi(
     createRoute({
@@ -21,11 +21,11 @@ export function folderRoutes(app: App, service: Service): void {
       path: `${path}/`,
       middleware: scoped('Read Assets'),
       request: { params: uidParameter },
-      responses: { 200: json(folder.array(), 'root folders with nested children') },
+      responses: { 200: jsonContent(folder.array(), 'root folders with nested children') },
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      return c.json(serialized(folder.array(), folders.tree(uid).map(toFolder)), 200);
+      return c.json(serialize(folder.array(), folders.tree(uid).map(toFolder)), 200);
     },
   );
 
@@ -37,16 +37,16 @@ export function folderRoutes(app: App, service: Service): void {
       middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: uidParameter,
-        body: { ...json(newFolder, 'name and optional parent'), required: true },
+        body: { ...jsonContent(newFolder, 'name and optional parent'), required: true },
       },
-      responses: { 201: json(folder, 'the folder') },
+      responses: { 201: jsonContent(folder, 'the folder') },
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
       const { name, parent_uid = null } = c.req.valid('json');
-      if (parent_uid !== null) assertRoom(service, parentIn(service, uid, parent_uid), 1);
+      if (parent_uid !== null) assertDepth(service, findParentFolder(service, uid, parent_uid), 1);
       const made = folders.insert(uid, name, parent_uid, service.timestamp());
-      return c.json(serialized(folder, toFolder({ ...made, children: [] })), 201);
+      return c.json(serialize(folder, toFolder({ ...made, children: [] })), 201);
     },
   );
 
@@ -58,23 +58,23 @@ export function folderRoutes(app: App, service: Service): void {
       middleware: [scoped('Write Assets'), jsonRequired],
       request: {
         params: folderParameter,
-        body: { ...json(folderChange, 'rename and/or move'), required: true },
+        body: { ...jsonContent(folderChange, 'rename and/or move'), required: true },
       },
-      responses: { 200: json(folder, 'the folder') },
+      responses: { 200: jsonContent(folder, 'the folder') },
     }),
     (c) => {
       const found = findFolder(service, c.req.valid('param'));
       const fields = c.req.valid('json');
       if (fields.parent_uid != null) {
-        const parent = parentIn(service, found.workspace_uid, fields.parent_uid);
+        const parent = findParentFolder(service, found.workspace_uid, fields.parent_uid);
         if (folders.isAbove(found.uid, fields.parent_uid))
           throw new ServiceError(422, 'a folder cannot move below itself', {
             details: [{ loc: ['body', 'parent_uid'], msg: 'this is the folder or one below it' }],
           });
-        assertRoom(service, parent, heightOf(folders.subtree(found)));
+        assertDepth(service, parent, heightOf(folders.subtree(found)));
       }
       folders.change(found, fields, service.timestamp());
-      return c.json(serialized(folder, toFolder(folders.subtree(found))), 200);
+      return c.json(serialize(folder, toFolder(folders.subtree(found))), 200);
     },
   );
 
@@ -107,26 +107,26 @@ function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folder
   return found;
 }
 
-const deepest = 100;
+const maxFolderDepth = 100;
 
 const heightOf = ({ children }: FolderTree): number => 1 + Math.max(0, ...children.map(heightOf));
 
 /** Asserts that folders are not nested too deep for a tree response. @throws 422 */
-function assertRoom({ folders }: Service, parent: FolderRow, levels: number): void {
-  if (folders.depthOf(parent.uid) + levels > deepest)
-    throw new ServiceError(422, `folders nest at most ${deepest} deep`, {
+function assertDepth({ folders }: Service, parent: FolderRow, levels: number): void {
+  if (folders.depthOf(parent.uid) + levels > maxFolderDepth)
+    throw new ServiceError(422, `folders nest at most ${maxFolderDepth} deep`, {
       details: [{ loc: ['body', 'parent_uid'], msg: 'this one is too deep' }],
     });
 }
 
 /** Finds the parent folder named in a request body. @throws 404 if the workspace has no such folder */
-export function parentIn({ folders }: Service, workspace: string, uid: string): FolderRow {
+export function findParentFolder({ folders }: Service, workspace: string, uid: string): FolderRow {
   const found = folders.find(workspace, uid.toLowerCase());
   if (!found) throw new ServiceError(404, `parent folder ${uid} not found`);
   return found;
 }
 
-const toFolder = (node: FolderTree): Said<'folder'> => ({
+const toFolder = (node: FolderTree): ResponseBody<'folder'> => ({
   uid: node.uid,
   name: node.name,
   parent_uid: node.parent_uid,

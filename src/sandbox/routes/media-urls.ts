@@ -21,12 +21,12 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
  */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
   const { thumbnail, variants, pages } = parseExtras(asset.extras);
-  const made = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
-  if (made !== undefined) return signedUrl(service, asset, `extras/${made}`).url;
-  return showsItself(asset) ? signedUrl(service, asset, 'source').url : null;
+  const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
+  if (derivedFile !== undefined) return signedUrl(service, asset, `extras/${derivedFile}`).url;
+  return isOwnThumbnail(asset) ? signedUrl(service, asset, 'source').url : null;
 }
 
-const showsItself = ({ type, status, is_made_up, content_type }: AssetRow) =>
+const isOwnThumbnail = ({ type, status, is_made_up, content_type }: AssetRow) =>
   type === 'image' &&
   status === 'ready' &&
   is_made_up === 0 &&

@@ -9,7 +9,7 @@ import { placeholder } from '../pictures/placeholder.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { isUnchanged, rangeIsOfIt, setValidators, validatorsOf } from './validators.ts';
+import { isNotModified, isRangeCurrent, setValidators, validatorsOf } from './validators.ts';
 
 /** Routes of signed media: source files, playlists and segments. A modified or expired URL returns 403. */
 export function mediaRoutes(app: App, service: Service): void {
@@ -28,11 +28,12 @@ export function mediaRoutes(app: App, service: Service): void {
   app.use('/media/*', async (c, next) => {
     await next();
     const type = c.res.headers.get('content-type');
-    if (type && !isOnlyShown.test(type)) c.header('Content-Security-Policy', inert);
+    if (type && !scriptlessTypePattern.test(type))
+      c.header('Content-Security-Policy', scriptBlockingPolicy);
   });
   app.get('/media/:uid/source', (c) => {
-    const asset = servable(c, service);
-    return file(
+    const asset = findReadyAsset(c, service);
+    return sendFile(
       c,
       service.files.source(asset.uid),
       asset.content_type ?? 'application/octet-stream',
@@ -40,10 +41,10 @@ export function mediaRoutes(app: App, service: Service): void {
   });
   // Only file names written by the media worker match. Nothing else reaches the file system.
   app.get('/media/:uid/hls/:file{[a-z]+(?:-[0-9]+){0,2}\\.(?:m3u8|m4s)}', async (c) => {
-    const asset = servable(c, service);
+    const asset = findReadyAsset(c, service);
     const path = join(service.files.hls(asset.uid), c.req.param('file'));
-    if (path.endsWith('.m4s')) return file(c, path, 'video/mp4');
-    const playlist = await text(c, path);
+    if (path.endsWith('.m4s')) return sendFile(c, path, 'video/mp4');
+    const playlist = await readUnlessCached(c, path);
     if (playlist === undefined) return c.body(null, 304);
     const sign = signerOf(c, service);
     c.header('Content-Type', 'application/vnd.apple.mpegurl');
@@ -55,42 +56,42 @@ export function mediaRoutes(app: App, service: Service): void {
   });
   // Available in every state, for assets without a picture of their own.
   app.get('/media/:uid/placeholder.png', (c) => {
-    const { type } = signedFor(c, service);
+    const { type } = findSignedAsset(c, service);
     c.header('Content-Type', 'image/png');
     return c.body(new Uint8Array(placeholder(type)));
   });
   // Files derived from the source.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {
-    const asset = servable(c, service);
-    const cues = await text(c, join(service.files.extras(asset.uid), 'sprites.vtt'));
+    const asset = findReadyAsset(c, service);
+    const cues = await readUnlessCached(c, join(service.files.extras(asset.uid), 'sprites.vtt'));
     if (cues === undefined) return c.body(null, 304);
     const sign = signerOf(c, service);
     c.header('Content-Type', 'text/vtt; charset=utf-8');
     return c.body(cues.replace(/^sprites-\d+\.jpg/gm, (name) => sign(name)));
   });
   app.get('/media/:uid/extras/:file{[a-z]+(?:-[0-9]+)?\\.(?:jpg|png|json|vtt|m4a)}', (c) => {
-    const asset = servable(c, service);
+    const asset = findReadyAsset(c, service);
     const name = c.req.param('file');
     const type = contentTypes[extname(name) as keyof typeof contentTypes];
-    return file(c, join(service.files.extras(asset.uid), name), type);
+    return sendFile(c, join(service.files.extras(asset.uid), name), type);
   });
 }
 
 /** Matches video, audio, raster images and PDF: browsers run no scripts from these on this origin. */
-const isOnlyShown = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
+const scriptlessTypePattern = /^(?!.*(?:svg|xml))(?:video\/|audio\/|image\/|application\/pdf\b)/i;
 
 /** Content-Security-Policy of other files, such as SVG or XHTML, which could run scripts if opened directly. */
-const inert =
+const scriptBlockingPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox";
 
-function servable(c: Context, service: Service): AssetRow {
-  const asset = signedFor(c, service);
+function findReadyAsset(c: Context, service: Service): AssetRow {
+  const asset = findSignedAsset(c, service);
   if (asset.status !== 'ready') throw new ServiceError(404, 'no such media');
   c.header('Cache-Control', 'private, max-age=3600');
   return asset;
 }
 
-function signedFor(c: Context, { signer, assets, now }: Service): AssetRow {
+function findSignedAsset(c: Context, { signer, assets, now }: Service): AssetRow {
   c.header('X-Content-Type-Options', 'nosniff');
   const { expires = '', signature = '' } = c.req.query();
   if (!signer.pathIsValid(c.req.path, expires, signature, now()))
@@ -120,23 +121,23 @@ const missing = () => {
 };
 
 /** Reads a text file, or returns undefined if the client has it cached. A URL always returns the same text. */
-async function text(c: Context, path: string): Promise<string | undefined> {
+async function readUnlessCached(c: Context, path: string): Promise<string | undefined> {
   const validators = validatorsOf(await stat(path, { bigint: true }).catch(missing));
   setValidators(c, validators);
-  return isUnchanged(c, validators) ? undefined : readFile(path, 'utf8').catch(missing);
+  return isNotModified(c, validators) ? undefined : readFile(path, 'utf8').catch(missing);
 }
 
 /** Sends a file, or the part that a Range header requests (RFC 9110 §14). */
-async function file(c: Context, path: string, contentType: string): Promise<Response> {
+async function sendFile(c: Context, path: string, contentType: string): Promise<Response> {
   const stats = await stat(path, { bigint: true }).catch(missing);
   const size = Number(stats.size);
   const validators = validatorsOf(stats);
   setValidators(c, validators);
-  if (isUnchanged(c, validators)) return c.body(null, 304);
+  if (isNotModified(c, validators)) return c.body(null, 304);
   c.header('Content-Type', contentType);
   c.header('Accept-Ranges', 'bytes');
-  const isOfIt = rangeIsOfIt(c, validators, Date.now());
-  const range = isOfIt ? rangeOf(c.req.header('range'), size) : undefined;
+  const isRangeUsable = isRangeCurrent(c, validators, Date.now());
+  const range = isRangeUsable ? parseRange(c.req.header('range'), size) : undefined;
   if (range === 'unsatisfiable') {
     c.header('Content-Range', `bytes */${size}`);
     return c.body(null, 416);
@@ -150,9 +151,12 @@ async function file(c: Context, path: string, contentType: string): Promise<Resp
   return c.body(Readable.toWeb(stream) as ReadableStream, status);
 }
 
-type Range = { start: number; end: number };
+type ByteRange = { start: number; end: number };
 
-function rangeOf(header: string | undefined, size: number): Range | 'unsatisfiable' | undefined {
+function parseRange(
+  header: string | undefined,
+  size: number,
+): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return undefined;
   const [, first = '', last = ''] = match;

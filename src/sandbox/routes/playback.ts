@@ -8,7 +8,7 @@ import type { AssetRow } from '../store/assets.ts';
 import { type Extras, parseExtras } from '../store/extras.ts';
 import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
-import { json, playbackInfo, playbackTypes } from './schemas.ts';
+import { jsonContent, playbackInfo, playbackTypes } from './schemas.ts';
 
 /** Route of playback info (§4): no API key, "authenticated by the playback token". */
 export function playbackRoutes(app: App, service: Service): void {
@@ -20,16 +20,19 @@ export function playbackRoutes(app: App, service: Service): void {
       middleware: jsonRequired,
       request: {
         body: {
-          ...json(z.object({ asset_id: z.string(), playback_token: z.string() }), 'both are sent'),
+          ...jsonContent(
+            z.object({ asset_id: z.string(), playback_token: z.string() }),
+            'both are sent',
+          ),
           required: true,
         },
       },
-      responses: { 200: json(playbackInfo, 'what to play') },
+      responses: { 200: jsonContent(playbackInfo, 'what to play') },
     }),
     (c) => {
       const { asset_id, playback_token } = c.req.valid('json');
       const asset = playableAsset(service, asset_id, playback_token);
-      const info = infoOf(asset, service);
+      const info = playbackInfoOf(asset, service);
       const isRefused = !mayCall(c, service.embeds.of(asset.workspace_uid));
       return c.json(isRefused ? { type: info.type, blocked: true } : info, 200);
     },
@@ -56,9 +59,9 @@ export function playableAsset(service: Service, assetUid: string, token: string)
 /** Maps an asset type to "one of video, audio, image, document, third_party" (§2). Documents are the fallback. */
 const playbackType = (type: string) => playbackTypes.find((each) => each === type) ?? 'document';
 
-type Info = z.infer<typeof playbackInfo>;
+type PlaybackInfoBody = z.infer<typeof playbackInfo>;
 
-export function infoOf(asset: AssetRow, service: Service): Info {
+export function playbackInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   const type = playbackType(asset.type);
   // "the asset may be played … only when status is ready" (§3)
   const isReady = asset.status === 'ready';
@@ -66,10 +69,10 @@ export function infoOf(asset: AssetRow, service: Service): Info {
     return { type, blocked: false, embed_url: embedUrl(service, asset) };
   // Other seeded assets have no media.
   const blocked = !isReady || asset.is_made_up === 1;
-  return blocked ? { type, blocked } : mediaOf(asset, service);
+  return blocked ? { type, blocked } : mediaInfoOf(asset, service);
 }
 
-function mediaOf(asset: AssetRow, service: Service): Info {
+function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   const signed = (file: string) => signedUrl(service, asset, file);
   const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
   const made = parseExtras(asset.extras);

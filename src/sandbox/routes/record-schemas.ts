@@ -24,12 +24,12 @@ const common = {
 /** Fields of some types only. Every record has `duration`, which is a named field (§2). */
 const timed = { duration: z.number().nullable() };
 const untimed = { duration: z.null() };
-const framed = { width: z.number().int().nullable(), height: z.number().int().nullable() };
+const dimensionFields = { width: z.number().int().nullable(), height: z.number().int().nullable() };
 
-const kinds = {
-  video: { type: z.literal('video'), ...timed, ...framed },
+const typeFields = {
+  video: { type: z.literal('video'), ...timed, ...dimensionFields },
   audio: { type: z.literal('audio'), ...timed },
-  image: { type: z.literal('image'), ...untimed, ...framed },
+  image: { type: z.literal('image'), ...untimed, ...dimensionFields },
   generic: { type: z.enum(genericTypes), ...untimed },
 };
 
@@ -40,34 +40,34 @@ const detailed = {
   failure_reason: z.string().nullable(),
 };
 
-export const videoListItem = z.object({ ...common, ...kinds.video }).openapi('VideoListItem');
+export const videoListItem = z.object({ ...common, ...typeFields.video }).openapi('VideoListItem');
 
 /** Schema of a list item: "The asset list returns a union of list-item shapes (video, audio, image, generic)" (§2). */
 export const listItem = z
   .discriminatedUnion('type', [
     videoListItem,
-    z.object({ ...common, ...kinds.audio }).openapi('AudioListItem'),
-    z.object({ ...common, ...kinds.image }).openapi('ImageListItem'),
-    z.object({ ...common, ...kinds.generic }).openapi('GenericListItem'),
+    z.object({ ...common, ...typeFields.audio }).openapi('AudioListItem'),
+    z.object({ ...common, ...typeFields.image }).openapi('ImageListItem'),
+    z.object({ ...common, ...typeFields.generic }).openapi('GenericListItem'),
   ])
   .openapi('AssetListItem');
 
 export const videoDetail = z
-  .object({ ...common, ...kinds.video, ...detailed })
+  .object({ ...common, ...typeFields.video, ...detailed })
   .openapi('VideoDetail');
 
 /** Schema of an asset: "The asset detail returns the detail shape of the asset's type" (§2). */
 export const detail = z
   .discriminatedUnion('type', [
     videoDetail,
-    z.object({ ...common, ...kinds.audio, ...detailed }).openapi('AudioDetail'),
-    z.object({ ...common, ...kinds.image, ...detailed }).openapi('ImageDetail'),
-    z.object({ ...common, ...kinds.generic, ...detailed }).openapi('GenericDetail'),
+    z.object({ ...common, ...typeFields.audio, ...detailed }).openapi('AudioDetail'),
+    z.object({ ...common, ...typeFields.image, ...detailed }).openapi('ImageDetail'),
+    z.object({ ...common, ...typeFields.generic, ...detailed }).openapi('GenericDetail'),
   ])
   .openapi('AssetDetail');
 
 /** Schema with only the named fields of §2, for every type. `type` itself is named only in playback info. */
-const named = z.object({
+const strictRecord = z.object({
   uid: common.uid,
   name: common.name,
   description: common.description,
@@ -77,5 +77,5 @@ const named = z.object({
   thumbnail_url: common.thumbnail_url,
   tags: common.tags,
 });
-export const namedListItem = named.openapi('AssetListItem');
-export const namedDetail = named.openapi('AssetDetail');
+export const strictListItem = strictRecord.openapi('AssetListItem');
+export const strictDetail = strictRecord.openapi('AssetDetail');

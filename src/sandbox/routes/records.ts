@@ -1,11 +1,11 @@
 import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
-import type { Said } from './answers.ts';
 import { thumbnailUrl } from './media-urls.ts';
 import { assetTypes } from './record-schemas.ts';
+import type { ResponseBody } from './response-schemas.ts';
 
-type ListItem = Said<'listItem'>;
-type Detail = Said<'detail'>;
+type ListItem = ResponseBody<'listItem'>;
+type Detail = ResponseBody<'detail'>;
 
 /** Converts an asset to a list item in the shape of its type. */
 export function toListItem(service: Service, asset: AssetRow): ListItem {

@@ -45,7 +45,7 @@ export const assetQuery = videoQuery.extend({
 });
 
 /** Body of an asset update: "partial update of editorial fields" (§4). Unknown fields are refused. */
-export const editorial = z
+export const editorialFields = z
   .strictObject({
     name: z
       .string()
@@ -162,7 +162,7 @@ const signed = z.object({ url: z.url(), expires_at: z.iso.datetime() });
 export const playbackTypes = ['video', 'audio', 'image', 'document', 'third_party'] as const;
 
 /** Fields of media with a duration. */
-const along = {
+const timelineFields = {
   chapters: z.array(z.object({ title: z.string(), start_time: z.number() })),
   resume_position_seconds: z.number().nullable(),
 };
@@ -179,7 +179,10 @@ const variant = z.object({
  * Builds the playback info schema of one type. All other fields are optional, since they are omitted when
  * `blocked` is true: "the client does not play" (§4).
  */
-const infoOf = <Type extends (typeof playbackTypes)[number], Fields extends z.ZodRawShape>(
+const playbackInfoSchema = <
+  Type extends (typeof playbackTypes)[number],
+  Fields extends z.ZodRawShape,
+>(
   type: Type,
   fields: Fields,
 ) =>
@@ -190,30 +193,30 @@ const infoOf = <Type extends (typeof playbackTypes)[number], Fields extends z.Zo
 /** Playback info schema (§2): "branch on `type`". */
 export const playbackInfo = z
   .discriminatedUnion('type', [
-    infoOf('video', {
+    playbackInfoSchema('video', {
       hls_url: signed.nullable(),
       source_url: signed.nullable(),
       preview_sprites_url: signed.nullable(),
-      ...along,
+      ...timelineFields,
       subtitle_tracks: z.array(subtitles),
     }).openapi('VideoPlaybackInfo'),
-    infoOf('audio', {
+    playbackInfoSchema('audio', {
       source: signed.nullable(),
-      ...along,
+      ...timelineFields,
       subtitle_tracks: z.array(subtitles),
       waveform_url: signed.nullable(),
     }).openapi('AudioPlaybackInfo'),
-    infoOf('image', { variants: z.array(variant) }).openapi('ImagePlaybackInfo'),
-    infoOf('document', {
+    playbackInfoSchema('image', { variants: z.array(variant) }).openapi('ImagePlaybackInfo'),
+    playbackInfoSchema('document', {
       url: z.url(),
       thumbnails: z.array(signed.extend({ page: z.number().int() })),
     }).openapi('DocumentPlaybackInfo'),
-    infoOf('third_party', { embed_url: z.url() }).openapi('ThirdPartyPlaybackInfo'),
+    playbackInfoSchema('third_party', { embed_url: z.url() }).openapi('ThirdPartyPlaybackInfo'),
   ])
   .openapi('PlaybackInfo');
 
 /** Builds an OpenAPI entry for JSON content. */
-export const json = <T extends z.ZodType>(schema: T, description: string) => ({
+export const jsonContent = <T extends z.ZodType>(schema: T, description: string) => ({
   description,
   content: { 'application/json': { schema } },
 });

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { type App, apiPrefix } from '../http.ts';
 import type { Service } from '../service.ts';
-import { json, uidParameter, uploadSession } from './schemas.ts';
+import { jsonContent, uidParameter, uploadSession } from './schemas.ts';
 
 const version = { 'Tus-Resumable': z.literal('1.0.0') };
 const text = (description: string) => ({
@@ -13,7 +13,7 @@ const offset = z.object({ 'Upload-Offset': bytes });
 
 /** Describes the upload routes (§4 Upload, TUS) for OpenAPI. Written by hand, since they use headers and raw bytes. */
 export function describeUploads({ openAPIRegistry: registry }: App, { answers }: Service): void {
-  const refusal = (description: string) => json(answers.errorAnswer, description);
+  const refusal = (description: string) => jsonContent(answers.errorAnswer, description);
   registry.registerPath({
     operationId: 'createUpload',
     method: 'post',
@@ -27,7 +27,7 @@ export function describeUploads({ openAPIRegistry: registry }: App, { answers }:
     },
     responses: {
       201: {
-        ...json(uploadSession, 'created'),
+        ...jsonContent(uploadSession, 'created'),
         headers: z.object({ Location: z.string(), ...version }),
       },
       400: text('invalid or missing metadata'),

@@ -4,7 +4,7 @@ import { type App, type Env, scoped, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow } from '../store/sessions.ts';
-import { parentIn } from './folders.ts';
+import { findParentFolder } from './folders.ts';
 
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
@@ -24,7 +24,7 @@ export function uploadRoutes(app: App, service: Service): void {
   app.get(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
     if (c.req.method !== 'HEAD') throw new ServiceError(404, `nothing at ${c.req.path}`);
     requireVersion(c);
-    const session = find(c, service);
+    const session = findSession(c, service);
     c.header('Cache-Control', 'no-store');
     c.header('Upload-Offset', String(await service.receiver.offset(session)));
     // TUS 1.0.0: "the Server MUST include the Upload-Length header". §4 does not mention it.
@@ -35,21 +35,23 @@ export function uploadRoutes(app: App, service: Service): void {
 
   app.patch(`${uploadPath}:uid{${uuid}}/`, write, async (c) => {
     requireVersion(c);
-    const session = find(c, service);
+    const session = findSession(c, service);
     if (c.req.header('content-type') !== 'application/offset+octet-stream')
       throw new ServiceError(400, 'Content-Type must be application/offset+octet-stream');
-    const offset = wholeNumber(c.req.header('upload-offset'));
+    const offset = parseWholeNumber(c.req.header('upload-offset'));
     if (offset === undefined) throw new ServiceError(400, 'Upload-Offset must be an integer');
-    const length = wholeNumber(c.req.header('content-length'));
+    const length = parseWholeNumber(c.req.header('content-length'));
     const { incoming } = c.env;
-    const body = faults.body(incoming, asked(c));
+    const body = faults.body(incoming, faultTargetOf(c));
     const received = await service.receiver.receive(session, offset, length, incoming, body);
     c.header('Upload-Offset', String(received.offset));
     // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
-    if (received.checksum && !faults.take('no-checksum', asked(c)))
+    if (received.checksum && !faults.take('no-checksum', faultTargetOf(c)))
       c.header(
         'X-Checksum-Blake3',
-        faults.take('bad-checksum', asked(c)) ? wrong(received.checksum) : received.checksum,
+        faults.take('bad-checksum', faultTargetOf(c))
+          ? corruptChecksum(received.checksum)
+          : received.checksum,
       );
     return c.body(null, 204);
   });
@@ -57,7 +59,7 @@ export function uploadRoutes(app: App, service: Service): void {
 
 async function create(c: Context<Env>, service: Service): Promise<Response> {
   requireVersion(c);
-  const size = wholeNumber(c.req.header('upload-length'));
+  const size = parseWholeNumber(c.req.header('upload-length'));
   if (size === undefined) throw new ServiceError(400, 'Upload-Length must be an integer');
   const metadata = decodeMetadata(c.req.header('upload-metadata'));
   const filename = metadata.get('filename');
@@ -70,7 +72,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
   if (!service.workspaces.find(workspaceUid))
     throw new ServiceError(404, `workspace ${workspaceUid} not found`);
   const parent = metadata.get('parent_folder_uid');
-  const folder = parent ? parentIn(service, workspaceUid, parent).uid : null;
+  const folder = parent ? findParentFolder(service, workspaceUid, parent).uid : null;
   if (size > service.maxUploadBytes)
     throw new ServiceError(413, `an upload holds at most ${service.maxUploadBytes} bytes`);
   await service.receiver.clearExpired(service.now());
@@ -129,12 +131,12 @@ function requireVersion(c: Context): void {
 }
 
 /** Finds a session: "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
-function find(c: Context, { sessions, sessionClock, now, faults }: Service): SessionRow {
+function findSession(c: Context, { sessions, sessionClock, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
   const gone = new ServiceError(404, `no upload session ${uid}`);
   if (!session || (!session.completed_at && session.expires_at <= now())) throw gone;
-  if (!session.completed_at && faults.take('expire-sessions', asked(c))) {
+  if (!session.completed_at && faults.take('expire-sessions', faultTargetOf(c))) {
     sessions.expire(uid, now());
     sessionClock.look();
     throw gone;
@@ -142,13 +144,13 @@ function find(c: Context, { sessions, sessionClock, now, faults }: Service): Ses
   return session;
 }
 
-const asked = (c: Context) => ({ method: c.req.method, path: c.req.path });
+const faultTargetOf = (c: Context) => ({ method: c.req.method, path: c.req.path });
 
 /** Corrupts a checksum: every digit is different. */
-const wrong = (checksum: string) =>
+const corruptChecksum = (checksum: string) =>
   checksum.replace(/./g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
 
-const wholeNumber = (header: string | undefined) =>
+const parseWholeNumber = (header: string | undefined) =>
   header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 
 /** Decodes the `Upload-Metadata` header: "comma-separated list of `key <base64(value)>` pairs" (§4). */

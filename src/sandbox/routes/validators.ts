@@ -18,11 +18,11 @@ export function setValidators(c: Context, { etag, lastModifiedSeconds }: Validat
 }
 
 /** Returns true if the client has the current version cached, for a 304 (§13.1.2, §13.1.3, in the order of §13.2.2). */
-export function isUnchanged(c: Context, { etag, lastModifiedSeconds }: Validators): boolean {
+export function isNotModified(c: Context, { etag, lastModifiedSeconds }: Validators): boolean {
   const known = c.req.header('if-none-match');
   if (known !== undefined)
     return known.trim() === '*' || [...known.matchAll(/"[^"]*"/g)].some(([each]) => each === etag);
-  const since = secondsOf(c.req.header('if-modified-since'));
+  const since = parseHttpDate(c.req.header('if-modified-since'));
   return since !== undefined && lastModifiedSeconds <= since;
 }
 
@@ -30,20 +30,20 @@ export function isUnchanged(c: Context, { etag, lastModifiedSeconds }: Validator
  * Returns true if a Range request is for the current version (§13.1.5). True without If-Range. False for a weak
  * ETag, and for a date within a second of which the file may have changed again.
  */
-export function rangeIsOfIt(
+export function isRangeCurrent(
   c: Context,
   { etag, lastModifiedSeconds }: Validators,
   now: number,
 ): boolean {
-  const wanted = c.req.header('if-range')?.trim();
-  if (wanted === undefined) return true;
-  if (wanted.endsWith('"')) return wanted === etag;
+  const ifRange = c.req.header('if-range')?.trim();
+  if (ifRange === undefined) return true;
+  if (ifRange.endsWith('"')) return ifRange === etag;
   const isStrong = now / 1000 - lastModifiedSeconds >= 1; // §8.8.2.2
-  return isStrong && secondsOf(wanted) === lastModifiedSeconds;
+  return isStrong && parseHttpDate(ifRange) === lastModifiedSeconds;
 }
 
 /** Parses an HTTP date to seconds since the epoch. Returns undefined if it is invalid. */
-function secondsOf(date: string | undefined): number | undefined {
+function parseHttpDate(date: string | undefined): number | undefined {
   const ms = Date.parse(date ?? '');
   return Number.isNaN(ms) ? undefined : ms / 1000;
 }

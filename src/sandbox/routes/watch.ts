@@ -10,23 +10,23 @@ import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
 import { parseExtras, wavePictureFile } from '../store/extras.ts';
 import { thumbnailUrl } from './media-urls.ts';
-import { infoOf, playableAsset, playerConfig } from './playback.ts';
+import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
 import { uidParameter } from './schemas.ts';
 
 /** Routes of the watch page, which is opened by a playback token and reports the playback position. */
 export function watchRoutes(app: App, service: Service): void {
   app.get('/watch/:uid', (c) => {
     try {
-      return watched(c, service);
+      return createWatchPage(c, service);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       // The user sees this page, possibly in a frame, so any site may embed it.
       const notice = renderNoticePage(
         'Nothing to watch here',
-        inWords(error),
+        describeError(error),
         service.player.theme,
       );
-      return sent(c, notice, { status: error.status });
+      return sendPage(c, notice, { status: error.status });
     }
   });
 
@@ -39,7 +39,7 @@ export function watchRoutes(app: App, service: Service): void {
       middleware: jsonRequired,
       request: {
         params: uidParameter,
-        body: { content: { 'application/json': { schema: reported } }, required: true },
+        body: { content: { 'application/json': { schema: positionReport } }, required: true },
       },
       responses: { 204: { description: 'kept' } },
     }),
@@ -60,12 +60,12 @@ const tooLarge = () => {
   throw new ServiceError(413, `a position is told in at most ${maxReportBytes} bytes`);
 };
 
-const reported = z.strictObject({
+const positionReport = z.strictObject({
   playback_token: z.string(),
   position_seconds: z.number().min(0),
 });
 
-function watched(c: Context, service: Service): Response {
+function createWatchPage(c: Context, service: Service): Response {
   const token = c.req.query('token');
   if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
   const asset = playableAsset(service, c.req.param('uid') as string, token);
@@ -74,9 +74,9 @@ function watched(c: Context, service: Service): Response {
     throw new ServiceError(403, 'this player may not be embedded on that site');
   const page = renderWatchPage({
     title: asset.name,
-    info: infoOf(asset, service),
+    info: playbackInfoOf(asset, service),
     config: playerConfig(service),
-    poster: showsItsWaveform(asset) ? undefined : thumbnailUrl(service, asset),
+    poster: isWaveformThumbnail(asset) ? undefined : thumbnailUrl(service, asset),
     contentType: asset.content_type,
     description: asset.description,
     tags: JSON.parse(asset.tags),
@@ -85,16 +85,23 @@ function watched(c: Context, service: Service): Response {
     script: service.playerScript,
     position: { url: `/watch/${asset.uid}/position`, playbackToken: token },
   });
-  return sent(c, page, { ancestors: frameAncestors(settings) });
+  return sendPage(c, page, { ancestors: frameAncestors(settings) });
 }
 
 /** Returns true if the thumbnail is the waveform, which the timeline shows already. */
-const showsItsWaveform = ({ extras }: AssetRow) =>
+const isWaveformThumbnail = ({ extras }: AssetRow) =>
   parseExtras(extras).thumbnail === wavePictureFile;
 
-type Sending = { status?: ServiceError['status'] | 200; ancestors?: string | undefined };
+type PageResponseOptions = {
+  status?: ServiceError['status'] | 200;
+  ancestors?: string | undefined;
+};
 
-function sent(c: Context, page: HtmlPage, { status = 200, ancestors }: Sending): Response {
+function sendPage(
+  c: Context,
+  page: HtmlPage,
+  { status = 200, ancestors }: PageResponseOptions,
+): Response {
   const policies = [page.contentSecurityPolicy, ancestors].filter(Boolean);
   c.header('Content-Security-Policy', policies.join('; '));
   c.header('Cache-Control', 'no-store');
@@ -102,7 +109,7 @@ function sent(c: Context, page: HtmlPage, { status = 200, ancestors }: Sending):
   return c.html(page.html, status);
 }
 
-const inWords = ({ message, status }: ServiceError) =>
+const describeError = ({ message, status }: ServiceError) =>
   `${message.charAt(0).toUpperCase()}${message.slice(1)} (${status}).${
     status === 401 ? ' Ask whoever gave you the link for a new one.' : ''
   }`;

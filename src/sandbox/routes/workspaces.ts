@@ -3,11 +3,11 @@ import { type App, apiPrefix, scoped } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { WorkspaceRow } from '../store/workspaces.ts';
-import { json, listParameters } from './schemas.ts';
+import { jsonContent, listParameters } from './schemas.ts';
 
 /** Route of the workspace list (§4). */
 export function workspaceRoutes(app: App, { workspaces, answers }: Service): void {
-  const { workspace, pageOf, serialized } = answers;
+  const { workspace, pageOf, serialize } = answers;
   const page = pageOf(workspace);
 
   app.openapi(
@@ -17,7 +17,7 @@ export function workspaceRoutes(app: App, { workspaces, answers }: Service): voi
       path: `${apiPrefix}/workspaces/`,
       middleware: scoped('Read Assets'),
       request: { query: listParameters },
-      responses: { 200: json(page, 'a page') },
+      responses: { 200: jsonContent(page, 'a page') },
     }),
     (c) => {
       const { limit, offset } = c.req.valid('query');
@@ -27,7 +27,7 @@ export function workspaceRoutes(app: App, { workspaces, answers }: Service): voi
         is_primary: is_primary === 1,
         created_at,
       }));
-      return c.json(serialized(page, { items, count: workspaces.count() }), 200);
+      return c.json(serialize(page, { items, count: workspaces.count() }), 200);
     },
   );
 }

@@ -1,4 +1,4 @@
-import { fieldsIn, listIn, numberIn, textIn } from '../../contract/reading.ts';
+import { asArray, asNumber, asObject, asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
 import { formatClockTime } from '../shared/clock-time.ts';
 import { type Html, html } from '../shared/html.ts';
@@ -8,10 +8,10 @@ export type PlayerChapter = { title: string; start: number };
 
 /** Parses the chapters; skips those without a start time. */
 export const parseChapters = ({ chapters }: PlaybackInfo): PlayerChapter[] =>
-  listIn(chapters).flatMap((each) => {
-    const { title, start_time } = fieldsIn(each);
-    const start = numberIn(start_time);
-    return start === undefined ? [] : [{ title: textIn(title) ?? '', start }];
+  asArray(chapters).flatMap((each) => {
+    const { title, start_time } = asObject(each);
+    const start = asNumber(start_time);
+    return start === undefined ? [] : [{ title: asText(title) ?? '', start }];
   });
 
 export function renderChapters(chapters: readonly PlayerChapter[]): Html | undefined {

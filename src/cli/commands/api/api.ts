@@ -1,9 +1,9 @@
-import { pages } from '../../../client/api/pages.ts';
+import { fetchPages } from '../../../client/api/pagination.ts';
 import { MediactlError, usageError } from '../../../client/errors.ts';
-import type { ApiRequest } from '../../../client/http/messages.ts';
+import type { ApiRequest } from '../../../client/http/api-request.ts';
+import { asText, type JsonObject } from '../../../contract/json-values.ts';
 import { apiPrefix } from '../../../contract/paths.ts';
-import { type Fields, textIn } from '../../../contract/reading.ts';
-import type { Page } from '../../../contract/types.ts';
+import type { PageEnvelope } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { parseCount } from '../../settings/units.ts';
 import { readInput } from '../../terminal/input.ts';
@@ -130,14 +130,14 @@ async function paginate(context: Context, call: ApiRequest) {
     const text = url.searchParams.get(name);
     return text === null ? undefined : parseCount(name, text);
   };
-  const items = pages<Fields>(
+  const items = fetchPages<JsonObject>(
     async (limit, offset) => {
       const page = await transport.json({ ...call, url, query: { limit, offset } });
-      return page as Page<Fields>;
+      return page as PageEnvelope<JsonObject>;
     },
     { limit: number('limit'), offset: number('offset') },
     names,
   );
-  const id = ({ uid }: Fields) => textIn(uid) ?? '';
+  const id = ({ uid }: JsonObject) => asText(uid) ?? '';
   return { kind: 'list', pages: items, columns: [], id, empty: '', alwaysJson: true } as const;
 }

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
-import { exitCodes, MediactlError, someFailed } from '../../../client/errors.ts';
+import { exitCodes, MediactlError, partialFailure } from '../../../client/errors.ts';
+import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { fieldsIn, listIn, textIn } from '../../../contract/reading.ts';
-import { cell } from '../../../contract/sanitize.ts';
+import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset, PlayerData } from '../../../contract/types.ts';
 import {
   idHelp,
@@ -62,14 +62,14 @@ function get(command: Command, run: ActionWrapper, collection: Collection): void
             found.push(await api[collection].get(uid));
           } catch (error) {
             if (uids.length === 1 || !isNotFound(error)) throw error;
-            failures.push(error.of(uid));
+            failures.push(error.withSubject(uid));
           }
         const [only] = found;
         const problem = `${failures.length} of ${uids.length} ${collection} cannot be shown`;
         return {
           result: await recordOrList(context, found, uids.length),
           picture: only && uids.length === 1 ? await renderPreview(context, only) : undefined,
-          failure: failures.length > 0 ? someFailed(problem, failures) : undefined,
+          failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
         };
       }),
     );
@@ -104,8 +104,13 @@ function player(command: Command, run: ActionWrapper, collection: Collection): v
 }
 
 const playerRows = ({ player_config, items, ...rest }: PlayerData): Row[] => [
-  ...Object.entries(rest).map(([field, value]): Row => [field.replaceAll('_', ' '), cell(value)]),
-  ['auto play', cell(fieldsIn(player_config).auto_play)],
-  ['theme', cell(fieldsIn(player_config).theme)],
-  ['items', cell(listIn(items).map((item) => textIn(fieldsIn(fieldsIn(item).asset).uid) ?? '?'))],
+  ...Object.entries(rest).map(
+    ([field, value]): Row => [field.replaceAll('_', ' '), displayText(value)],
+  ),
+  ['auto play', displayText(asObject(player_config).auto_play)],
+  ['theme', displayText(asObject(player_config).theme)],
+  [
+    'items',
+    displayText(asArray(items).map((item) => asText(asObject(asObject(item).asset).uid) ?? '?')),
+  ],
 ];

@@ -3,11 +3,11 @@ import {
   type ErrorRecord,
   endsTheRun,
   type MediactlError,
-  notTried,
-  someFailed,
+  notAttempted,
+  partialFailure,
 } from '../../../client/errors.ts';
-import { textIn } from '../../../contract/reading.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import { asText } from '../../../contract/json-values.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import type { BulkTarget } from './targets.ts';
@@ -36,11 +36,11 @@ export async function runConcurrently(
       const target = targets[at] as BulkTarget;
       if (signal.aborted) fatalError ??= asMediactlError(signal.reason);
       outcomes[at] = fatalError
-        ? { ...identityOf(target), error: notTried(fatalError) }
+        ? { ...identityOf(target), error: notAttempted(fatalError) }
         : await work(target).then(
             ({ name }) => ({
               ...identityOf(target),
-              name: textIn(name) ?? target.name,
+              name: asText(name) ?? target.name,
               error: undefined,
             }),
             (thrown) => ({ ...identityOf(target), error: asMediactlError(thrown) }),
@@ -73,9 +73,12 @@ export function bulkResult(
     error: error?.toJSON() ?? null,
   }));
   const columns: Column<WriteRecord>[] = [
-    { header: 'UID', value: ({ uid }) => printable(uid), uid: 'asset' },
-    { header: 'NAME', value: ({ name }) => cell(name), leads: true },
-    { header: 'RESULT', value: ({ error }) => (error ? `failed: ${cell(error.message)}` : done) },
+    { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+    { header: 'NAME', value: ({ name }) => displayText(name), leads: true },
+    {
+      header: 'RESULT',
+      value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done),
+    },
   ];
   const result = listBy(
     ({ uid, done: isDone }) => (isDone ? uid : ''),
@@ -92,9 +95,9 @@ export function failureOf(
   outcomes: readonly WriteOutcome[],
   noun: string,
 ): MediactlError | undefined {
-  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.of(uid)] : []));
+  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.withSubject(uid)] : []));
   if (failures.length === 0) return undefined;
   if (signal.aborted) return asMediactlError(signal.reason);
   if (outcomes.length === 1) return outcomes[0]?.error;
-  return someFailed(`${failures.length} of ${outcomes.length} ${noun} failed`, failures);
+  return partialFailure(`${failures.length} of ${outcomes.length} ${noun} failed`, failures);
 }

@@ -1,8 +1,13 @@
 import { parentFields, parentOf } from '../../../contract/asset.ts';
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { bytes, duration } from '../../../contract/figures.ts';
-import { numberIn } from '../../../contract/reading.ts';
-import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
+import { classifyStatus } from '../../../contract/assumptions.ts';
+import { formatBytes, formatDuration } from '../../../contract/figures.ts';
+import { asNumber } from '../../../contract/json-values.ts';
+import {
+  displayText,
+  escapeControls,
+  relativeTime,
+  shortenUrl,
+} from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { LocationNames, workspaceOf } from '../../library/location-names.ts';
@@ -19,32 +24,32 @@ import {
 
 const status = ({ status: value }: Asset, { colors }: RenderContext) => {
   const color = { ready: colors.green, failed: colors.red, 'in progress': colors.yellow };
-  return color[statusMeans(value)](cell(value));
+  return color[classifyStatus(value)](displayText(value));
 };
 
 const created = ({ created_at }: Asset, { isTerminal, now }: RenderContext) =>
-  isTerminal ? when(created_at, now) : cell(created_at);
+  isTerminal ? relativeTime(created_at, now) : displayText(created_at);
 
 /** Formats a duration: in minutes and seconds on a terminal, unchanged otherwise or if it is not a number. */
 function length({ duration: value }: Asset, { isTerminal }: RenderContext): string {
-  const seconds = numberIn(value);
-  return seconds === undefined || !isTerminal ? cell(value) : duration(seconds);
+  const seconds = asNumber(value);
+  return seconds === undefined || !isTerminal ? displayText(value) : formatDuration(seconds);
 }
 
 function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
-  const count = numberIn(size);
-  return count === undefined || !isTerminal ? cell(size) : bytes(count);
+  const count = asNumber(size);
+  return count === undefined || !isTerminal ? displayText(size) : formatBytes(count);
 }
 
 const assetColumns: Column<Asset>[] = [
-  { header: 'UID', field: 'uid', value: ({ uid }) => printable(uid), uid: 'asset' },
-  { header: 'NAME', field: 'name', value: ({ name }) => cell(name), least: 18, leads: true },
-  { header: 'TYPE', field: 'type', value: ({ type }) => cell(type), least: 8, spare: 2 },
+  { header: 'UID', field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
+  { header: 'NAME', field: 'name', value: ({ name }) => displayText(name), least: 18, leads: true },
+  { header: 'TYPE', field: 'type', value: ({ type }) => displayText(type), least: 8, spare: 2 },
   { header: 'STATUS', field: 'status', value: status, least: 6 },
   { header: 'LENGTH', field: 'duration', value: length, whole: true, spare: 3 },
   { header: 'SIZE', field: 'size', value: sizeText, whole: true, spare: 4, wide: true },
   { header: 'CREATED', field: 'created_at', value: created, whole: true, spare: 1 },
-  { header: 'TAGS', field: 'tags', value: ({ tags }) => cell(tags), spare: 5, wide: true },
+  { header: 'TAGS', field: 'tags', value: ({ tags }) => displayText(tags), spare: 5, wide: true },
 ];
 
 /** Minimum terminal width, in columns, for the FOLDER column, whose paths cost a request. */
@@ -105,13 +110,13 @@ const assetRows =
       if (isTerminal && parentFields.includes(field)) return ['folder', folder];
       if (isTerminal && workspaceFields.includes(field))
         return ['workspace', places.displayName(workspaceOf(asset))];
-      if (isTerminal && field.endsWith('_at')) return [label, when(value, render.now)];
-      return [label, isTerminal ? shortUrl(cell(value)) : cell(value)];
+      if (isTerminal && field.endsWith('_at')) return [label, relativeTime(value, render.now)];
+      return [label, isTerminal ? shortenUrl(displayText(value)) : displayText(value)];
     };
     return [
-      ['uid', printable(uid)],
-      ['name', cell(name)],
-      ['type', cell(type)],
+      ['uid', escapeControls(uid)],
+      ['name', displayText(name)],
+      ['type', displayText(type)],
       ['status', status(asset, render)],
       ['length', length(asset, render)],
       ['size', sizeText(asset, render)],

@@ -1,10 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ErrorRecord, type MediactlError, usageError } from '../../../client/errors.ts';
-import { bytes, counted } from '../../../contract/figures.ts';
+import { formatBytes, pluralize } from '../../../contract/figures.ts';
+import { asNumber, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { numberIn, timeIn } from '../../../contract/reading.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy, nothing } from '../../output/result.ts';
@@ -41,7 +41,7 @@ export async function downloadMany(
   targets: readonly BulkTarget[],
   { directory, lanes, progress: requestedProgress, resolveDownload }: DownloadManyOptions,
 ) {
-  if (context.isDryRun(`download ${counted(targets.length, 'file')} to ${directory || '.'}`))
+  if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`))
     return nothing;
   const { [collection]: assets } = await context.api();
   const assetsByUid = new Map<string, Asset>();
@@ -107,7 +107,7 @@ function assignPaths(
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */
 function totalBytes(assets: ReadonlyMap<string, Asset>): number {
-  const sizes = [...assets.values()].map(({ size }) => numberIn(size) ?? Number.NaN);
+  const sizes = [...assets.values()].map(({ size }) => asNumber(size) ?? Number.NaN);
   return sizes.reduce((sum, size) => sum + size, 0) || 0;
 }
 
@@ -118,7 +118,7 @@ async function downloadUnlessPresent(
   mediaOf: DownloadManyOptions['resolveDownload'],
 ): Promise<DownloadResult> {
   const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
-  const createdAt = timeIn(asset.created_at);
+  const createdAt = parseTimestamp(asset.created_at);
   if (existing && isUnchangedDownload(existing, { assetUid: asset.uid, createdAt }))
     return { outcome: 'there', size_bytes: existing.size };
   if (existing)
@@ -148,21 +148,21 @@ function summaryOf(records: readonly DownloadRecord[]): string {
     0,
   );
   const skippedCount = withOutcome('there').length;
-  const summary = `${counted(withOutcome('downloaded').length, 'file')} downloaded, ${bytes(size)}`;
+  const summary = `${pluralize(withOutcome('downloaded').length, 'file')} downloaded, ${formatBytes(size)}`;
   return skippedCount > 0 ? `${summary}; ${skippedCount} already there` : summary;
 }
 
 const columns: Column<DownloadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => printable(asset_uid), uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => cell(path), least: 18, leads: true },
+  { header: 'ASSET', value: ({ asset_uid }) => escapeControls(asset_uid), uid: 'asset' },
+  { header: 'PATH', value: ({ path }) => displayText(path), least: 18, leads: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) =>
-      size === null ? '' : isTerminal ? bytes(size) : String(size),
+      size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     whole: true,
   },
   {
     header: 'RESULT',
-    value: ({ outcome, error }) => (error ? `failed: ${printable(error.message)}` : outcome),
+    value: ({ outcome, error }) => (error ? `failed: ${escapeControls(error.message)}` : outcome),
   },
 ];

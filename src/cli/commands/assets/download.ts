@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
-import { type Expected, isAnyType, isTextType } from '../../../client/api/download.ts';
+import { type ExpectedFile, isGenericType, isTextType } from '../../../client/api/download.ts';
 import { usageError } from '../../../client/errors.ts';
-import { makeFolder } from '../../../client/folders.ts';
+import { makeFolder } from '../../../client/state-files.ts';
+import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
@@ -31,11 +31,11 @@ function expectedOf(
   { size, content_type }: Asset,
   { kind }: Playable,
   playbackType: unknown,
-): Expected {
-  const recorded = textIn(content_type);
-  const type = recorded && isAnyType(recorded) ? undefined : recorded;
+): ExpectedFile {
+  const recorded = asText(content_type);
+  const type = recorded && isGenericType(recorded) ? undefined : recorded;
   return {
-    sizeBytes: numberIn(size),
+    sizeBytes: asNumber(size),
     contentType: recorded,
     mayBeRendition: kind !== 'file' || playbackType === 'audio',
     mayBeText: kind === 'document' && (type === undefined || isTextType(type)),
@@ -121,5 +121,5 @@ async function resolveDownload(context: Context, asset: Asset): Promise<MediaDow
   }
   if (source.kind === 'image' && !isSorted) throw sizesUnknownError(uid);
   const expected = expectedOf(asset, source, info.type);
-  return { assetUid: uid, url: source.url, expected, createdAt: timeIn(asset.created_at) };
+  return { assetUid: uid, url: source.url, expected, createdAt: parseTimestamp(asset.created_at) };
 }

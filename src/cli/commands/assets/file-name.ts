@@ -1,4 +1,4 @@
-import { textIn } from '../../../contract/reading.ts';
+import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 
 const maxNameBytes = 200;
@@ -31,7 +31,7 @@ function withUid(name: string, uid: string): string {
 export function assetFileName({ uid, name, filename }: Asset): string {
   const own = sanitizeFileName(name, uid, null);
   const extension = /\.[A-Za-z0-9]{1,4}$/;
-  const [originalExtension = ''] = extension.exec(textIn(filename) ?? '') ?? [];
+  const [originalExtension = ''] = extension.exec(asText(filename) ?? '') ?? [];
   return extension.test(own) ? own : own + originalExtension;
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
-import { itemsOf } from '../../../client/api/pages.ts';
+import { itemsOf } from '../../../client/api/pagination.ts';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { parentOf } from '../../../contract/asset.ts';
-import { fieldsIn, listIn, textIn, timeIn } from '../../../contract/reading.ts';
+import { asArray, asObject, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 
@@ -28,7 +28,7 @@ const maxZoneOffsetMs = 14 * 3_600_000;
 const fieldEquals =
   (field: 'status' | 'type') =>
   (asset: Asset, value: string): Match => {
-    const shown = textIn(asset[field]);
+    const shown = asText(asset[field]);
     return shown === undefined ? undefined : shown === value;
   };
 
@@ -45,14 +45,14 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
   },
   created_after: {
     matches: ({ created_at }, day) => {
-      const made = timeIn(created_at);
+      const made = parseTimestamp(created_at);
       return made === undefined ? undefined : made >= Date.parse(day) - maxZoneOffsetMs;
     },
     unmatchable: () => '9998-01-01',
   },
   created_before: {
     matches: ({ created_at }, day) => {
-      const made = timeIn(created_at);
+      const made = parseTimestamp(created_at);
       return made === undefined ? undefined : made < Date.parse(day) + dayMs + maxZoneOffsetMs;
     },
     unmatchable: () => '1971-01-01',
@@ -69,8 +69,8 @@ const checks: Record<Exclude<keyof AssetFilters, 'ordering'>, FilterCheck> = {
 
 /** Returns the texts of each tag, one of which is its slug: a tag is a string or a record. */
 const slugsIn = (tags: unknown): string[][] =>
-  listIn(tags).map((each) =>
-    [each, ...Object.values(fieldsIn(each))].flatMap((value) => textIn(value) ?? []),
+  asArray(tags).map((each) =>
+    [each, ...Object.values(asObject(each))].flatMap((value) => asText(value) ?? []),
   );
 
 /**

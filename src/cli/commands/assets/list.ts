@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { AssetFilters } from '../../../client/api/assets.ts';
-import { itemsOf, totalOf } from '../../../client/api/pages.ts';
+import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { usageError } from '../../../client/errors.ts';
-import { grouped } from '../../../contract/figures.ts';
+import { formatCount } from '../../../contract/figures.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
@@ -130,7 +130,7 @@ async function* withIgnoredFilterWarning(
       wrong = findIgnoredFilter(filters, page);
       if (wrong)
         terminal.warn(
-          `the service ignored a filter (${wrong.filter}): it lists ${printable(wrong.uid)}, which does not match`,
+          `the service ignored a filter (${wrong.filter}): it lists ${escapeControls(wrong.uid)}, which does not match`,
         );
     }
     yield page;
@@ -161,7 +161,7 @@ async function fetchFirstPage(
   const total = totalOf(page, (await context.account()).names);
   const hasMore = total !== undefined && total > offset + items.length;
   const footer = hasMore
-    ? `${items.length} of ${grouped(total)}; --all for all, --limit for more`
+    ? `${items.length} of ${formatCount(total)}; --all for all, --limit for more`
     : undefined;
   return { items, footer };
 }

@@ -147,8 +147,8 @@ async function lockTarget(
   );
   let release: (() => Promise<void>) | undefined;
   try {
-    await locks.sweep();
-    release = await locks.take(name);
+    await locks.removeStale();
+    release = await locks.acquire(name);
   } catch {
     return async () => {};
   }

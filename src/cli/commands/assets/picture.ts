@@ -1,5 +1,5 @@
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { httpUrl } from '../../../contract/http-url.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictures/protocol.ts';
@@ -36,7 +36,7 @@ export async function renderPreview(context: Context, asset: Asset): Promise<str
   const { settings, host, terminal } = context;
   if (settings.pictures === 'never' || !canShowPictures(context)) return undefined;
   const protocol = configuredProtocol(context) ?? knownProtocol(host.environment);
-  const url = httpUrl(asset.thumbnail_url);
+  const url = parseHttpUrl(asset.thumbnail_url);
   if (!protocol || !url) return undefined;
   try {
     const rows = Math.floor(terminal.rows / 2);
@@ -71,8 +71,8 @@ async function renderPicture(
   { protocol, rows, timeoutMs }: PictureOptions,
 ): Promise<string> {
   const { playback } = await context.mediaApi();
-  const bounds = { mostBytes: maxBytes, withinMs: timeoutMs, interruption: context.signal };
-  const bytes = await playback.small(url, bounds);
+  const bounds = { maxBytes, timeoutMs, interruption: context.signal };
+  const bytes = await playback.fetchSmall(url, bounds);
   const { drawn } = await import('../../output/picture.lazy.ts');
   const maxSize = { columns: context.terminal.columns, rows: Math.max(1, Math.min(maxRows, rows)) };
   const colours = hasAllColours(context.host.environment);

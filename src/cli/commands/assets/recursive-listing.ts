@@ -1,7 +1,7 @@
 import type { AssetFilters, AssetsApi } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
-import { counted } from '../../../contract/figures.ts';
-import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -26,7 +26,7 @@ export async function collectFolderUids(
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;
   const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
   if (uids.length > maxFoldersWithoutNotice)
-    context.terminal.say(`${counted(uids.length, 'folder')}: a request for each, or more`);
+    context.terminal.say(`${pluralize(uids.length, 'folder')}: a request for each, or more`);
   return uids;
 }
 
@@ -49,8 +49,8 @@ function comparatorFor(ordering: string): (one: Asset, other: Asset) => number {
   const sign = ordering.startsWith('-') ? -1 : 1;
   const field = ordering.replace(/^-/, '');
   const numberOf = (asset: Asset) =>
-    (field === 'duration' ? numberIn(asset.duration) : timeIn(asset.created_at)) ?? 0;
+    (field === 'duration' ? asNumber(asset.duration) : parseTimestamp(asset.created_at)) ?? 0;
   if (field !== 'name') return (one, other) => sign * (numberOf(one) - numberOf(other));
   return ({ name: one }, { name: other }) =>
-    sign * (textIn(one) ?? '').localeCompare(textIn(other) ?? '');
+    sign * (asText(one) ?? '').localeCompare(asText(other) ?? '');
 }

@@ -38,7 +38,7 @@ export function remove(command: Command, run: ActionWrapper, collection: Collect
         if (context.settings.dryRun)
           return dryRunPlan(
             context,
-            targets.map(({ uid }) => assets.deleting(uid)),
+            targets.map(({ uid }) => assets.deleteRequest(uid)),
           );
         const action = (what: string) => `move ${what} to the trash`;
         await confirmBulk(context, collection, targets, { action, limit });

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import type { Downloaded, Expected, Sink } from '../../../client/api/download.ts';
+import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/api/download.ts';
 import { usageError } from '../../../client/errors.ts';
 import { waitingEvent } from '../../../client/upload/session/events.ts';
-import { bytes } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
-import { uidKey } from '../../../contract/uid.ts';
+import { formatBytes } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
+import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { type RenderContext, type Result, type Row, record } from '../../output/result.ts';
 import type { Progress } from '../../progress/progress.ts';
@@ -23,7 +23,7 @@ export type SavedFile = {
 export type MediaDownload = {
   assetUid: string;
   url: URL;
-  expected: Expected;
+  expected: ExpectedFile;
   /** Milliseconds since the epoch; becomes the file's modification time. */
   createdAt?: number | undefined;
 };
@@ -34,7 +34,8 @@ export type MediaDownload = {
  */
 function mtimeFor({ assetUid, createdAt }: Pick<MediaDownload, 'assetUid' | 'createdAt'>) {
   if (createdAt === undefined) return undefined;
-  const mark = createHash('sha256').update(uidKey(assetUid)).digest().readUInt32BE() % 1_000_000;
+  const mark =
+    createHash('sha256').update(normalizeUid(assetUid)).digest().readUInt32BE() % 1_000_000;
   return Math.floor(createdAt / 1000) + mark / 1_000_000;
 }
 
@@ -78,9 +79,9 @@ const savedRows = (
   { path, size_bytes, content_type }: SavedFile,
   { isTerminal }: RenderContext,
 ): Row[] => [
-  ['saved', printable(path)],
-  ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
-  ['type', printable(content_type ?? '')],
+  ['saved', escapeControls(path)],
+  ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
+  ['type', escapeControls(content_type ?? '')],
 ];
 
 async function toStdout(
@@ -97,10 +98,10 @@ async function toStdout(
 
 async function downloadTo(
   { context, media: { url, expected }, path, progress }: DownloadParams,
-  sink: Sink,
-): Promise<Downloaded> {
+  sink: DownloadSink,
+): Promise<DownloadOutcome> {
   const { terminal } = context;
-  const api = (await context.mediaApi()).observed({
+  const api = (await context.mediaApi()).withObserver({
     onNotice: (notice) => progress.show({ path, ...waitingEvent(notice) }),
   });
   const size_bytes = expected.sizeBytes ?? 0;
@@ -111,16 +112,18 @@ async function downloadTo(
       size_bytes: total ?? size_bytes,
     });
   const saved = await api.playback.download(url, { ...sink, onProgress }, expected);
-  if (!saved.isMeasured)
+  if (!saved.isLengthVerified)
     terminal.warn(
-      `the length of ${printable(path)} is not known: ${bytes(saved.bytes)} came, and may be all`,
+      `the length of ${escapeControls(path)} is not known: ${formatBytes(saved.bytes)} came, and may be all`,
     );
   if (saved.isRendition) terminal.warn(renditionNote(saved, expected));
   return saved;
 }
 
-function renditionNote(saved: Downloaded, recorded: Expected): string {
+function renditionNote(saved: DownloadOutcome, recorded: ExpectedFile): string {
   const describe = (size: number | undefined, type: string | undefined) =>
-    [size !== undefined && bytes(size), type && printable(type)].filter(Boolean).join(', ');
+    [size !== undefined && formatBytes(size), type && escapeControls(type)]
+      .filter(Boolean)
+      .join(', ');
   return `this is a rendition, not the original file: ${describe(saved.bytes, saved.contentType)}; the record says ${describe(recorded.sizeBytes, recorded.contentType)}`;
 }

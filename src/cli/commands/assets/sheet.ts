@@ -1,10 +1,10 @@
 import type { AssetFilters } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { bytes, counted, duration, grouped } from '../../../contract/figures.ts';
-import { numberIn, textIn } from '../../../contract/reading.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { classifyStatus } from '../../../contract/assumptions.ts';
+import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
+import { asNumber, asText } from '../../../contract/json-values.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ContactSheetCard, renderContactSheet } from '../../../web/contact-sheet.ts';
 import type { Context } from '../../context.ts';
@@ -46,7 +46,7 @@ export async function writeSheet(
       for (const asset of page) found.push({ card: cardOf(asset), url: asset.thumbnail_url });
     if (footer) terminal.say(footer);
     if (found.length > maxAssetsWithoutNotice)
-      terminal.say(`${grouped(found.length)} assets; fetching their thumbnails`);
+      terminal.say(`${formatCount(found.length)} assets; fetching their thumbnails`);
     let [size_bytes, missing_thumbnails] = [0, 0];
     const write = async (text: string) => {
       const chunk = Buffer.from(text);
@@ -73,7 +73,7 @@ export async function writeSheet(
   });
   if (written.missing_thumbnails > 0)
     terminal.say(
-      `${grouped(written.missing_thumbnails)} of ${counted(written.assets, 'asset')} without a thumbnail`,
+      `${formatCount(written.missing_thumbnails)} of ${pluralize(written.assets, 'asset')} without a thumbnail`,
     );
   return record(written, path, rows);
 }
@@ -90,16 +90,16 @@ function cardOf({
   status,
   tags,
 }: Asset): ContactSheetCard {
-  const [seconds, count] = [numberIn(length), numberIn(size)];
+  const [seconds, count] = [asNumber(length), asNumber(size)];
   return {
-    uid: textIn(uid) ?? '',
-    name: textIn(name) || (textIn(uid) ?? ''),
-    type: textIn(type) ?? '',
+    uid: asText(uid) ?? '',
+    name: asText(name) || (asText(uid) ?? ''),
+    type: asText(type) ?? '',
     details: [
-      ...(seconds === undefined ? [] : [duration(seconds)]),
-      ...(count === undefined ? [] : [bytes(count)]),
+      ...(seconds === undefined ? [] : [formatDuration(seconds)]),
+      ...(count === undefined ? [] : [formatBytes(count)]),
     ],
-    status: statusMeans(status) === 'ready' ? undefined : textIn(status),
+    status: classifyStatus(status) === 'ready' ? undefined : asText(status),
     tags: slugsOf({ tags }) ?? [],
   };
 }
@@ -108,10 +108,10 @@ const rows = (
   { path, assets, missing_thumbnails, size_bytes }: SheetRecord,
   { isTerminal }: RenderContext,
 ): Row[] => [
-  ['saved', printable(path)],
+  ['saved', escapeControls(path)],
   ['assets', String(assets)],
   ['missing thumbnails', String(missing_thumbnails)],
-  ['size', isTerminal ? bytes(size_bytes) : String(size_bytes)],
+  ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
 ];
 
 /** Describes filters as a title: `harbour, ready, since 2026-01-01`. @param folder as typed */

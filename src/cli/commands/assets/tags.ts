@@ -1,8 +1,8 @@
 import type { AssetsApi } from '../../../client/api/assets.ts';
-import type { Fields } from '../../../client/api/writes.ts';
+import type { JsonObject } from '../../../client/api/write-check.ts';
 import { usageError } from '../../../client/errors.ts';
 import { slugsOf } from '../../../contract/asset.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { isSlug, type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { BulkTarget } from './targets.ts';
 
@@ -73,7 +73,8 @@ export const tagFields = (
   assets: AssetsApi,
   change: TagChange,
   { uid, asset = { uid } }: BulkTarget,
-): Fields => ('set' in change ? assets.tagging(change.set) : assets.retagging(asset, change));
+): JsonObject =>
+  'set' in change ? assets.tagFields(change.set) : assets.tagEditFields(asset, change);
 
 /** Describes the tags that a new set would remove, one line per asset. */
 export function describeLostTags(change: TagChange, targets: readonly BulkTarget[]): string[] {
@@ -82,6 +83,6 @@ export function describeLostTags(change: TagChange, targets: readonly BulkTarget
     const before = (asset && slugsOf(asset)) ?? [];
     const isLost = before.some((slug) => !change.set.includes(slug));
     const after = change.set.join(', ') || 'none';
-    return isLost ? [`  ${uid}  tags: ${printable(before.join(', '))} → ${after}`] : [];
+    return isLost ? [`  ${uid}  tags: ${escapeControls(before.join(', '))} → ${after}`] : [];
   });
 }

@@ -1,8 +1,8 @@
 import type { AssetFilters } from '../../../client/api/assets.ts';
 import { usageError } from '../../../client/errors.ts';
+import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { textIn } from '../../../contract/reading.ts';
-import { cell } from '../../../contract/sanitize.ts';
+import { displayText } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, resolveAssetUids } from '../../library/asset-ids.ts';
@@ -64,7 +64,7 @@ async function fetchMatching(
   const found: Asset[] = [];
   for await (const page of assets.list(filters, { limit })) found.push(...page);
   await assertFiltersApplied(assets, filters, found, verb);
-  return found.map((asset) => ({ uid: asset.uid, name: textIn(asset.name) ?? null, asset }));
+  return found.map((asset) => ({ uid: asset.uid, name: asText(asset.name) ?? null, asset }));
 }
 
 type BulkQuestion = {
@@ -102,7 +102,7 @@ async function preview(context: Context, collection: Collection, targets: readon
   const lines: string[] = [];
   for (const { uid, name } of targets.slice(0, maxPreviewed)) {
     const known = name ?? (await api[collection].get(uid)).name;
-    lines.push(`  ${uid}  ${cell(known)}`.trimEnd());
+    lines.push(`  ${uid}  ${displayText(known)}`.trimEnd());
   }
   return truncateLines(lines, targets.length);
 }

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
-import { httpUrl } from '../../../contract/http-url.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { nothing } from '../../output/result.ts';
@@ -31,7 +31,7 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
         const api = await context.api();
         const uid = await resolveAssetUid(context, collection, id, choice);
         const { name, thumbnail_url } = await api[collection].get(uid);
-        const url = httpUrl(thumbnail_url);
+        const url = parseHttpUrl(thumbnail_url);
         if (!url) throw noThumbnail(uid);
         const isSaved = output !== undefined || !protocol;
         const extension = /\.(jpe?g|png|webp|gif|avif)$/i.exec(url.pathname)?.[1] ?? 'jpg';

@@ -1,5 +1,5 @@
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
-import { httpUrl } from '../../../contract/http-url.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Thumbnail } from '../../../web/contact-sheet.ts';
 import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
@@ -17,14 +17,14 @@ export async function* fetchThumbnails(
 ): AsyncGenerator<Thumbnail | undefined> {
   const { playback, transport } = await context.mediaApi();
   const { baseUrl } = transport;
-  const bounds = { mostBytes: maxBytes, withinMs: timeoutMs, interruption: context.signal };
+  const bounds = { maxBytes, timeoutMs, interruption: context.signal };
   let consecutiveFailures = 0;
   const fetchThumbnail = async (text: unknown): Promise<Thumbnail | undefined> => {
-    const url = httpUrl(text, baseUrl);
+    const url = parseHttpUrl(text, baseUrl);
     if (!url || consecutiveFailures >= maxConsecutiveFailures || context.signal.aborted)
       return undefined;
     try {
-      const bytes = await playback.small(url, bounds);
+      const bytes = await playback.fetchSmall(url, bounds);
       consecutiveFailures = 0;
       const mediaType = detectImageType(bytes);
       return mediaType === undefined ? undefined : { mediaType, bytes };

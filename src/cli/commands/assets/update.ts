@@ -1,10 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { Fields } from '../../../client/api/writes.ts';
+import type { JsonObject } from '../../../client/api/write-check.ts';
 import { usageError } from '../../../client/errors.ts';
 import { parseExact } from '../../../client/http/json.ts';
+import { isJsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { isFields } from '../../../contract/reading.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption } from '../../library/asset-ids.ts';
 import { readInputText } from '../../terminal/input.ts';
@@ -64,14 +64,14 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
         });
         const { [collection]: assets } = await context.api();
         const targets = change.tags ? await withRecords(assets, found.targets) : found.targets;
-        const bodyFor = (target: BulkTarget): Fields => ({
+        const bodyFor = (target: BulkTarget): JsonObject => ({
           ...change.fields,
           ...(change.tags && tagFields(assets, change.tags, target)),
         });
         if (context.settings.dryRun)
           return dryRunPlan(
             context,
-            targets.map((target) => assets.updating(target.uid, bodyFor(target))),
+            targets.map((target) => assets.updateRequest(target.uid, bodyFor(target))),
           );
         const lost = change.tags ? describeLostTags(change.tags, targets) : [];
         if (found.byFilter)
@@ -83,14 +83,14 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
         else for (const line of lost) context.terminal.say(line);
         const [only] = targets;
         if (only && targets.length === 1 && !found.byFilter) {
-          const { asset, unseen } = await assets.update(only.uid, bodyFor(only));
-          warnUnverifiable(context, unseen);
+          const { asset, unverifiable } = await assets.update(only.uid, bodyFor(only));
+          warnUnverifiable(context, unverifiable);
           return assetRecord(context, asset);
         }
         const unseen = new Set<string>();
         const outcomes = await runConcurrently(context, targets, async (target) => {
           const updated = await assets.update(target.uid, bodyFor(target));
-          for (const field of updated.unseen) unseen.add(field);
+          for (const field of updated.unverifiable) unseen.add(field);
           return updated.asset;
         });
         warnUnverifiable(context, [...unseen]);
@@ -105,7 +105,7 @@ const tagOption = <Flags extends string>(flags: Flags, description: string) =>
 const warnUnverifiable = ({ terminal }: Context, unverifiable: readonly string[]) => {
   if (unverifiable.length > 0)
     terminal.warn(
-      `the service shows no ${unverifiable.map(printable).join(', ')}: whether it was taken cannot be told`,
+      `the service shows no ${unverifiable.map(escapeControls).join(', ')}: whether it was taken cannot be told`,
     );
 };
 
@@ -122,7 +122,7 @@ type FieldOptions = {
 };
 
 /** Requested change: fields, the same for all assets, and tags, which depend on the current ones (A08). */
-type AssetChange = { fields: Fields; tags: TagChange | undefined };
+type AssetChange = { fields: JsonObject; tags: TagChange | undefined };
 
 async function parseChange(context: Context, options: FieldOptions): Promise<AssetChange> {
   const { name, description } = options;
@@ -131,7 +131,7 @@ async function parseChange(context: Context, options: FieldOptions): Promise<Ass
   const typed = await Promise.all(
     options.setJson.map((each) => parseJsonPair('--set-json', '--set', each)),
   );
-  const fields: Fields = {
+  const fields: JsonObject = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...Object.fromEntries([...texts, ...typed]),
@@ -146,8 +146,8 @@ async function parseChange(context: Context, options: FieldOptions): Promise<Ass
   return { fields: await bodyIn(context, options.body), tags: undefined };
 }
 
-async function bodyIn(context: Context, path: string): Promise<Fields> {
+async function bodyIn(context: Context, path: string): Promise<JsonObject> {
   const body = await parseExact(await readInputText(context.terminal, path)).catch(() => undefined);
-  if (isFields(body)) return body;
+  if (isJsonObject(body)) return body;
   throw usageError(`--body: ${path === '-' ? 'stdin' : path} is not a JSON object`);
 }

@@ -1,10 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
-import { failureAmong, MediactlError } from '../../../client/errors.ts';
+import { combineFailures, MediactlError } from '../../../client/errors.ts';
 import { waitingEvent } from '../../../client/upload/session/events.ts';
 import { assetStatuses } from '../../../contract/asset-values.ts';
+import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { textIn } from '../../../contract/reading.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { idHelp, newestOption, resolveAssetUids } from '../../library/asset-ids.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
@@ -35,14 +35,14 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
         const uids = await resolveAssetUids(context, collection, ids, options);
         const api = await context.api();
         const display = await WaitDisplay.open(terminal, clock, uids.length);
-        const observed = api.observed({
+        const observed = api.withObserver({
           onNotice: (notice) => display.waits(waitingEvent(notice)),
         });
         try {
           const settled = await waitForAssets(observed[collection], uids, {
             ...{ clock, signal, timeoutMs, status: options.for },
-            onStatus: ({ uid, name }, status) => display.status(textIn(name) ?? uid, status),
-            onSettled: (_uid, outcome) => display.settled(!(outcome instanceof MediactlError)),
+            onStatus: ({ uid, name }, status) => display.status(asText(name) ?? uid, status),
+            onResult: (_uid, outcome) => display.settled(!(outcome instanceof MediactlError)),
           });
           const { result, failure } = waitResult(settled, options.for);
           return { result: await recordOrList(context, result, settled.size), failure };
@@ -60,5 +60,5 @@ function waitResult(settled: Map<string, Asset | MediactlError>, status: string)
     (outcome): outcome is Asset => !(outcome instanceof MediactlError),
   );
   const problem = `${failures.length} of ${outcomes.length} assets did not become ${status}`;
-  return { result, failure: failureAmong(outcomes.length, problem, failures) };
+  return { result, failure: combineFailures(outcomes.length, problem, failures) };
 }

@@ -1,6 +1,6 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
 import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
@@ -76,7 +76,7 @@ async function promptForProfile({ terminal }: Context, config: ProfileConfig): P
   if (!terminal.isInteractive || names.length === 0)
     throw usageError('which profile?', 'mediactl auth switch NAME; mediactl auth ls lists them');
   const rows = profileRecords(config).map(({ name, current, base_url, workspace_name }) => [
-    ...[printable(name), printable(base_url), printable(workspace_name ?? '')],
+    ...[escapeControls(name), escapeControls(base_url), escapeControls(workspace_name ?? '')],
     current ? 'current' : '',
   ]);
   return choose(terminal, 'Which profile?', names, rows);

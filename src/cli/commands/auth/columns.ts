@@ -1,4 +1,4 @@
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { ProfileConfig } from '../../account/profile-file.ts';
 import {
   type Column,
@@ -32,19 +32,19 @@ export const profileRecords = ({ profiles, current }: ProfileConfig): ProfileRec
 export const workspaceText = (
   { workspace, workspace_name }: Pick<ProfileRecord, 'workspace' | 'workspace_name'>,
   { isTerminal }: RenderContext,
-) => printable((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
+) => escapeControls((isTerminal ? workspace_name : undefined) ?? workspace ?? '');
 
 export const profileColumns: Column<ProfileRecord>[] = [
   { header: '', value: ({ current }) => (current ? '*' : '') },
-  { header: 'PROFILE', value: ({ name }) => printable(name), whole: true },
-  { header: 'BASE URL', value: ({ base_url }) => printable(base_url) },
+  { header: 'PROFILE', value: ({ name }) => escapeControls(name), whole: true },
+  { header: 'BASE URL', value: ({ base_url }) => escapeControls(base_url) },
   { header: 'WORKSPACE', value: workspaceText },
   { header: 'KEY IN', value: ({ key_store }) => key_store },
 ];
 
 const profileRows = (profile: ProfileRecord, render: RenderContext): Row[] => [
-  ['profile', printable(profile.name)],
-  ['base url', printable(profile.base_url)],
+  ['profile', escapeControls(profile.name)],
+  ['base url', escapeControls(profile.base_url)],
   ['workspace', workspaceText(profile, render)],
   ['key in', profile.key_store],
 ];

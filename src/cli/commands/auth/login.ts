@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Account } from '../../account/account.ts';
@@ -75,7 +75,7 @@ export function login(command: Command, run: ActionWrapper): void {
           });
           const read = api.transport.scopes.get('Read Assets');
           terminal.say(
-            `logged in to ${baseUrl.origin} as profile ${printable(name)}${read ? '; the key may read' : ''}`,
+            `logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read ? '; the key may read' : ''}`,
           );
           return profileResult(updated, name);
         } finally {

@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { asMediactlError, exitCodes, type MediactlError } from '../../../client/errors.ts';
-import type { RateLimit } from '../../../client/http/rate-limit.ts';
-import { grouped } from '../../../contract/figures.ts';
-import { textIn } from '../../../contract/reading.ts';
-import { printable, when } from '../../../contract/sanitize.ts';
+import type { RateLimit } from '../../../client/http/rate-limit-headers.ts';
+import { formatCount } from '../../../contract/figures.ts';
+import { asText } from '../../../contract/json-values.ts';
+import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { scopes } from '../../../contract/scopes.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
@@ -109,7 +109,7 @@ function toStatus(
     profile,
     base_url: baseUrl.origin,
     workspace: workspace ?? null,
-    workspace_name: textIn(chosen?.name) ?? null,
+    workspace_name: asText(chosen?.name) ?? null,
     key_accepted: isKeyAccepted(failure),
     scopes: Object.fromEntries(scopes.map((scope) => [scope, known[scope] ?? justNow(scope)])),
     rate_limit: rateLimit
@@ -132,13 +132,13 @@ function isKeyAccepted(failure: MediactlError | undefined): boolean | null {
 
 const rateLimitText = ({ rate_limit }: AuthStatus, now: number) =>
   rate_limit
-    ? `${grouped(rate_limit.remaining)} of ${grouped(rate_limit.limit)} requests left, renewed ${when(rate_limit.resets_at, now)}`
+    ? `${formatCount(rate_limit.remaining)} of ${formatCount(rate_limit.limit)} requests left, renewed ${relativeTime(rate_limit.resets_at, now)}`
     : '';
 
 const keyText = ({ key_accepted, problem }: AuthStatus) => {
-  if (key_accepted === null) return `unknown: ${printable(problem ?? '')}`;
-  if (!key_accepted) return `not accepted: ${printable(problem ?? '')}`;
-  return problem ? `accepted, but ${printable(problem)}` : 'accepted';
+  if (key_accepted === null) return `unknown: ${escapeControls(problem ?? '')}`;
+  if (!key_accepted) return `not accepted: ${escapeControls(problem ?? '')}`;
+  return problem ? `accepted, but ${escapeControls(problem)}` : 'accepted';
 };
 
 /** Lists the scopes observed so far (§5.7). */
@@ -146,13 +146,13 @@ function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): s
   return Object.entries(seen)
     .map(([scope, known]) => {
       if (!known) return `${scope}: not tried yet`;
-      return `${scope}: ${known.allowed ? 'yes' : `no, refused ${when(known.at, now)}`}`;
+      return `${scope}: ${known.allowed ? 'yes' : `no, refused ${relativeTime(known.at, now)}`}`;
     })
     .join('; ');
 }
 
 const rows = (status: AuthStatus, render: RenderContext): Row[] => [
-  ['profile', printable(status.profile)],
+  ['profile', escapeControls(status.profile)],
   ['base url', status.base_url],
   ['workspace', workspaceText(status, render)],
   ['key', keyText(status)],
@@ -161,7 +161,7 @@ const rows = (status: AuthStatus, render: RenderContext): Row[] => [
 ];
 
 const columns: Column<AuthStatus>[] = [
-  { header: 'PROFILE', value: ({ profile }) => printable(profile), whole: true },
+  { header: 'PROFILE', value: ({ profile }) => escapeControls(profile), whole: true },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'KEY', value: keyText },
   { header: 'WINDOW', value: (status, { now }) => rateLimitText(status, now), spare: 1 },

@@ -1,8 +1,8 @@
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { itemsOf, totalOf } from '../../../client/api/pages.ts';
+import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
 import type { TransportNotice } from '../../../client/http/transport.ts';
-import { parentField } from '../../../contract/asset.ts';
+import { findParentField } from '../../../contract/asset.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { FolderView } from '../../../web/browse/protocol.ts';
 import type { AssetEdit, BrowseBackend, Problem } from '../../../web/browse/server/backend.ts';
@@ -31,7 +31,7 @@ export async function openAccountLibrary(
   let hub: EventBroadcaster | undefined;
   const onNotice = (notice: TransportNotice) => hub?.publish(toWaitingEvent(notice));
   const plain = await context.api();
-  const api = plain.observed({ onNotice });
+  const api = plain.withObserver({ onNotice });
   const { names } = await context.account();
   const { playback } = await context.mediaApi();
   const { transport } = api;
@@ -47,8 +47,8 @@ export async function openAccountLibrary(
     baseUrl: transport.baseUrl,
     listAssets: async (query, limit, offset, { isBackground, signal: requestSignal }) => {
       const signal = AbortSignal.any([context.signal, requestSignal]);
-      const lane = isBackground ? 'looking' : 'person';
-      const pageApi = plain.observed({ lane, signal, onNotice });
+      const lane = isBackground ? 'background' : 'interactive';
+      const pageApi = plain.withObserver({ lane, signal, onNotice });
       const page = await pageApi.assets.page(query, limit, offset);
       return { items: itemsOf<Asset>(page), total: totalOf(page, names) };
     },
@@ -57,10 +57,10 @@ export async function openAccountLibrary(
       const fields = await fieldsFor(change, () => api.assets.get(uid));
       const { tags } = change;
       // Read again: others may have changed the tags since the page loaded it.
-      const tagging = tags && api.assets.retagging(await api.assets.get(uid), tags);
+      const tagging = tags && api.assets.tagEditFields(await api.assets.get(uid), tags);
       const all = { ...fields, ...tagging };
-      const { asset, unseen } = await api.assets.update(uid, all);
-      if (unseen.length > 0) throw unverifiableChange(unseen);
+      const { asset, unverifiable } = await api.assets.update(uid, all);
+      if (unverifiable.length > 0) throw unverifiableChange(unverifiable);
       return asset;
     },
     trash: (uid) => api.assets.delete(uid),
@@ -69,8 +69,12 @@ export async function openAccountLibrary(
       const { info, player } = await resolvePlayback(context, uid);
       return { info, player: player ?? { uid, playback_token: '' } };
     },
-    fetchMedia: (url, mostBytes) =>
-      playback.small(url, { mostBytes, withinMs: mediaTimeoutMs, interruption: context.signal }),
+    fetchMedia: (url, maxBytes) =>
+      playback.fetchSmall(url, {
+        maxBytes,
+        timeoutMs: mediaTimeoutMs,
+        interruption: context.signal,
+      }),
     uploadFile: async (file, bytes, onProgress) =>
       (await getDropUploader()).send(file, bytes, onProgress),
     budget: () => transport.budget,
@@ -94,7 +98,7 @@ async function fieldsFor({ name, description, folder }: AssetEdit, record: () =>
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    ...(folder !== undefined && { [parentField(await record()) ?? 'parent']: folder }),
+    ...(folder !== undefined && { [findParentField(await record()) ?? 'parent']: folder }),
   };
 }
 

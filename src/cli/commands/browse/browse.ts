@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AssetFilters } from '../../../client/api/assets.ts';
 import type { MediactlError } from '../../../client/errors.ts';
-import { keepState } from '../../../client/folders.ts';
-import { counted } from '../../../contract/figures.ts';
+import { writeStateFile } from '../../../client/state-files.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import { queryFields } from '../../../web/browse/protocol.ts';
 import {
   type BrowseApp,
@@ -82,7 +82,7 @@ export const browse: CommandDefinition = (command, run) => {
         }
         if (unfinishedCount === 0) return nothing;
         context.terminal.say(
-          `${counted(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`,
+          `${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`,
         );
         throw context.signal.reason as MediactlError;
       }),
@@ -113,7 +113,7 @@ const printAddress = ({ terminal, settings }: Context, url: string) =>
 
 /** Opens the page through a redirect file (0600): other users can read a URL with a token in argv. */
 async function openPage(context: Context, pages: BrowseApp, view: string, entry: string) {
-  await keepState(entry, renderEntryPage(pages.createEntryUrl(view)).html);
+  await writeStateFile(entry, renderEntryPage(pages.createEntryUrl(view)).html);
   const isOpened = await openWithDefault(context, pathToFileURL(entry)).catch((error) => {
     if (!context.signal.aborted) throw error;
     return true;

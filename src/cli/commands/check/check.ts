@@ -7,12 +7,12 @@ import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Walk } from '../../../client/upload/sources/walk.ts';
 import type { Wanted } from '../../../client/upload/sources/wanted.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { counted } from '../../../contract/figures.ts';
-import { textIn } from '../../../contract/reading.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { classifyStatus } from '../../../contract/assumptions.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { asText } from '../../../contract/json-values.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
-import { uidKey } from '../../../contract/uid.ts';
+import { normalizeUid } from '../../../contract/uid.ts';
 import { fetchFolderTree, isRootPath, resolveFolder } from '../../library/folders.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { addExamples, type CommandDefinition, collect } from '../command.ts';
@@ -54,7 +54,7 @@ export const check: CommandDefinition = (command, run) => {
         const places = isRootPath(top)
           ? { path: '', nodes: tree.roots, uid: '' }
           : placeOf(await resolveFolder(context, tree, top));
-        const api = (await context.api()).observed({ lane: 'bulk' });
+        const api = (await context.api()).withObserver({ lane: 'bulk' });
         const library = await assetsBelow(api.assets, places);
         const receipts = await context.receiptsIfAny();
         const scope = { service: api.transport.baseUrl.origin, workspace };
@@ -71,16 +71,16 @@ export const check: CommandDefinition = (command, run) => {
         }
         for (const kind of walk.passedOver) context.terminal.warn(`left out: ${kind}`);
         for (const { path, error } of walk.failures)
-          context.terminal.warn(`${printable(path)}: ${error.message}`);
+          context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
         for (const [path, assets] of library.byFolder)
           for (const asset of assets.values()) {
-            const name = textIn(asset.name) ?? asset.uid;
+            const name = asText(asset.name) ?? asset.uid;
             const where = `${places.path}/${[path, name].filter(Boolean).join('/')}`;
             differences.push({ path: where, difference: 'extra', asset_uid: asset.uid });
           }
         const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
         context.terminal.say(
-          `${same} of ${files} files are there; ${counted(differences.length, 'difference')}`,
+          `${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`,
         );
         return {
           result: listBy(({ asset_uid }) => asset_uid ?? '', differences, columns, ''),
@@ -109,7 +109,7 @@ async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
     const { path, nodes, uid } = place;
     const held = new Map<string, Asset>();
     for await (const page of assets.list({ parent: uid === '' ? 'root' : uid }, {}))
-      for (const asset of page) held.set(uidKey(asset.uid), asset);
+      for (const asset of page) held.set(normalizeUid(asset.uid), asset);
     library.byFolder.set(path, held);
     library.uids.set(path, uid);
     for (const node of nodes)
@@ -135,12 +135,12 @@ async function compare(
     knownAs === undefined || folder === undefined
       ? undefined
       : receipts?.find({ ...scope, folder, path: knownAs });
-  const asset = receipt && held?.get(uidKey(receipt.assetUid));
+  const asset = receipt && held?.get(normalizeUid(receipt.assetUid));
   if (receipt && asset) {
-    held?.delete(uidKey(receipt.assetUid));
+    held?.delete(normalizeUid(receipt.assetUid));
     const uid = receipt.assetUid;
     if (!(await isSame(file, receipt))) return { path, difference: 'changed', asset_uid: uid };
-    const isFailed = statusMeans(asset.status) === 'failed';
+    const isFailed = classifyStatus(asset.status) === 'failed';
     return isFailed ? { path, difference: 'failed', asset_uid: uid } : undefined;
   }
   const name = path.split(/[\\/]/).at(-1) ?? path;
@@ -188,7 +188,7 @@ async function isSame(file: Wanted, receipt: Receipt): Promise<boolean> {
 }
 
 const differ = (count: number) =>
-  new MediactlError(counted(count, 'difference'), {
+  new MediactlError(pluralize(count, 'difference'), {
     code: 'differs',
     exitCode: exitCodes.partial,
     hint: 'mediactl upload --sync DIR --folder FOLDER sends what is missing or changed',
@@ -196,6 +196,6 @@ const differ = (count: number) =>
 
 const columns: Column<Difference>[] = [
   { header: 'DIFFERENCE', value: ({ difference }) => difference, whole: true },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18 },
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
 ];

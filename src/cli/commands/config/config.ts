@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { type NameKey, nameKeys } from '../../../contract/assumptions.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -41,9 +41,10 @@ function list(command: Command, run: ActionWrapper): void {
       run(async (context, { showOrigin, all }) => {
         const columns: Column<ConfigRow>[] = [
           { header: 'KEY', value: ({ key }) => key },
-          { header: 'VALUE', value: ({ value }) => cell(value) },
+          { header: 'VALUE', value: ({ value }) => displayText(value) },
         ];
-        if (showOrigin) columns.push({ header: 'ORIGIN', value: ({ origin }) => cell(origin) });
+        if (showOrigin)
+          columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
         const every = await listSettings(context);
         const shown =
           all || !context.isForPerson
@@ -93,7 +94,7 @@ function set(command: Command, run: ActionWrapper): void {
           assertNoPassword('config set', queueAddress.read(key, value));
         const change = await parseChange(context, key, value);
         const setting = profileSettings.find((each) => each === key);
-        const shown = printable(setting ? withoutSecrets(setting, value) : value);
+        const shown = escapeControls(setting ? withoutSecrets(setting, value) : value);
         if (context.isDryRun(`set ${key} to ${shown}`)) return nothing;
         await updateProfile(context, change);
         return nothing;

@@ -1,5 +1,5 @@
 import { usageError } from '../../../client/errors.ts';
-import { nameKeys, namesFor } from '../../../contract/assumptions.ts';
+import { fieldNamesFor, nameKeys } from '../../../contract/assumptions.ts';
 import type { Context } from '../../context.ts';
 import {
   type SettingName,
@@ -36,7 +36,7 @@ export async function listSettings(context: Context): Promise<ConfigRow[]> {
     const value = profile?.names?.[key];
     return {
       key: `names.${key}`,
-      value: value ?? namesFor(key).join(', '),
+      value: value ?? fieldNamesFor(key).join(', '),
       origin: value === undefined ? assumedOrigin : profileOrigin,
     };
   });

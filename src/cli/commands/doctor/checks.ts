@@ -1,16 +1,16 @@
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asMediactlError, exitCodes, MediactlError } from '../../../client/errors.ts';
-import { makeStateFolder } from '../../../client/folders.ts';
 import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
 import { jobsIn, queueCounts } from '../../../client/queue/jobs.ts';
 import { failureIn } from '../../../client/queue/results.ts';
+import { makeStateFolder } from '../../../client/state-files.ts';
 import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
 import { ledgerPath } from '../../../client/upload/store/ledger-file.ts';
-import { counted } from '../../../contract/figures.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { asObject, asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
-import { fieldsIn, textIn } from '../../../contract/reading.ts';
-import { when } from '../../../contract/sanitize.ts';
+import { relativeTime } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 
@@ -33,7 +33,7 @@ const failure = (problem: string, code: string, hint: string, reason?: string) =
 /** Returns the error of the first waiting job, usually used-up credits or storage. */
 async function pauseReason(fleet: Fleet): Promise<string> {
   const { value: jobs } = await jobsIn(fleet, 'waiting').next();
-  const errors = (jobs ?? []).map(({ progress }: UploadJobOfQueue) => fieldsIn(progress).error);
+  const errors = (jobs ?? []).map(({ progress }: UploadJobOfQueue) => asObject(progress).error);
   const first = errors.find(Boolean);
   return first ? failureIn(JSON.stringify(first)).message : 'another program may have paused it';
 }
@@ -53,7 +53,7 @@ export const checks: Record<string, Check> = {
         `chmod 600 '${profiles.path}'`,
         `its mode is ${(found.mode & 0o777).toString(8)}, and it may hold keys`,
       );
-    return `${profiles.path}, ${counted(Object.keys(all).length, 'profile')}`;
+    return `${profiles.path}, ${pluralize(Object.keys(all).length, 'profile')}`;
   },
 
   'state folder': async (context) => {
@@ -73,7 +73,7 @@ export const checks: Record<string, Check> = {
   receipts: async (context) => {
     const receipts = await context.receiptsIfAny('check');
     if (!receipts) return 'none yet: nothing was uploaded from this machine';
-    return `${counted(receipts.count(), 'receipt')} in ${ledgerPath(context.stateDir)}`;
+    return `${pluralize(receipts.count(), 'receipt')} in ${ledgerPath(context.stateDir)}`;
   },
 
   account: async (context) => {
@@ -103,7 +103,7 @@ export const checks: Record<string, Check> = {
   'rate limit': async (context) => {
     const { rateLimit } = (await context.api()).transport;
     if (!rateLimit) return 'the service does not tell';
-    const resets = when(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
+    const resets = relativeTime(new Date(rateLimit.resetAt).toISOString(), context.clock.now());
     return `${rateLimit.remaining} of ${rateLimit.limit} requests left, resets ${resets}`;
   },
 
@@ -111,7 +111,7 @@ export const checks: Record<string, Check> = {
     const { workspace } = await context.account();
     if (!workspace) return 'none chosen: mediactl workspaces use NAME';
     const { name, uid } = await resolveWorkspace(context, await context.api(), workspace);
-    return `${textIn(name) ?? ''} ${uid}`.trim();
+    return `${asText(name) ?? ''} ${uid}`.trim();
   },
 
   names: async (context) => {
@@ -134,8 +134,8 @@ export const checks: Record<string, Check> = {
         await pauseReason(fleet),
       );
     const { unfinished, failed, workers } = await queueCounts(fleet);
-    const connected = workers === undefined ? '' : `, ${counted(workers, 'worker')} connected`;
-    const found = `${queue.label} (${health.server}): ${counted(unfinished, 'upload')} to do, ${failed} failed${connected}`;
+    const connected = workers === undefined ? '' : `, ${pluralize(workers, 'worker')} connected`;
+    const found = `${queue.label} (${health.server}): ${pluralize(unfinished, 'upload')} to do, ${failed} failed${connected}`;
     return health.doubt ? `${found}; but ${health.doubt}` : found;
   },
 

@@ -1,15 +1,15 @@
-import { namesIn } from '../../../client/api/learn.ts';
-import { nameHint } from '../../../client/api/writes.ts';
+import { inferFieldNames } from '../../../client/api/openapi-field-names.ts';
+import { nameHint } from '../../../client/api/write-check.ts';
 import {
   type ErrorRecord,
   exitCodes,
   MediactlError,
-  someFailed,
+  partialFailure,
   usageError,
 } from '../../../client/errors.ts';
-import { type NameKey, nameKeys, namesFor } from '../../../contract/assumptions.ts';
+import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
 import { paths } from '../../../contract/paths.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
@@ -37,9 +37,9 @@ const columns: Column<Finding>[] = [
       error
         ? [`${error.message}${error.cause ? ` (${error.cause})` : ''}`, error.hint]
             .filter(Boolean)
-            .map((text) => printable(text as string))
+            .map((text) => escapeControls(text as string))
             .join('; next: ')
-        : cell(found),
+        : displayText(found),
   },
 ];
 
@@ -70,7 +70,9 @@ async function runChecks(context: Context) {
   return {
     result: listBy(({ check }) => check, findings, columns, ''),
     failure:
-      more.length > 0 ? someFailed(`${errors.length} checks found something wrong`, errors) : only,
+      more.length > 0
+        ? partialFailure(`${errors.length} checks found something wrong`, errors)
+        : only,
   };
 }
 
@@ -78,10 +80,10 @@ type LearnedName = { key: string; name: string; was: string; changed: boolean };
 
 const learnedColumns: Column<LearnedName>[] = [
   { header: 'KEY', value: ({ key }) => key, whole: true },
-  { header: 'NAME', value: ({ name }) => printable(name) },
+  { header: 'NAME', value: ({ name }) => escapeControls(name) },
   {
     header: '',
-    value: ({ changed, was }) => (changed ? `learned; was ${printable(was)}` : 'as assumed'),
+    value: ({ changed, was }) => (changed ? `learned; was ${escapeControls(was)}` : 'as assumed'),
   },
 ];
 
@@ -96,16 +98,16 @@ async function learn(context: Context) {
         ? noUsableDescription(error)
         : error;
     });
-  const { names: found, doubtful } = namesIn(document);
+  const { names: found, ambiguous } = inferFieldNames(document);
   // The user inverted this field by hand (`!`): keep that name.
   if (account.names.embed_enabled?.startsWith('!')) found.embed_enabled = undefined;
-  else if (doubtful.length > 0)
+  else if (ambiguous.length > 0)
     context.terminal.warn(
-      `not learned: ${doubtful.map(printable).join(', ')} may be the opposite of a restriction, or something else; ${nameHint('embed_enabled', doubtful.length === 1 ? printable(doubtful[0] as string) : 'NAME')}`,
+      `not learned: ${ambiguous.map(escapeControls).join(', ')} may be the opposite of a restriction, or something else; ${nameHint('embed_enabled', ambiguous.length === 1 ? escapeControls(ambiguous[0] as string) : 'NAME')}`,
     );
   const learned = nameKeys.flatMap((key): (LearnedName & { key: NameKey })[] => {
     const { [key]: name } = found;
-    const was = namesFor(key, account.names)[0] as string;
+    const was = fieldNamesFor(key, account.names)[0] as string;
     return name === undefined ? [] : [{ key, name, was, changed: name !== was }];
   });
   if (learned.length === 0)

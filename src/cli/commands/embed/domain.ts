@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { EmbedSettings } from '../../../client/api/embed-settings.ts';
+import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.ts';
 import { asMediactlError, usageError } from '../../../client/errors.ts';
 
 const hint = 'a host name alone, such as news.example.com';
@@ -10,7 +10,7 @@ const hint = 'a host name alone, such as news.example.com';
  *
  * @throws MediactlError exit 2 for a URL, a port or a path, with the right form in the hint
  */
-export function parseDomain(text: string, known?: EmbedSettings): string {
+export function parseDomain(text: string, known?: WorkspaceEmbedSettings): string {
   const at = known?.spellings.indexOf(text.trim()) ?? -1;
   if (known && at >= 0) return known.domains[at] as string;
   const wrong = (reason: string, host?: string) =>
@@ -40,7 +40,7 @@ function toAscii(host: string): string {
 }
 
 /** Parses a list of domains, one per line, with # comments. @throws MediactlError with the line number */
-export function parseDomains(text: string, path: string, known: EmbedSettings): string[] {
+export function parseDomains(text: string, path: string, known: WorkspaceEmbedSettings): string[] {
   const domains = text.split(/\r?\n/).flatMap((line, at) => {
     const word = line.replace(/#.*$/, '').trim();
     if (word === '') return [];

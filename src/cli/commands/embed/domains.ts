@@ -5,10 +5,10 @@ import {
   type ErrorRecord,
   exitCodes,
   MediactlError,
-  someFailed,
+  partialFailure,
   usageError,
 } from '../../../client/errors.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
@@ -30,7 +30,7 @@ export function list(command: Command, run: ActionWrapper): void {
         return listBy(
           ({ domain }) => domain,
           settings.spellings.map((domain) => ({ domain })),
-          [{ header: 'DOMAIN', value: ({ domain }) => printable(domain), whole: true }],
+          [{ header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), whole: true }],
           'no domains',
         );
       }),
@@ -133,12 +133,12 @@ async function changeDomains(
   if (context.settings.dryRun)
     return dryRunPlan(
       context,
-      steps.map(({ method, domain }) => embeds.changingDomain(method, workspace, settings, domain)),
+      steps.map(({ method, domain }) => embeds.domainRequest(method, workspace, settings, domain)),
     );
   const records: DomainRecord[] = [];
   const failures: MediactlError[] = [];
   const failed = (domain: string, error: MediactlError) => {
-    failures.push(error.of(domain));
+    failures.push(error.withSubject(domain));
     records.push({ domain, change: null, error: error.toJSON() });
   };
   for (const { method, domain } of steps) {
@@ -155,10 +155,10 @@ async function changeDomains(
   const domainsWith = (change: DomainRecord['change']) =>
     records.filter((each) => each.change === change).map(({ domain }) => domain);
   const verificationError = await embeds
-    .check(workspace, settings, domainsWith('added'), domainsWith('removed'))
+    .verifyDomains(workspace, settings, domainsWith('added'), domainsWith('removed'))
     .then((respelled) => {
       for (const { domain, spelling } of respelled)
-        context.terminal.say(`${domain} is on the allow-list as ${printable(spelling)}`);
+        context.terminal.say(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
       return undefined;
     }, asMediactlError);
   if (domainsWith('added').length > 0 && settings.isOff)
@@ -170,7 +170,7 @@ async function changeDomains(
     failures.length > 0
       ? `${failures.length} of ${steps.length} changes failed`
       : 'the changes could not be confirmed';
-  return { result, failure: all.length > 0 ? someFailed(problem, all) : undefined };
+  return { result, failure: all.length > 0 ? partialFailure(problem, all) : undefined };
 }
 
 const notRemoved = () =>
@@ -191,10 +191,11 @@ const sign = { added: '+', removed: '-' };
 
 const columns: Column<DomainRecord>[] = [
   { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
-  { header: 'DOMAIN', value: ({ domain }) => printable(domain), whole: true },
+  { header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), whole: true },
   {
     header: 'RESULT',
-    value: ({ change, error }) => (error ? `failed: ${printable(error.message)}` : (change ?? '')),
+    value: ({ change, error }) =>
+      error ? `failed: ${escapeControls(error.message)}` : (change ?? ''),
   },
 ];
 

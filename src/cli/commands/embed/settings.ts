@@ -1,5 +1,5 @@
-import type { EmbedSettings } from '../../../client/api/embed-settings.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Result, type Row, record } from '../../output/result.ts';
@@ -12,18 +12,18 @@ export async function readSettings(context: Context) {
 }
 
 /** Formats embed settings: as the service sent them, or as sentences on a terminal. */
-export const settingsRecord = (workspace: string, settings: EmbedSettings): Result =>
+export const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettings): Result =>
   record(settings.record, workspace, (): Row[] => {
     const unknown = 'unknown: mediactl embed domains ls says why';
     const domains = settings.hasList ? settings.spellings : [unknown];
     return [
-      ['workspace', printable(workspace)],
+      ['workspace', escapeControls(workspace)],
       [
         'restriction',
         settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
       ],
       ...(domains.length === 0 ? ['none'] : domains).map(
-        (domain, at): Row => [at === 0 ? 'domains' : ' ', cell(domain)],
+        (domain, at): Row => [at === 0 ? 'domains' : ' ', displayText(domain)],
       ),
     ];
   });

@@ -1,8 +1,8 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
-import type { FolderNode, FolderTree } from '../../../client/api/folder-tree.ts';
+import type { FolderNode, WorkspaceFolderTree } from '../../../client/api/folder-tree.ts';
 import type { FolderChange } from '../../../client/api/folders.ts';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { counted } from '../../../contract/figures.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import {
@@ -54,7 +54,7 @@ async function planCreation(context: Context, names: readonly string[], withPare
   return dryRunPlan(
     context,
     missing.map((name, n) =>
-      folders.creating(workspace, tree, {
+      folders.createRequest(workspace, tree, {
         name,
         parent: n === 0 ? (above?.folder.uid ?? null) : `(uid of ${missing[n - 1]})`,
       }),
@@ -122,7 +122,8 @@ export function remove(command: Command, run: ActionWrapper): void {
         const { tree, workspace } = await fetchFolderTree(context);
         const placed = await resolveFolder(context, tree, folder);
         const { uid } = placed.folder;
-        if (context.settings.dryRun) return dryRunPlan(context, [folders.deleting(workspace, uid)]);
+        if (context.settings.dryRun)
+          return dryRunPlan(context, [folders.deleteRequest(workspace, uid)]);
         const canPrompt = context.terminal.isInteractive && !context.settings.yes;
         const holding = canPrompt ? await describeContents(context, placed) : '';
         await confirm(context.terminal, `Delete ${placed.path}${holding}?`, {
@@ -160,10 +161,10 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
   const assets = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   const isComplete = folders.length <= maxFoldersCounted && !counts.includes(undefined);
   const atLeast =
-    assets > 0 ? `at least ${counted(assets, 'asset')}` : 'an unknown number of assets';
+    assets > 0 ? `at least ${pluralize(assets, 'asset')}` : 'an unknown number of assets';
   const has = [
-    ...(!isComplete ? [atLeast] : assets > 0 ? [counted(assets, 'asset')] : []),
-    ...(folders.length > 1 ? [counted(folders.length - 1, 'folder')] : []),
+    ...(!isComplete ? [atLeast] : assets > 0 ? [pluralize(assets, 'asset')] : []),
+    ...(folders.length > 1 ? [pluralize(folders.length - 1, 'folder')] : []),
   ];
   return has.length > 0 ? `, which has ${has.join(' and ')} in it` : '';
 }
@@ -172,7 +173,7 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
 async function applyChange(
   context: Context,
   uidOrPath: string,
-  changeOf: (tree: FolderTree, moving: FolderNode) => Promise<FolderChange>,
+  changeOf: (tree: WorkspaceFolderTree, moving: FolderNode) => Promise<FolderChange>,
 ): Promise<Result> {
   const { folders } = await context.api();
   const { tree, workspace } = await fetchFolderTree(context);
@@ -180,8 +181,8 @@ async function applyChange(
   const { uid } = placed.folder;
   const change = await changeOf(tree, placed);
   if (context.settings.dryRun)
-    return dryRunPlan(context, [folders.changing(workspace, uid, tree, change)]);
-  const { placed: after } = await folders.change(workspace, uid, tree, change);
+    return dryRunPlan(context, [folders.changeRequest(workspace, uid, tree, change)]);
+  const { node: after } = await folders.change(workspace, uid, tree, change);
   await cachedFolders(context).invalidate();
   return record(folderRecord(after), uid, folderRows, { uid: 'folder' });
 }

@@ -1,10 +1,10 @@
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { cell, printable, when } from '../../../contract/sanitize.ts';
-import type { Folder } from '../../../contract/types.ts';
+import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
+import type { ApiFolder } from '../../../contract/types.ts';
 import type { Column, RenderContext, Row } from '../../output/result.ts';
 
 /** A folder in machine-readable output: the service's record, and its path. */
-export type FolderRecord = Folder & { path: string };
+export type FolderRecord = ApiFolder & { path: string };
 
 /** Returns a folder's record without its subfolders, which have rows of their own. */
 export function folderRecord({ folder, children, path }: FolderNode): FolderRecord {
@@ -12,22 +12,23 @@ export function folderRecord({ folder, children, path }: FolderNode): FolderReco
   const own = Object.entries(folder).filter(
     ([, value]) => !(Array.isArray(value) && value.every((each) => below.includes(each))),
   );
-  return { ...(Object.fromEntries(own) as Folder), path };
+  return { ...(Object.fromEntries(own) as ApiFolder), path };
 }
 
 export const folderColumns: Column<FolderRecord>[] = [
-  { header: 'UID', value: ({ uid }) => printable(uid), uid: 'folder', field: 'uid' },
-  { header: 'PATH', value: ({ path }) => printable(path), leads: true },
+  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'folder', field: 'uid' },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), leads: true },
 ];
 
 export const folderRows = (
   { path, ...folder }: FolderRecord,
   { isTerminal, now }: RenderContext,
 ): Row[] => [
-  ['path', printable(path)],
+  ['path', escapeControls(path)],
   ...Object.entries(folder).flatMap(([field, value]): Row[] => {
     if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent
-    const shown = isTerminal && field.endsWith('_at') ? when(value, now) : cell(value);
+    const shown =
+      isTerminal && field.endsWith('_at') ? relativeTime(value, now) : displayText(value);
     return [[field.replaceAll('_', ' '), shown]];
   }),
 ];

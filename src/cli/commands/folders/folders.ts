@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import {
   descendantsOf,
   fetchFolderTree,
@@ -56,7 +56,7 @@ function drawTree(
   return level
     .map((placed, at) => {
       const isLast = at === level.length - 1;
-      const name = `${printable(placed.name)}  ${render.colors.dim(printable(short(placed.folder.uid)))}`;
+      const name = `${escapeControls(placed.name)}  ${render.colors.dim(escapeControls(short(placed.folder.uid)))}`;
       const below = drawTree(placed.children, indent + (isLast ? '    ' : '│   '), render, short);
       return `${render.colors.dim(indent + (isLast ? '└── ' : '├── '))}${name}\n${below}`;
     })

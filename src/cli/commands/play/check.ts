@@ -1,7 +1,7 @@
 import type { PlaybackApi } from '../../../client/api/playback.ts';
 import { asMediactlError } from '../../../client/errors.ts';
-import type { ApiResponse } from '../../../client/http/messages.ts';
-import { httpUrl } from '../../../contract/http-url.ts';
+import type { ApiResponse } from '../../../client/http/api-request.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Playable } from '../../library/playables.ts';
 
 /** A link of the chain from playback info to media bytes. */
@@ -70,7 +70,7 @@ async function followHls(url: URL, links: PlaybackLink[], follow: FollowLink): P
 
 /** Resolves a URI against its playlist; undefined unless it is http or https. */
 const resolveUri = (uri: string, playlist: URL): URL | undefined =>
-  URL.canParse(uri, playlist.href) ? httpUrl(new URL(uri, playlist).href) : undefined;
+  URL.canParse(uri, playlist.href) ? parseHttpUrl(new URL(uri, playlist).href) : undefined;
 
 /** Returns the URIs of a playlist: lines that are neither blank, tag nor comment (RFC 8216 §4.1). */
 const urisIn = (playlist: string) =>
@@ -100,7 +100,7 @@ async function fetchLink(
     problem: null,
   };
   try {
-    const response = await playback.media(url, firstBytes);
+    const response = await playback.fetchMedia(url, firstBytes);
     const problem = problemOf(response, link);
     const text = problem === null && link.endsWith('playlist') ? response.text : '';
     return {

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { numberIn, toJson } from '../../../contract/reading.ts';
-import { printableJson } from '../../../contract/sanitize.ts';
+import { asNumber, toJson } from '../../../contract/json-values.ts';
+import { escapeControlsInJson } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
 import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
@@ -66,7 +66,7 @@ export const play: CommandDefinition = (command, run) => {
         if (mode === 'info')
           return record(info, uid, (shown, { isTerminal }) => {
             const json = `${toJson(shown, 2)}\n`;
-            return isTerminal ? printableJson(json) : json;
+            return isTerminal ? escapeControlsInJson(json) : json;
           });
         await assertNotBlocked(context, uid, playback);
         const { baseUrl } = (await context.mediaApi()).transport;
@@ -96,7 +96,7 @@ export const play: CommandDefinition = (command, run) => {
         if (mode === undefined)
           return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
         if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
-        const resumeSeconds = numberIn(info.resume_position_seconds) ?? 0;
+        const resumeSeconds = asNumber(info.resume_position_seconds) ?? 0;
         if (mode === 'web') return text(await openAsPage(context, uid, playback));
         if (options.player === undefined)
           return (await openWithDefault(context, best.url)) ? nothing : text(best.url.href);

@@ -1,25 +1,30 @@
-import { bytes, duration } from '../../../contract/figures.ts';
+import { formatBytes, formatDuration } from '../../../contract/figures.ts';
 import {
-  type Fields,
-  fieldsIn,
-  isFields,
-  listIn,
-  numberIn,
-  textIn,
-} from '../../../contract/reading.ts';
-import { cell, printable, shortUrl, when } from '../../../contract/sanitize.ts';
+  asArray,
+  asNumber,
+  asObject,
+  asText,
+  isJsonObject,
+  type JsonObject,
+} from '../../../contract/json-values.ts';
+import {
+  displayText,
+  escapeControls,
+  relativeTime,
+  shortenUrl,
+} from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import { isPixelSize, type Playable } from '../../library/playables.ts';
 import type { RenderContext, Row } from '../../output/result.ts';
 import type { CheckReport, PlaybackLink } from './check.ts';
 
 function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): string {
-  if (!cell(expiresAt)) return '';
-  return isTerminal ? `(expires ${when(expiresAt, now)})` : cell(expiresAt);
+  if (!displayText(expiresAt)) return '';
+  return isTerminal ? `(expires ${relativeTime(expiresAt, now)})` : displayText(expiresAt);
 }
 
 const urlText = (url: string, { isTerminal }: RenderContext) =>
-  isTerminal ? shortUrl(printable(url)) : printable(url);
+  isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
 
 const urlRow =
   (render: RenderContext) =>
@@ -34,37 +39,39 @@ function labelOf({ kind, extent }: Playable): string {
 }
 
 /** Formats a chapter's start; a value that is not a number stays unchanged. */
-const startOf = (chapter: Fields) => {
-  const seconds = numberIn(chapter.start_time);
-  return seconds === undefined ? cell(chapter.start_time) : duration(seconds);
+const startOf = (chapter: JsonObject) => {
+  const seconds = asNumber(chapter.start_time);
+  return seconds === undefined ? displayText(chapter.start_time) : formatDuration(seconds);
 };
 
 function chapters(info: PlaybackInfo): Row[] {
-  const resume = numberIn(info.resume_position_seconds);
+  const resume = asNumber(info.resume_position_seconds);
   return [
-    ...listIn(info.chapters).map((entry, at): Row => {
-      const chapter = fieldsIn(entry);
-      const text = isFields(entry) ? `${startOf(chapter)} ${cell(chapter.title)}` : cell(entry);
+    ...asArray(info.chapters).map((entry, at): Row => {
+      const chapter = asObject(entry);
+      const text = isJsonObject(entry)
+        ? `${startOf(chapter)} ${displayText(chapter.title)}`
+        : displayText(entry);
       return [at === 0 ? 'chapters' : ' ', text.trim()];
     }),
-    ['resume at', resume ? duration(resume) : ''],
+    ['resume at', resume ? formatDuration(resume) : ''],
   ];
 }
 
 /** Formats a subtitle track or page (A16): a string, or a record with a URL and a label. */
 function entry(value: unknown, render: RenderContext): string {
-  const { label, language, page, url, src } = fieldsIn(value);
-  const address = urlText(cell(url ?? src), render);
-  const parts = [...[label, language, page].map(cell), address].filter(Boolean).join(' ');
-  return parts || urlText(cell(value), render);
+  const { label, language, page, url, src } = asObject(value);
+  const address = urlText(displayText(url ?? src), render);
+  const parts = [...[label, language, page].map(displayText), address].filter(Boolean).join(' ');
+  return parts || urlText(displayText(value), render);
 }
 
 const entries = (label: string, list: unknown, render: RenderContext): Row[] =>
-  listIn(list).map((each, at) => [at === 0 ? label : ' ', entry(each, render)]);
+  asArray(list).map((each, at) => [at === 0 ? label : ' ', entry(each, render)]);
 
 /** Formats a URL (A14): a string, or a record of a signed URL. */
 const urlOf = (value: unknown, render: RenderContext) =>
-  urlText(cell(isFields(value) ? value.url : value), render);
+  urlText(displayText(isJsonObject(value) ? value.url : value), render);
 
 /** Rows for each playback type (§2 Playback info: "branch on `type`"). */
 const views: Record<string, (info: PlaybackInfo, render: RenderContext) => Row[]> = {
@@ -86,12 +93,12 @@ export function playbackRows(
   found: readonly Playable[],
   render: RenderContext,
 ): Row[] {
-  const type = textIn(info.type) ?? '';
+  const type = asText(info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type] : undefined;
   const rows = found.map(urlRow(render));
   const next = '--url prints the whole address; --open, --web and --player play it';
   const end: Row[] = render.isTerminal ? [['next', next]] : [];
-  return [['type', cell(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];
+  return [['type', displayText(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];
 }
 
 export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): Row[] => [
@@ -103,6 +110,7 @@ function linkText(
   { ok, content_type, bytes: count, problem, url }: PlaybackLink,
   { colors }: RenderContext,
 ): string {
-  if (!ok) return `${colors.red('broken:')} ${printable(problem ?? '')} at ${printable(url)}`;
-  return `${colors.green('ok')}  ${printable(content_type ?? '')}, ${bytes(count ?? 0)}`;
+  if (!ok)
+    return `${colors.red('broken:')} ${escapeControls(problem ?? '')} at ${escapeControls(url)}`;
+  return `${colors.green('ok')}  ${escapeControls(content_type ?? '')}, ${formatBytes(count ?? 0)}`;
 }

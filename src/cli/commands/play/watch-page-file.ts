@@ -2,8 +2,8 @@ import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { failureReason } from '../../../client/api/wait-for-assets.ts';
-import { makeStateFolder } from '../../../client/folders.ts';
-import { textIn } from '../../../contract/reading.ts';
+import { makeStateFolder } from '../../../client/state-files.ts';
+import { asText } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderWatchPage } from '../../../web/watch/server/page.ts';
 import type { Context } from '../../context.ts';
@@ -24,11 +24,11 @@ export async function openAsPage(
   // A playback token alone does not allow reading the asset.
   const asset: Asset = player ? await (await context.api()).assets.get(uid) : { uid };
   const { html } = renderWatchPage({
-    title: textIn(asset.name) ?? uid,
+    title: asText(asset.name) ?? uid,
     info,
     config: player?.player_config,
     poster: asset.thumbnail_url,
-    contentType: textIn(asset.content_type),
+    contentType: asText(asset.content_type),
     description: asset.description,
     tags: asset.tags,
     status: asset.status,

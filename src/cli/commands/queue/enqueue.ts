@@ -3,7 +3,7 @@ import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import { QueueRun } from '../../../client/queue/queue-run.ts';
 import { Roots } from '../../../client/queue/roots.ts';
 import { isAddress, letsIn, readAddress } from '../../../client/upload/sources/source-address.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { isRclone } from '../../uploading/remote-sources.ts';
@@ -100,7 +100,7 @@ async function confirmSecrets(
   if (first === undefined) return;
   await confirm(
     terminal,
-    `${printable(readAddress(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
+    `${escapeControls(readAddress(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
     { yes: settings.yes, instead: 'the same command with --yes' },
   );
 }

@@ -1,16 +1,16 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import {
   asMediactlError,
+  combineFailures,
   exitCodes,
-  failureAmong,
   MediactlError,
   usageError,
 } from '../../../client/errors.ts';
 import type { Fleet, UploadJobOfQueue } from '../../../client/queue/fleet.ts';
 import { type EngineState, jobsIn, retryFailed } from '../../../client/queue/jobs.ts';
 import { pathOf } from '../../../client/queue/results.ts';
-import { counted } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -41,7 +41,7 @@ export function retry(command: Command, run: ActionWrapper): void {
         assertWhich(ids, all);
         const fleet = await context.fleet(address, 'write');
         const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
-        if (context.isDryRun(`retry ${counted(chosen.length, 'upload')}`))
+        if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`))
           return listBy(() => '', [], queuedColumns, '');
         return changed(
           context,
@@ -88,12 +88,12 @@ export async function forgetQueued(
     : all
       ? await idsIn(fleet, unfinishedStates)
       : await meant(fleet, ids, [...unfinishedStates, 'completed']);
-  if (context.isDryRun(`forget ${counted(chosen.length, 'upload')}`))
+  if (context.isDryRun(`forget ${pluralize(chosen.length, 'upload')}`))
     return listBy(() => '', [], queuedColumns, '');
   if (chosen.length > 0)
     await confirm(
       context.terminal,
-      `${counted(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
+      `${pluralize(chosen.length, 'upload')}: what is not finished stays so, what is may be sent again. Forget ${chosen.length === 1 ? 'it' : 'them'}?`,
       { yes: context.settings.yes, instead: 'the same command with --yes' },
     );
   return changed(context, chosen, 'forgotten', async (id) => {
@@ -152,7 +152,7 @@ async function meant(
   return typed.map((word) => {
     const [id = word, other] = found.get(word) ?? [];
     if (other === undefined) return id;
-    throw usageError(`several uploads are meant by ${printable(word)}`, 'type more of the id');
+    throw usageError(`several uploads are meant by ${escapeControls(word)}`, 'type more of the id');
   });
 }
 
@@ -179,13 +179,13 @@ async function changed(
   for (const id of ids)
     await change(id).then(
       (row) => row && rows.push(row),
-      (error) => failures.push(asMediactlError(error).of(id)),
+      (error) => failures.push(asMediactlError(error).withSubject(id)),
     );
   await afterwards();
-  if (rows.length > 0) terminal.say(`${counted(rows.length, 'upload')} ${done}`);
+  if (rows.length > 0) terminal.say(`${pluralize(rows.length, 'upload')} ${done}`);
   return {
     result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${done}`),
-    failure: failureAmong(
+    failure: combineFailures(
       ids.length,
       `${failures.length} of ${ids.length} uploads were not ${done}`,
       failures,

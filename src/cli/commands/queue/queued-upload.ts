@@ -2,9 +2,9 @@ import type { UploadJobOfQueue } from '../../../client/queue/fleet.ts';
 import type { EngineState } from '../../../client/queue/jobs.ts';
 import { failureIn, pathOf, resultIn } from '../../../client/queue/results.ts';
 import { shortTaskId } from '../../../client/queue/task.ts';
-import { counted } from '../../../contract/figures.ts';
-import { fieldsIn, textIn } from '../../../contract/reading.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { asObject, asText } from '../../../contract/json-values.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Column } from '../../output/result.ts';
 import { howFar } from '../../uploading/pending.ts';
 import type { UploadRecord } from '../../uploading/record.ts';
@@ -40,18 +40,18 @@ const isoOrNull = (time: unknown) =>
   Number.isSafeInteger(time) && (time as number) > 0 && (time as number) < 8.64e15
     ? new Date(time as number).toISOString()
     : null;
-const text = (value: unknown) => textIn(value) ?? null;
+const text = (value: unknown) => asText(value) ?? null;
 const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
 
 /** Converts a job. Its data is validated: anyone with access to the store can write it. */
 export function queuedUpload(job: UploadJobOfQueue, state: EngineState): QueuedUpload {
-  const data = fieldsIn(job.data);
+  const data = asObject(job.data);
   const result = resultIn(job.returnvalue);
-  const told = fieldsIn(job.progress);
+  const told = asObject(job.progress);
   const isWhole = state === 'completed';
   const reason =
     state === 'failed' || state === 'delayed'
-      ? (textIn(job.failedReason) ?? '')
+      ? (asText(job.failedReason) ?? '')
       : isWhole || !told.error
         ? undefined
         : JSON.stringify(told.error);
@@ -91,23 +91,23 @@ const workerOf = (
 ) => (state === 'active' ? (processedBy ?? worker) : error ? worker : undefined);
 
 const result = ({ state, error, verified, stalls }: QueuedUpload) => {
-  const said = error ? `${state}: ${printable(error.message)}` : state;
+  const said = error ? `${state}: ${escapeControls(error.message)}` : state;
   const check = state === 'uploaded' && !verified ? ', unverified' : '';
-  return `${said}${check}${stalls > 0 ? `, lost ${counted(stalls, 'time')}` : ''}`;
+  return `${said}${check}${stalls > 0 ? `, lost ${pluralize(stalls, 'time')}` : ''}`;
 };
 
 export const queuedColumns: Column<QueuedUpload>[] = [
   {
     header: 'ID',
-    value: ({ id }, { isTerminal }) => printable(isTerminal ? shortTaskId(id) : id),
+    value: ({ id }, { isTerminal }) => escapeControls(isTerminal ? shortTaskId(id) : id),
     whole: true,
   },
-  { header: 'PATH', value: ({ path }) => printable(path), leads: true, least: 18 },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), leads: true, least: 18 },
   {
     header: 'DONE',
     value: howFar,
     spare: 1,
   },
-  { header: 'WORKER', value: ({ worker }) => printable(worker ?? ''), spare: 2 },
+  { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), spare: 2 },
   { header: 'STATE', value: result, least: 18 },
 ];

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
-import { makeFolder } from '../../../client/folders.ts';
-import { withoutKey } from '../../../client/processes.ts';
+import { withoutApiKey } from '../../../client/processes.ts';
+import { makeFolder } from '../../../client/state-files.ts';
 import type { Context } from '../../context.ts';
 import type { SandboxLocation } from './location.ts';
 import { logPath } from './log.ts';
@@ -27,7 +27,7 @@ export async function launch(
   const logging = foreground ? [] : ['--log', logPath(dataDir)];
   const child = spawn(host.processes.execPath, [host.sandboxProgram, ...args, ...logging], {
     detached: !foreground,
-    env: withoutKey(host.environment),
+    env: withoutApiKey(host.environment),
     // In the foreground the log goes to stderr: stdout is for results.
     stdio: foreground ? ['ignore', 2, 'pipe'] : ['ignore', 'ignore', 'pipe'],
   });

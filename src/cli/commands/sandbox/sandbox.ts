@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError } from '../../../client/errors.ts';
-import { printable, printableLines } from '../../../contract/sanitize.ts';
+import { escapeControls, escapeControlsInLines } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUidIn } from '../../library/asset-ids.ts';
 import { nothing, type Row, record, text } from '../../output/result.ts';
@@ -95,7 +95,7 @@ const statusRows = (shown: SandboxStatus): Row[] => [
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],
-  ...shown.faults.map((fault): Row => ['fault', printable(fault)]),
+  ...shown.faults.map((fault): Row => ['fault', escapeControls(fault)]),
   ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
   ['pdftoppm', shown.running ? (shown.pdftoppm ?? 'not found') : ''],
   ['left out', shown.left_out.join(', ')],
@@ -122,7 +122,7 @@ function logs(command: Command, run: ActionWrapper): void {
           });
         });
         try {
-          const tail = printableLines(await log.lastLines(count));
+          const tail = escapeControlsInLines(await log.lastLines(count));
           if (!follow) return text(tail);
           await context.terminal.write(`${tail}\n`);
           return await followLog(context, log);
@@ -136,7 +136,7 @@ function logs(command: Command, run: ActionWrapper): void {
 async function followLog({ clock, signal, terminal }: Context, log: LogReader) {
   while (!signal.aborted) {
     const appended = await log.readAppended();
-    if (appended) await terminal.write(printableLines(appended));
+    if (appended) await terminal.write(escapeControlsInLines(appended));
     else await clock.sleep(250, signal).catch(() => {}); // aborted: the loop ends
   }
   return nothing;

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { nothing, type Row, record } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
@@ -65,7 +65,7 @@ export function start(command: Command, run: ActionWrapper): void {
       });
       if (running.pid !== child.pid)
         context.terminal.say(`another start was first: it runs, pid ${running.pid}`);
-      for (const note of running.notes) context.terminal.warn(printable(note));
+      for (const note of running.notes) context.terminal.warn(escapeControls(note));
       const isCurrent = await saveProfiles(context, location, running, profiles);
       const use = isCurrent ? '' : ` --profile ${profile}`;
       context.terminal.say(

@@ -9,9 +9,9 @@ import { difference } from '../../../client/upload/batch/run.ts';
 import { digestAt, knownByContent, mayBeKnown } from '../../../client/upload/session/known.ts';
 import { keyOf, type Wanted } from '../../../client/upload/sources/wanted.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
-import { bytes, counted } from '../../../contract/figures.ts';
+import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { LocationNames } from '../../library/location-names.ts';
 import { type Column, listBy } from '../../output/result.ts';
@@ -102,7 +102,7 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
     });
   const { files, bytes: size } = toSend(plan);
   context.terminal.say(
-    `dry run: would upload ${counted(files, 'file')}, ${bytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${counted(gone.length, 'asset')} to the trash` : ''}`,
+    `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
   const isPerson = context.settings.shape.format === 'human' && !request.verbose;
   const places = new LocationNames(context);
@@ -169,7 +169,7 @@ async function look(
   assertSomething(plan, sources, isForOne, same.files);
   for (const kind of sources.passedOver()) context.terminal.warn(`left out: ${kind}`);
   for (const { path, error } of sources.failures)
-    context.terminal.warn(`${printable(path)}: ${error.message}`);
+    context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
   const prunable = pruning && all && (await goneFiles(context, pruning, all, mark, moved));
   return { plan, same, outliving, prunable };
 }
@@ -192,14 +192,14 @@ async function judgeByContent(
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18 },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18 },
   { header: 'WOULD BE', value: ({ outcome }) => outcome, whole: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) =>
-      size === null ? '' : isTerminal ? bytes(size) : String(size),
+      size === null ? '' : isTerminal ? formatBytes(size) : String(size),
     least: 9,
   },
   { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), least: 12 },
-  { header: 'CONTENT TYPE', value: ({ content_type }) => cell(content_type), least: 12 },
+  { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), least: 12 },
 ];

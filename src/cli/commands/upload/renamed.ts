@@ -4,8 +4,8 @@ import type { FindMoved } from '../../../client/upload/batch/run.ts';
 import { digestAt } from '../../../client/upload/session/known.ts';
 import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
-import { bytes, counted } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { formatBytes, pluralize } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { quoteForShell } from '../../library/asset-ids.ts';
 import type { Sources } from '../../uploading/sources.ts';
@@ -38,7 +38,7 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
     const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
     if (candidates.length > 0)
       terminal.say(
-        `reading ${counted(candidates.length, 'file')}, ${bytes(size)}: files of the same name and size were uploaded from paths that are gone`,
+        `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files of the same name and size were uploaded from paths that are gone`,
       );
     const there = new Map<Wanted, Receipt>();
     const renamed = new Map<string, number>();
@@ -103,11 +103,11 @@ async function renamedWords(
   { top, was, is, count }: { top: string; was: string; is: string; count: number },
 ): Promise<string> {
   const [from = '', to = ''] = [was, is].map((path) => join(directory, relative(top, path)));
-  const what = `${counted(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
+  const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
   const old = prune ? 'go to the trash once the new ones are ready' : 'stay';
-  const sent = printable(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
+  const sent = escapeControls(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
   const isFree = folders.find({ path: '', below: relative(top, is) }) === null;
   if (!isFree || dirname(was) !== dirname(is) || (await isThere(from))) return sent;
   const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(basename(is))}`;
-  return `${sent}. To send nothing again: stop, run ${printable(rename)}, then the same command`;
+  return `${sent}. To send nothing again: stop, run ${escapeControls(rename)}, then the same command`;
 }

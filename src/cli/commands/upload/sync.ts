@@ -6,15 +6,15 @@ import {
   endsTheRun,
   exitCodes,
   MediactlError,
-  someFailed,
+  partialFailure,
   usageError,
 } from '../../../client/errors.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { counted } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
-import { isUid, uidKey } from '../../../contract/uid.ts';
+import { classifyStatus } from '../../../contract/assumptions.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
+import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import {
   descendantsOf,
@@ -100,7 +100,7 @@ export async function goneFiles(
   const service = api.transport.baseUrl.origin;
   const folders = await foldersBelow(context, top);
   const isInside = (folder: string | null) =>
-    folders === undefined || (folder !== null && folders.has(uidKey(folder)));
+    folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
   const missingNow: Receipt[] = [];
   /** Receipts of existing files, by content. */
@@ -130,7 +130,7 @@ export async function goneFiles(
     const now = receipts.find({ ...replaced, service, workspace });
     if (!now || (await isReady(api, receipts, now))) gone.push(replaced);
   }
-  const shown = (path: string) => printable(join(directory, relative(real, path)));
+  const shown = (path: string) => escapeControls(join(directory, relative(real, path)));
   return { gone, doubt: await doubtOf(counts, gone.length, shown), isInside };
 }
 
@@ -170,7 +170,7 @@ export async function stillInside(
   context: Context,
   { gone, isInside }: Prunable,
 ): Promise<{ inside: Gone[]; elsewhere: Gone[] }> {
-  const { assets } = (await context.api()).observed({ lane: 'bulk' });
+  const { assets } = (await context.api()).withObserver({ lane: 'bulk' });
   const places = new LocationNames(context);
   const inside: Gone[] = [];
   const elsewhere: Gone[] = [];
@@ -184,8 +184,8 @@ export async function stillInside(
     else elsewhere.push(each);
     if (isStill || !asset) continue;
     await places.load('folders', [parent ?? undefined]);
-    const place = printable(places.displayName(parent ?? undefined) || '/');
-    lines.push(`${printable(each.path)}: its asset was moved to ${place}: left alone`);
+    const place = escapeControls(places.displayName(parent ?? undefined) || '/');
+    lines.push(`${escapeControls(each.path)}: its asset was moved to ${place}: left alone`);
   }
   if (lines.length > 0) context.terminal.say(truncateLines(lines, lines.length).join('\n'));
   return { inside, elsewhere };
@@ -205,7 +205,7 @@ function ifMissing(error: unknown): undefined {
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
-  if (statusMeans(status) !== 'ready') return false;
+  if (classifyStatus(status) !== 'ready') return false;
   await receipts.settled(assetUid, 'ready');
   return true;
 }
@@ -233,11 +233,11 @@ export async function pruneGone(
   const count = gone.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit, doubt },
-    what: `move ${counted(count, 'asset')} of ${top} to the trash`,
+    what: `move ${pluralize(count, 'asset')} of ${top} to the trash`,
     lines: async () => [
       ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
       ...truncateLines(
-        gone.map(({ assetUid, path }) => `  ${assetUid}  ${printable(path)}`),
+        gone.map(({ assetUid, path }) => `  ${assetUid}  ${escapeControls(path)}`),
         count,
       ),
     ],
@@ -255,14 +255,14 @@ export async function pruneGone(
       moved++;
     } catch (thrown) {
       const error = asMediactlError(thrown);
-      failures.push(error.of(path));
+      failures.push(error.withSubject(path));
       if (endsTheRun(error)) stop = error;
     }
   }
-  if (moved > 0) terminal.say(`moved ${counted(moved, 'asset')} to the trash`);
+  if (moved > 0) terminal.say(`moved ${pluralize(moved, 'asset')} to the trash`);
   if (stop) throw stop;
   if (failures.length > 0)
-    throw someFailed(`${failures.length} of ${count} assets were not moved`, failures);
+    throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);
 }
 
 /**
@@ -288,7 +288,7 @@ async function foldersBelow(context: Context, top: string): Promise<Set<string> 
     throw error;
   });
   return new Set(
-    (node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => uidKey(folder.uid)),
+    (node ? [node, ...descendantsOf(node)] : []).map(({ folder }) => normalizeUid(folder.uid)),
   );
 }
 

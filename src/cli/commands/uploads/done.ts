@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import type { Receipt } from '../../../client/upload/store/receipts.ts';
-import { bytes } from '../../../contract/figures.ts';
-import { isFields } from '../../../contract/reading.ts';
-import { printable, when } from '../../../contract/sanitize.ts';
+import { formatBytes } from '../../../contract/figures.ts';
+import { isJsonObject } from '../../../contract/json-values.ts';
+import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import type { Column, ListResult } from '../../output/result.ts';
@@ -76,10 +76,11 @@ const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
 
 const doneColumns: Column<DoneUpload>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18, leads: true },
   {
     header: 'SIZE',
-    value: ({ size_bytes: size }, { isTerminal }) => (isTerminal ? bytes(size) : String(size)),
+    value: ({ size_bytes: size }, { isTerminal }) =>
+      isTerminal ? formatBytes(size) : String(size),
     least: 9,
     spare: 2,
   },
@@ -92,7 +93,7 @@ const doneColumns: Column<DoneUpload>[] = [
   },
   {
     header: 'SENT',
-    value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
+    value: ({ at }, { isTerminal, now }) => (isTerminal ? relativeTime(at, now) : at),
     spare: 1,
   },
 ];
@@ -134,7 +135,7 @@ function receiptIn(line: string, at: number): Receipt {
   } catch {
     throw unusable(at, 'it is not JSON');
   }
-  if (!isFields(value)) throw unusable(at, 'it is not a JSON object');
+  if (!isJsonObject(value)) throw unusable(at, 'it is not a JSON object');
   const done = value as Partial<DoneUpload>;
   const text = (name: keyof DoneUpload, isRight = (_: string) => true): string => {
     const found = done[name];

@@ -5,13 +5,13 @@ import {
   endsTheRun,
   exitCodes,
   type MediactlError,
-  someFailed,
+  partialFailure,
 } from '../../../client/errors.ts';
 import type { Orphan, Receipts } from '../../../client/upload/store/receipts.ts';
-import { isUnfinished } from '../../../contract/assumptions.ts';
-import { counted } from '../../../contract/figures.ts';
-import { timeIn } from '../../../contract/reading.ts';
-import { printable, when } from '../../../contract/sanitize.ts';
+import { isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { pluralize } from '../../../contract/figures.ts';
+import { parseTimestamp } from '../../../contract/json-values.ts';
+import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
@@ -57,7 +57,10 @@ export function gc(command: Command, run: ActionWrapper): void {
         const failures = isMeant ? await trashed(context, api, receipts, left, limit) : [];
         const result = listBy<Left>(({ asset_uid }) => asset_uid, left, columns, nothingLeft);
         const problem = `${failures.length} of ${left.length} assets were not moved`;
-        return { result, failure: failures.length > 0 ? someFailed(problem, failures) : undefined };
+        return {
+          result,
+          failure: failures.length > 0 ? partialFailure(problem, failures) : undefined,
+        };
       }),
     );
 }
@@ -72,7 +75,7 @@ async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]>
       await receipts.forgetOrphan(assetUid);
       continue;
     }
-    const until = (timeIn(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
+    const until = (parseTimestamp(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
     const inUse = isGuessed && until > now ? new Date(until).toISOString() : null;
     left.push({ asset_uid: assetUid, name, path, at, in_use_until: inUse, trashed: false });
   }
@@ -82,7 +85,7 @@ async function empty(api: Api, receipts: Receipts, now: number): Promise<Left[]>
 async function unfinished(api: Api, { assetUid }: Orphan): Promise<Asset | undefined> {
   try {
     const asset = await api.assets.get(assetUid);
-    return isUnfinished(asset.status) ? asset : undefined;
+    return isAwaitingUpload(asset.status) ? asset : undefined;
   } catch (error) {
     if (asMediactlError(error).exitCode === exitCodes.notFound) return undefined;
     throw error;
@@ -100,10 +103,10 @@ async function trashed(
   const count = left.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit },
-    what: `move ${counted(count, 'asset')} to the trash`,
+    what: `move ${pluralize(count, 'asset')} to the trash`,
     lines: async () =>
       truncateLines(
-        left.map(({ asset_uid, name }) => `  ${asset_uid}  ${printable(name)}`),
+        left.map(({ asset_uid, name }) => `  ${asset_uid}  ${escapeControls(name)}`),
         count,
       ),
   });
@@ -115,7 +118,7 @@ async function trashed(
       each.trashed = true;
     } catch (thrown) {
       const error = asMediactlError(thrown);
-      failures.push(error.of(each.name));
+      failures.push(error.withSubject(each.name));
       if (endsTheRun(error)) break;
     }
   return failures;
@@ -125,11 +128,11 @@ const nothingLeft = 'nothing was left';
 
 const columns: Column<Left>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'NAME', value: ({ name }) => printable(name), least: 12, leads: true },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 12, spare: 2 },
+  { header: 'NAME', value: ({ name }) => escapeControls(name), least: 12, leads: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 12, spare: 2 },
   {
     header: 'SINCE',
-    value: ({ at }, { isTerminal, now }) => (isTerminal ? when(at, now) : at),
+    value: ({ at }, { isTerminal, now }) => (isTerminal ? relativeTime(at, now) : at),
     spare: 1,
   },
   {
@@ -137,7 +140,9 @@ const columns: Column<Left>[] = [
     value: ({ trashed: isGone, in_use_until: until }, { isTerminal, now }) => {
       if (isGone) return 'in the trash';
       if (until === null) return 'unfinished';
-      return isTerminal ? `perhaps in use, ask again ${when(until, now)}` : 'perhaps in use';
+      return isTerminal
+        ? `perhaps in use, ask again ${relativeTime(until, now)}`
+        : 'perhaps in use';
     },
     whole: true,
   },

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import {
   asMediactlError,
-  failureAmong,
+  combineFailures,
   MediactlError,
   usageError,
 } from '../../../client/errors.ts';
@@ -138,7 +138,7 @@ function forget(command: Command, run: ActionWrapper): void {
             await spool.forget(entry.id);
             forgotten.push(shown);
             if (shown.asset_uid) terminal.say(`forgotten; asset ${shown.asset_uid} stays as it is`);
-          }).catch((error) => failures.push(asMediactlError(error).of(shown.path)));
+          }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
         const result = listBy(
           ({ id: each }) => each,
           forgotten,
@@ -146,7 +146,7 @@ function forget(command: Command, run: ActionWrapper): void {
           'nothing to forget',
         );
         const problem = `${failures.length} of ${leaving.length} uploads are not forgotten`;
-        return { result, failure: failureAmong(leaving.length, problem, failures) };
+        return { result, failure: combineFailures(leaving.length, problem, failures) };
       }),
     );
 }

@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
-import { failureAmong, MediactlError } from '../../../client/errors.ts';
+import { combineFailures, MediactlError } from '../../../client/errors.ts';
 import { waitingEvent } from '../../../client/upload/session/events.ts';
 import { noteOutcome } from '../../../client/upload/store/asset-outcome.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { WaitDisplay } from '../../progress/wait-display.ts';
@@ -34,7 +34,7 @@ export function wait(command: Command, run: ActionWrapper): void {
         const noted: Promise<void>[] = [];
         let unkept: MediactlError | undefined;
         const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
-        const observed = api.observed({
+        const observed = api.withObserver({
           lane: 'bulk',
           onNotice: (notice) => display.waits(waitingEvent(notice)),
         });
@@ -44,7 +44,7 @@ export function wait(command: Command, run: ActionWrapper): void {
             signal: context.signal,
             timeoutMs,
             onStatus: ({ uid }, status) => display.status(paths.get(uid) ?? uid, status),
-            onSettled: (uid, found) => {
+            onResult: (uid, found) => {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
               noted.push(
@@ -52,7 +52,7 @@ export function wait(command: Command, run: ActionWrapper): void {
                   unkept ??= error;
                 }),
               );
-              if (error) failures.push(error.of(path));
+              if (error) failures.push(error.withSubject(path));
               const isFailed = error?.explanation.code === 'processing_failed';
               const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
               waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
@@ -65,7 +65,7 @@ export function wait(command: Command, run: ActionWrapper): void {
         await Promise.all(noted);
         const result = listBy(({ asset_uid }) => asset_uid, waited, columns, nothingThere);
         const problem = `${failures.length} of ${waited.length} assets are not ready`;
-        return { result, failure: unkept ?? failureAmong(waited.length, problem, failures) };
+        return { result, failure: unkept ?? combineFailures(waited.length, problem, failures) };
       }),
     );
 }
@@ -74,6 +74,6 @@ const nothingThere = 'nothing to wait for';
 
 const columns: Column<Waited>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => printable(path), least: 18, leads: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18, leads: true },
   { header: 'STATUS', value: ({ status }) => status, whole: true },
 ];

@@ -5,7 +5,7 @@ import { Roots } from '../../../client/queue/roots.ts';
 import { WorkerRun } from '../../../client/queue/worker-run.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
-import { counted } from '../../../contract/figures.ts';
+import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
 import { type ListResult, nothing } from '../../output/result.ts';
 import { openManyProgress } from '../../progress/many-progress.ts';
@@ -71,7 +71,7 @@ export const worker: CommandDefinition = (command, run) => {
           return nothing;
         const api = await context.api();
         await assertKeyAccepted(api);
-        api.transport.reserve(reserve);
+        api.transport.setReserve(reserve);
         const fleet = await context.fleet(address, 'work').catch((error) => {
           if (!signal.aborted) throw error;
           return undefined; // stopped before its store was up
@@ -127,7 +127,7 @@ function shown(context: Context, work: WorkerRun, close: () => void): ListResult
       close();
     }
     const back = work.handedBack;
-    if (back > 0) terminal.say(`${counted(back, 'file')} handed back to the queue`);
+    if (back > 0) terminal.say(`${pluralize(back, 'file')} handed back to the queue`);
     terminal.say(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
   };
   return {
@@ -139,7 +139,7 @@ function shown(context: Context, work: WorkerRun, close: () => void): ListResult
 /** Checks the API key at the start, not with the first job. @throws MediactlError exit 4 */
 async function assertKeyAccepted(api: Api): Promise<void> {
   await api
-    .observed({ lane: 'bulk' })
+    .withObserver({ lane: 'bulk' })
     .assets.page({}, 1, 0)
     .catch((error: MediactlError) => {
       // Start even if the key has no read permission, or the service is down.

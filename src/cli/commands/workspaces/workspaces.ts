@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import { cell, printable } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -69,7 +69,7 @@ function use(command: Command, run: ActionWrapper): void {
           Object.assign(mine, toProfileFields(workspace));
         });
         context.terminal.say(
-          `profile ${profile} now works in ${cell(workspace.name ?? workspace.uid)}`,
+          `profile ${profile} now works in ${displayText(workspace.name ?? workspace.uid)}`,
         );
         return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
       }),
@@ -77,10 +77,13 @@ function use(command: Command, run: ActionWrapper): void {
 }
 
 const workspaceColumns: Column<Workspace>[] = [
-  { header: 'UID', value: ({ uid }) => printable(uid), uid: 'workspace', field: 'uid' },
-  { header: 'NAME', value: ({ name }) => cell(name), leads: true },
+  { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'workspace', field: 'uid' },
+  { header: 'NAME', value: ({ name }) => displayText(name), leads: true },
   { header: 'PRIMARY', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
 ];
 
 const workspaceRows = (workspace: Workspace): Row[] =>
-  Object.entries(workspace).map(([field, value]) => [field.replaceAll('_', ' '), cell(value)]);
+  Object.entries(workspace).map(([field, value]) => [
+    field.replaceAll('_', ' '),
+    displayText(value),
+  ]);

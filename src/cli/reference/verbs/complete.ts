@@ -1,5 +1,5 @@
 import { isCorrupt } from '../../../client/upload/store/journal-entry.ts';
-import { textIn } from '../../../contract/reading.ts';
+import { asText } from '../../../contract/json-values.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { CompletionSource } from '../../commands/command.ts';
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
@@ -69,11 +69,11 @@ const remote: Partial<Record<CompletionSource, (context: Context) => NameCache>>
   assets: (context) =>
     new NameCache(context, 'assets', async () => {
       const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
-      const count = (name: string) => items.filter((item) => textIn(item.name) === name).length;
+      const count = (name: string) => items.filter((item) => asText(item.name) === name).length;
       return items.map(({ uid, name, type }): CachedName => {
-        const text = textIn(name) ?? '';
+        const text = asText(name) ?? '';
         const isTyped = text !== '' && count(text) === 1 && !isReserved(text);
-        return isTyped ? [text, `${textIn(type) ?? ''} ${uid}`] : [uid, text];
+        return isTyped ? [text, `${asText(type) ?? ''} ${uid}`] : [uid, text];
       });
     }),
 };

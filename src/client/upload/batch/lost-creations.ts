@@ -1,4 +1,4 @@
-import { fieldsIn } from '../../../contract/reading.ts';
+import { asObject } from '../../../contract/json-values.ts';
 import { exitCodes, type MediactlError } from '../../errors.ts';
 import type { UploadTools } from '../session/job.ts';
 import { Deferred, type FoundAssets, type LostCreation } from '../session/lost.ts';
@@ -79,14 +79,14 @@ export class LostCreations {
 
   #lookedUp(losts: readonly LostCreation[]) {
     const { api, journal, receipts } = this.#tools;
-    const patient = this.areMany ? api.observed({ lane: 'bulk' }) : api;
+    const patient = this.areMany ? api.withObserver({ lane: 'bulk' }) : api;
     return findLost(patient, journal, (uid) => receipts?.hasAsset(uid) ?? false, losts);
   }
 }
 
 /** Returns true if the search was complete and found only empty assets, so that a new asset is safe. */
 export function allowsNewAsset({ explanation: { code, details } }: MediactlError): boolean {
-  const { is_all: isAll, may_be_whole: mayBeWhole } = fieldsIn(details);
+  const { is_all: isAll, may_be_whole: mayBeWhole } = asObject(details);
   return code === 'creation_unknown' && isAll === true && mayBeWhole === false;
 }
 

@@ -1,5 +1,5 @@
-import { textIn } from '../../../contract/reading.ts';
-import { waitForGrowing } from '../../api/wait-for-assets.ts';
+import { asText } from '../../../contract/json-values.ts';
+import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
 import { waitingEvent } from '../session/events.ts';
 import { labelOf } from '../session/job.ts';
@@ -72,26 +72,26 @@ export class ReadyWatch {
   async #run(): Promise<void> {
     const { api, signal, onEvent, receipts } = this.#tools;
     let current = '';
-    const observed = api.observed({
-      lane: 'looking',
+    const observed = api.withObserver({
+      lane: 'background',
       onNotice: (notice) => onEvent({ path: current, ...waitingEvent(notice) }),
     });
     try {
-      await waitForGrowing(
+      await waitForIncoming(
         observed.assets,
-        { take: () => this.#come.splice(0), over: this.#over },
+        { takeNew: () => this.#come.splice(0), done: this.#over },
         {
           clock: api.transport.clock,
           signal: signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal,
           timeoutMs: this.#timeoutMs,
-          gate: () => api.transport.gate,
+          rateLimiterState: () => api.transport.rateLimiterState,
           onStatus: ({ uid }, status) => {
             const [outcome] = this.#waiting.get(uid) ?? [];
             if (!outcome) return;
             current = labelOf(outcome.job);
             onEvent({ path: current, event: 'status', asset_uid: uid, status });
           },
-          onSettled: (uid, found) => {
+          onResult: (uid, found) => {
             if (receipts)
               this.#noted.push(
                 noteOutcome(receipts, uid, found).catch((error) =>
@@ -100,7 +100,7 @@ export class ReadyWatch {
               );
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;
-              else outcome.status = textIn(found.status);
+              else outcome.status = asText(found.status);
               this.#tell(outcome);
             }
             this.#waiting.delete(uid);

@@ -1,5 +1,5 @@
 import { asMediactlError, endsTheRun, exitCodes, type MediactlError } from '../../errors.ts';
-import type { Lane } from '../../http/gate.ts';
+import type { Lane } from '../../http/rate-limiter.ts';
 import { waitingEvent } from '../session/events.ts';
 import type { UploadJob, UploadOptions } from '../session/job.ts';
 import { labelOf } from '../session/job.ts';
@@ -228,8 +228,8 @@ export class UploadMany implements Run {
     const job = this.#jobOf(file, folder);
     outcome.job = job;
     const earlier = this.#isMany ? undefined : this.#earlier(file);
-    const api = this.#tools.api.observed({
-      lane: this.#options.lane ?? (this.#isMany ? 'bulk' : 'person'),
+    const api = this.#tools.api.withObserver({
+      lane: this.#options.lane ?? (this.#isMany ? 'bulk' : 'interactive'),
       onNotice: (notice) => onEvent({ path: labelOf(job), ...waitingEvent(notice) }),
       onRequest: () => {
         outcome.requests++;

@@ -2,7 +2,7 @@ import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import type { CreatedSession } from '../../api/upload-sessions.ts';
 import { MediactlError } from '../../errors.ts';
-import { neverLeft } from '../../http/network-error.ts';
+import { wasNotSent } from '../../http/network-error.ts';
 import type { Intended, Open } from '../store/journal-entry.ts';
 import { sentAhead } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';
@@ -91,7 +91,7 @@ function madeNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status } = error.explanation;
   return (
-    neverLeft(error) ||
+    wasNotSent(error) ||
     isStorageUnavailable(error) ||
     (status !== undefined && refusals.has(status))
   );

@@ -1,10 +1,10 @@
 import type { HttpRequest, HttpResponse, HttpStack } from 'tus-js-client';
-import { offsetIn } from '../../../contract/tus.ts';
+import { parseUploadOffset } from '../../../contract/tus.ts';
 import { transferPurpose } from '../../api/upload-sessions.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
+import type { ApiResponse } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
-import type { ApiResponse } from '../../http/messages.ts';
-import type { Headers } from '../../http/rate-limit.ts';
+import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
 import type { PrefixDigest } from '../sources/prefix-digest.ts';
 import type { Source } from '../sources/source.ts';
@@ -31,7 +31,7 @@ export type SessionState = {
   /** Called when bytes were written to the socket; `at` is their end offset in the file. */
   onSent(count: number, at: number): void;
   /** Called with each offset that the service confirms; awaited before the next byte is sent. */
-  onAcknowledged(offset: number, headers: Headers): Promise<void>;
+  onAcknowledged(offset: number, headers: ResponseHeaders): Promise<void>;
 };
 
 /** Maximum responses without progress before the upload fails as stalled. */
@@ -98,7 +98,7 @@ export class SessionHttpStack implements HttpStack {
       method: 'HEAD',
       url,
       headers,
-      retry: 'pacing',
+      retry: 'rate-limit',
       purpose: transferPurpose,
       signal,
     });
@@ -123,7 +123,7 @@ export class SessionHttpStack implements HttpStack {
         url,
         headers,
         body: { lengthBytes: chunk.size, open: () => this.#bytes(chunk, signal) },
-        retry: 'pacing',
+        retry: 'rate-limit',
         purpose: transferPurpose,
         idleTimeoutMs,
         signal,
@@ -160,7 +160,7 @@ export class SessionHttpStack implements HttpStack {
 
   async #acknowledge(response: ApiResponse, chunk?: Chunk): Promise<HttpResponse> {
     const { source, digest, onAcknowledged, sentTo: sentBefore } = this.#state;
-    const offset = offsetIn(response.headers['upload-offset']);
+    const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
       throw broken(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
     if (offset > source.sizeBytes)
@@ -205,7 +205,7 @@ const broken = (
     hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
   });
 
-const answer = (status: number, headers: Headers): HttpResponse => ({
+const answer = (status: number, headers: ResponseHeaders): HttpResponse => ({
   getStatus: () => status,
   getHeader: (name) => headers[name.toLowerCase()],
   getBody: () => '',

@@ -1,5 +1,5 @@
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { comparableName, numberIn, textIn, timeIn } from '../../../contract/reading.ts';
+import { classifyStatus } from '../../../contract/assumptions.ts';
+import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
@@ -59,10 +59,10 @@ export async function findLost(
   }
   const take = (asset: Asset) => {
     if (underWay.has(asset.uid) || isKnown(asset.uid)) return;
-    const isInProgress = statusMeans(asset.status) === 'in progress';
-    const size = numberIn(asset.size);
+    const isInProgress = classifyStatus(asset.status) === 'in progress';
+    const size = asNumber(asset.size);
     // Some services report the bytes received so far as the size. An empty file is complete at once.
-    for (const lost of byName.get(comparableName(textIn(asset.name) ?? '')) ?? [])
+    for (const lost of byName.get(normalizeName(asText(asset.name) ?? '')) ?? [])
       if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
         found.get(lost)?.set(asset.uid, asset);
   };
@@ -96,8 +96,8 @@ async function newestSeen(
     count += page.length;
     for (const asset of page) take(asset);
     newestFirst &&= isFalling(page, oldest);
-    newest ??= timeIn(page[0]?.created_at);
-    oldest = timeIn(page.at(-1)?.created_at) ?? oldest;
+    newest ??= parseTimestamp(page[0]?.created_at);
+    oldest = parseTimestamp(page.at(-1)?.created_at) ?? oldest;
     const isPast =
       since !== undefined && !page.some(({ created_at }) => isSince(created_at, since));
     // A service that ignores `ordering` may list new assets on any page, so an old page proves nothing.
@@ -111,12 +111,12 @@ async function newestSeen(
 function namesOf({ filename, asset_name }: UploadMetadata): Set<string> {
   const names =
     asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
-  return new Set(names.map(comparableName));
+  return new Set(names.map(normalizeName));
 }
 
 /** Returns true if a page is ordered by creation time, newest first. */
 function isFalling(page: readonly Asset[], before: number | undefined): boolean {
-  const times = [before, ...page.map(({ created_at }) => timeIn(created_at))];
+  const times = [before, ...page.map(({ created_at }) => parseTimestamp(created_at))];
   return times.every((time, at) => {
     const [earlier] = times.slice(Math.max(0, at - 1), at);
     return time === undefined || earlier === undefined || time <= earlier;
@@ -125,7 +125,7 @@ function isFalling(page: readonly Asset[], before: number | undefined): boolean 
 
 /** Returns true if an asset may have been created since then. One without a creation time may. */
 const isSince = (createdAt: unknown, since: number | undefined) =>
-  since === undefined || (timeIn(createdAt) ?? since) >= since;
+  since === undefined || (parseTimestamp(createdAt) ?? since) >= since;
 
 const there = (api: Api, uid: string): Promise<Asset | undefined> =>
   api.assets.get(uid).catch((error) => {
@@ -149,6 +149,6 @@ const creationUnknown = (path: string, { assets, isAll }: FoundAssets, id: strin
     details: {
       asset_uids: assets.map(({ uid }) => uid),
       is_all: isAll,
-      may_be_whole: assets.some(({ status }) => statusMeans(status) !== 'in progress'),
+      may_be_whole: assets.some(({ status }) => classifyStatus(status) !== 'in progress'),
     },
   });

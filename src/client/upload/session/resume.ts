@@ -1,5 +1,5 @@
-import { isUnfinished } from '../../../contract/assumptions.ts';
-import { offsetIn } from '../../../contract/tus.ts';
+import { isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { parseUploadOffset } from '../../../contract/tus.ts';
 import { MediactlError } from '../../errors.ts';
 import { changed, isUntouched } from '../sources/source.ts';
 import {
@@ -80,7 +80,7 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
   const { assetUid } = entry.session;
   try {
     const { status } = await run.tools.api.assets.get(assetUid);
-    const back = isUnfinished(status) ? await lostBytes(run, entry) : undefined;
+    const back = isAwaitingUpload(status) ? await lostBytes(run, entry) : undefined;
     if (back) return back;
   } catch (error) {
     if (isSessionGone(error)) {
@@ -98,8 +98,11 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
 /** Reopens the entry at the service's offset if the service lost acknowledged bytes; undefined if it lost none. */
 async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined> {
   const { sizeBytes } = run.source;
-  const headers = await run.tools.api.uploadSessions.look(entry.session.url, run.tools.signal);
-  const offset = offsetIn(headers?.['upload-offset']);
+  const headers = await run.tools.api.uploadSessions.fetchHeaders(
+    entry.session.url,
+    run.tools.signal,
+  );
+  const offset = parseUploadOffset(headers?.['upload-offset']);
   if (offset === undefined || offset >= sizeBytes) return undefined;
   run.notice(
     `the service has ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`,

@@ -1,4 +1,4 @@
-import type { Headers } from '../../http/rate-limit.ts';
+import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { openChecksum } from '../sources/checksum.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
 import { changed, differenceBetween } from '../sources/source.ts';
@@ -152,7 +152,8 @@ export async function wholeEntry(
   const { api, signal } = run.tools;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
-    const compare = (headers: Headers) => verify(run.source, blake3, lastChunkStart, headers);
+    const compare = (headers: ResponseHeaders) =>
+      verify(run.source, blake3, lastChunkStart, headers);
     verdict = await lookAgain(
       api,
       entry.session,

@@ -1,4 +1,4 @@
-import { isUnfinished, statusMeans } from '../../../contract/assumptions.ts';
+import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { waitForAssets } from '../../api/wait-for-assets.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import type { Open } from '../store/journal-entry.ts';
@@ -53,8 +53,8 @@ export async function assetState(
     if (statusOf(error) !== 403) throw error;
     return isAllSent ? 'unknown' : 'unfinished';
   }
-  if (!isAllSent || isUnfinished(status)) return 'unfinished';
-  if (offset === file.sizeBytes || statusMeans(status) === 'ready') return 'whole';
+  if (!isAllSent || isAwaitingUpload(status)) return 'unfinished';
+  if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'whole';
   // Some services report `queued` before the first byte arrives: only an asset that gets ready is complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
   const settled = await waitForAssets(assets, [assetUid], {

@@ -109,7 +109,8 @@ async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
   const { api } = run.tools;
   const { tags } = run.job;
   if (verified === false) throw mismatch(run.label, sendAgain(run), entry);
-  if (tags && tags.length > 0) await api.assets.update(session.assetUid, api.assets.tagging(tags));
+  if (tags && tags.length > 0)
+    await api.assets.update(session.assetUid, api.assets.tagFields(tags));
   run.say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
   return {
     how: 'uploaded',

@@ -1,8 +1,8 @@
-import { textIn } from '../../../contract/reading.ts';
-import { offsetIn } from '../../../contract/tus.ts';
+import { asText } from '../../../contract/json-values.ts';
+import { parseUploadOffset } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import type { Headers } from '../../http/rate-limit.ts';
+import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { type Checksum, digestIn, openChecksum } from '../sources/checksum.ts';
 import type { Source } from '../sources/source.ts';
 import type { Whole } from '../store/journal-entry.ts';
@@ -22,7 +22,7 @@ export async function verify(
   source: Source,
   blake3: string,
   lastChunkStart: number,
-  headers: Headers,
+  headers: ResponseHeaders,
 ): Promise<Verdict> {
   const header = headers['x-checksum-blake3'];
   if (header === undefined) return { verified: null };
@@ -52,18 +52,18 @@ export async function lookAgain(
   { uploadSessions, assets }: Api,
   { url, assetUid }: { url: string; assetUid: string },
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
-  compare: (headers: Headers) => Promise<Verdict>,
+  compare: (headers: ResponseHeaders) => Promise<Verdict>,
   signal: AbortSignal | undefined,
 ): Promise<Verdict> {
-  const session = await unlessRefused(uploadSessions.look(url, signal));
-  const offset = offsetIn(session?.['upload-offset']);
+  const session = await unlessRefused(uploadSessions.fetchHeaders(url, signal));
+  const offset = parseUploadOffset(session?.['upload-offset']);
   if (offset !== undefined && offset < sizeBytes) throw bytesLost(assetUid, offset, sizeBytes);
   const verdict = await compare(session ?? {});
   if (verdict.verified !== null) return verdict;
   const record = await unlessRefused(assets.get(assetUid));
   const isTold = Object.entries(record ?? {}).some(
     ([field, value]) =>
-      /blake3|checksum|digest|hash/i.test(field) && digestIn(textIn(value)) === blake3,
+      /blake3|checksum|digest|hash/i.test(field) && digestIn(asText(value)) === blake3,
   );
   return isTold ? { verified: true } : verdict;
 }

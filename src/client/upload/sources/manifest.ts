@@ -1,4 +1,4 @@
-import { isFields, textIn } from '../../../contract/reading.ts';
+import { asText, isJsonObject } from '../../../contract/json-values.ts';
 import { isSlug } from '../../../contract/slug.ts';
 import { usageError } from '../../errors.ts';
 import type { About } from './wanted.ts';
@@ -20,9 +20,9 @@ export async function entriesIn(text: string): Promise<Entry[]> {
   return rows.map(({ line, fields }) => {
     const unknown = Object.keys(fields).find((name) => !isColumn(name));
     if (unknown !== undefined) throw wrong(line, `unknown column ${unknown}`);
-    const path = textIn(fields.path) ?? '';
+    const path = asText(fields.path) ?? '';
     if (path === '') throw wrong(line, 'it has no path');
-    const text = (name: (typeof columns)[number]) => textIn(fields[name]) || undefined;
+    const text = (name: (typeof columns)[number]) => asText(fields[name]) || undefined;
     const tags = tagsIn(fields.tags);
     const wrongTag = tags?.find((tag) => !isSlug(tag));
     if (wrongTag !== undefined) throw wrong(line, `'${wrongTag}' is not a tag: tags are slugs`);
@@ -44,12 +44,12 @@ type Row = { line: number; fields: { [name: string]: unknown } };
 const isColumn = (name: string) => (columns as readonly string[]).includes(name);
 
 function tagsIn(value: unknown): readonly string[] | undefined {
-  const tags = Array.isArray(value) ? value.flatMap((each) => textIn(each) ?? []) : split(value);
+  const tags = Array.isArray(value) ? value.flatMap((each) => asText(each) ?? []) : split(value);
   return tags.length > 0 ? [...new Set(tags)] : undefined;
 }
 
 const split = (value: unknown) =>
-  (textIn(value) ?? '')
+  (asText(value) ?? '')
     .split(/[,;]/)
     .map((tag) => tag.trim())
     .filter(Boolean);
@@ -63,7 +63,7 @@ function linesOf(text: string): Row[] {
     } catch (error) {
       throw wrong(at + 1, (error as Error).message);
     }
-    if (!isFields(fields)) throw wrong(at + 1, 'it is not a JSON object');
+    if (!isJsonObject(fields)) throw wrong(at + 1, 'it is not a JSON object');
     return [{ line: at + 1, fields }];
   });
 }

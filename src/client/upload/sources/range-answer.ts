@@ -1,15 +1,15 @@
-import { isAnyType } from '../../api/download.ts';
-import type { ApiResponse } from '../../http/messages.ts';
-import type { Headers } from '../../http/rate-limit.ts';
+import { isGenericType } from '../../api/download.ts';
+import type { ApiResponse } from '../../http/api-request.ts';
+import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { FileIdentity } from './source.ts';
 
-export type Answer = { status: number; headers: Headers };
+export type Answer = { status: number; headers: ResponseHeaders };
 
 /** Version of a remote file: strong ETag and Last-Modified. The time is compared only if there is no ETag. */
 export type Version = { etag?: string; modified?: string };
 
 /** Extracts the version from response headers; ignores a weak ETag and an invalid date. */
-export function versionIn({ etag, 'last-modified': modified }: Headers): Version {
+export function versionIn({ etag, 'last-modified': modified }: ResponseHeaders): Version {
   return {
     ...(etag !== undefined && /^"[^"]*"$/.test(etag) && { etag }),
     ...(!Number.isNaN(Date.parse(modified ?? '')) && { modified }),
@@ -37,11 +37,11 @@ export function sizeIn({ status, headers, bytes }: ApiResponse): number | string
 }
 
 /** Returns true if a response is compressed or otherwise encoded, so that its offsets are not those of the file. */
-export const isEncoded = ({ 'content-encoding': encoding = 'identity' }: Headers) =>
+export const isEncoded = ({ 'content-encoding': encoding = 'identity' }: ResponseHeaders) =>
   encoding.toLowerCase() !== 'identity';
 
 /** Returns the media type of a Content-Type header; undefined if it is malformed or only means "bytes". */
 export function mediaTypeIn(header = ''): string | undefined {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
-  return /^[\w.+-]+\/[\w.+-]+$/.test(type) && !isAnyType(type) ? type : undefined;
+  return /^[\w.+-]+\/[\w.+-]+$/.test(type) && !isGenericType(type) ? type : undefined;
 }

@@ -1,6 +1,6 @@
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
+import type { ApiRequest, ApiResponse } from '../../http/api-request.ts';
 import { errorFrom } from '../../http/error-response.ts';
-import type { ApiRequest, ApiResponse } from '../../http/messages.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** A file on a web server, with all that is needed to request it. */
@@ -11,7 +11,7 @@ export type Remote = {
   path: string;
   headers: Record<string, string>;
   signal: AbortSignal | undefined;
-  mayFollow?: ApiRequest['mayFollow'];
+  mayFollow?: ApiRequest['mayFollowRedirect'];
 };
 
 const purpose = {
@@ -34,7 +34,7 @@ const hint = 'check the address and the network, then run the same command again
  * @throws MediactlError for a network failure, with a hint about the file's server rather than the service
  */
 export async function askForRange(
-  { transport, url, headers, signal, mayFollow }: Remote,
+  { transport, url, headers, signal, mayFollow: mayFollowRedirect }: Remote,
   start: number,
   end: number,
   more: Pick<ApiRequest, 'headers' | 'retry' | 'signal' | 'sink' | 'maxBodyBytes'>,
@@ -46,7 +46,7 @@ export async function askForRange(
       purpose,
       authenticate: false,
       signal,
-      mayFollow,
+      mayFollowRedirect,
       ...more,
       headers: {
         'accept-encoding': 'identity',

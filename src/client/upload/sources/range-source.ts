@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { MediactlError } from '../../errors.ts';
-import type { Headers } from '../../http/rate-limit.ts';
+import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
 import {
   type Answer,
@@ -59,7 +59,12 @@ export class RangeSource implements Source {
   readonly #remote: Remote;
   readonly #version: Version;
 
-  private constructor(remote: Remote, realPath: string, sizeBytes: number, headers: Headers) {
+  private constructor(
+    remote: Remote,
+    realPath: string,
+    sizeBytes: number,
+    headers: ResponseHeaders,
+  ) {
     this.#remote = remote;
     this.#version = versionIn(headers);
     this.path = remote.path;
@@ -154,7 +159,7 @@ export class RangeSource implements Source {
     const answered = askForRange(this.#remote, at, end, {
       headers: this.#conditions,
       signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
-      retry: 'pacing',
+      retry: 'rate-limit',
       sink: async (part, answer) => {
         if (received === 0) this.#assertPart(answer, at, end);
         received += part.length;

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { withoutKey } from '../../processes.ts';
+import { withoutApiKey } from '../../processes.ts';
 
 /** Dependencies of an rclone process. */
 export type RcloneTools = {
@@ -109,7 +109,7 @@ class Rclone {
     own: Record<string, string> = {},
   ) {
     signal?.throwIfAborted();
-    const fit = Object.entries(withoutKey(environment)).filter(([name]) => !unfit.test(name));
+    const fit = Object.entries(withoutApiKey(environment)).filter(([name]) => !unfit.test(name));
     this.child = spawn('rclone', [...command, ...common, '--', remote], {
       env: { ...Object.fromEntries(fit), ...own },
       stdio: ['ignore', stdout, 'pipe'],
@@ -142,7 +142,7 @@ class Rclone {
   /** Converts an exit code and the last error line of rclone to an error. */
   failure(code: number | null): MediactlError {
     const words = this.#lastWords.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
-    const reason = printable(words) || `it ended with ${code ?? 'a signal'}`;
+    const reason = escapeControls(words) || `it ended with ${code ?? 'a signal'}`;
     // "3: directory not found, 4: file not found" (rclone's own exit codes).
     if (code === 3 || code === 4)
       return new MediactlError(`no such file: rclone:${this.#remote}`, {

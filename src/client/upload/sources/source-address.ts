@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { httpUrl } from '../../../contract/http-url.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { usageError } from '../../errors.ts';
 
 /** A parsed http or https URL with its secrets separated. */
@@ -27,7 +27,7 @@ const besideSig = new Set(
 
 /** Parses a URL and separates its secrets. @throws MediactlError `usage` if it is not http or https */
 export function readAddress(text: string): SourceAddress {
-  const url = httpUrl(text);
+  const url = parseHttpUrl(text);
   if (!url) throw usageError('that is not an http or https address', 'mediactl upload https://…');
   const { username, password } = url;
   url.username = url.password = url.hash = '';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { makeStateFolder } from '../../folders.ts';
 import { NamedLocks } from '../../lock.ts';
+import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
 
 /** The complete stdin, spooled to disk. */
@@ -34,7 +34,7 @@ export class Spool {
     const directory = await realpath(this.#directory);
     const taken = randomUUID();
     const part = join(directory, `${taken}.part`);
-    const release = await this.#locks.take(taken);
+    const release = await this.#locks.acquire(taken);
     try {
       const { sizeBytes, blake3 } = await written(part, input, signal);
       if (sizeBytes === 0)
@@ -85,7 +85,9 @@ export class Spool {
 
   /** Removes partial files of killed processes. */
   async sweep(): Promise<void> {
-    await this.#locks.sweep((name) => rm(join(this.#directory, `${name}.part`), { force: true }));
+    await this.#locks.removeStale((name) =>
+      rm(join(this.#directory, `${name}.part`), { force: true }),
+    );
   }
 }
 

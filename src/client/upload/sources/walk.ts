@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type BigIntStats, type Dirent, statSync } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { notAFile, placeOf, unreadable as unreadableFile } from './source.ts';
 import type { Wanted } from './wanted.ts';
@@ -303,7 +303,7 @@ const ofSystem =
 const isOfSystem = (inside: string) => ofSystem.test(inside);
 
 const unreadable = (folder: string, { message }: Error) =>
-  new MediactlError(`cannot read the directory ${printable(folder)}`, {
+  new MediactlError(`cannot read the directory ${escapeControls(folder)}`, {
     code: 'unreadable_directory',
     exitCode: exitCodes.usage,
     reason: message,

@@ -21,7 +21,7 @@ export class Claims {
       if (holder) {
         const isLeft =
           holder.run !== this.#ledger.run &&
-          (await this.#ledger.processes.ifAbandoned(holder.run, () => this.#free(holder.run)));
+          (await this.#ledger.processes.ifStale(holder.run, () => this.#free(holder.run)));
         if (!isLeft) return holder.pid;
       }
       const insert = 'INSERT OR IGNORE INTO claims VALUES (?, ?, ?)';
@@ -38,7 +38,7 @@ export class Claims {
 
   /** Releases the locks of killed processes. @param onAbandoned called with the id of each such upload */
   sweep(left: (id: string) => Promise<void>): Promise<void> {
-    return this.#ledger.processes.sweep(async (run) => {
+    return this.#ledger.processes.removeStale(async (run) => {
       const sql = 'SELECT id FROM claims WHERE run = ?';
       for (const { id } of this.#ledger.all<{ id: string }>(sql, run)) await left(id);
       await this.#free(run);

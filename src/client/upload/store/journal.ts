@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { maxChunkBytes } from '../../../contract/tus.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import { makeStateFolder } from '../../folders.ts';
 import { isIdentifier } from '../../http/identifier.ts';
-import { isOutOfRoom, stateError } from '../../state-error.ts';
+import { isDiskFull, stateError } from '../../state-error.ts';
+import { makeStateFolder } from '../../state-files.ts';
 import type { Claims } from './claims.ts';
 import { type CorruptEntry, isEntry, type JournalEntry, type Open } from './journal-entry.ts';
 
@@ -94,7 +94,7 @@ export class Journal {
     } catch (error) {
       rmSync(temporary, { force: true });
       // On a full disk the existing file can still be rewritten in place.
-      if (isOutOfRoom(error) && overwritten(path, textOf(entry))) return;
+      if (isDiskFull(error) && overwritten(path, textOf(entry))) return;
       throw error;
     }
     if (isBrief) return;

@@ -3,10 +3,10 @@ import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type Libsql from 'libsql';
 import type { Clock } from '../../clock.ts';
-import { makeStateFolder } from '../../folders.ts';
 import { loadLibsql } from '../../libsql.ts';
-import { NamedLocks, retryWhileHeld, whileLocked } from '../../lock.ts';
+import { NamedLocks, retryUntilAcquired, withLock } from '../../lock.ts';
 import { isBusy, stateError, stateFailure } from '../../state-error.ts';
+import { makeStateFolder } from '../../state-files.ts';
 import {
   assertLedger,
   ensureLedgerFile,
@@ -82,7 +82,7 @@ export class Ledger {
       const lock = join(stateDir, 'receipts.lock');
       const busy = () => stateFailure('state_locked', `${lock} is locked`);
       // The lock serializes processes: the second one finds the database that the first created.
-      return await whileLocked({ path: lock, waitMs: patienceMs, busy }, () =>
+      return await withLock({ path: lock, waitMs: patienceMs, busy }, () =>
         opened().catch((error) => {
           const failure = stateError(error, path);
           if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
@@ -208,7 +208,7 @@ export class Ledger {
 
   /** Marks this process as running, by a kernel lock on a file of its own. */
   async enlist(): Promise<void> {
-    this.#release ??= this.processes.take(this.run);
+    this.#release ??= this.processes.acquire(this.run);
     await this.#release;
   }
 
@@ -251,7 +251,7 @@ async function whileBusy<T>(
         if (!isBusy(error)) throw error;
       },
     );
-  const done = await retryWhileHeld(path, { ...options, waitMs: patienceMs }, attempt);
+  const done = await retryUntilAcquired(path, { ...options, waitMs: patienceMs }, attempt);
   if (!done) throw busy;
   return done.result;
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { formatClockTime } from '../../shared/clock-time.ts';
 import type { Card } from '../protocol.ts';
 import { thumbnailUrl } from './api.ts';
@@ -94,7 +94,7 @@ function CardBody({ card, isPointed }: { card: Card; isPointed: boolean }) {
         )}
       </span>
       <span class="name" title={name} dir="auto">
-        {printable(name)}
+        {escapeControls(name)}
       </span>
       <span class="more">{facts.filter(Boolean).join(' · ')}</span>
     </>

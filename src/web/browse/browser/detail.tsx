@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { printable } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { type SlugEdit, toSlug } from '../../../contract/slug.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import { downloadUrl, fetchCard, trashCard, updateCard, watchUrl } from './api.ts';
@@ -96,7 +96,7 @@ export function Detail(props: DetailProps) {
       <div class="bar">
         {/* Initial focus: on a button or the player, arrow keys and Space would not reach the dialog. */}
         <h2 id="asset-name" tabIndex={-1} ref={heading} dir="auto">
-          {printable(card?.name ?? uid)}
+          {escapeControls(card?.name ?? uid)}
         </h2>
         <button type="button" onClick={() => onStep(-1)} aria-label="Previous asset">
           ←

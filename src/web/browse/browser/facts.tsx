@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks';
-import { bytes } from '../../../contract/figures.ts';
+import { formatBytes } from '../../../contract/figures.ts';
 import { formatClockTime } from '../../shared/clock-time.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import { SaveStatus, useSaveState } from './fields.tsx';
@@ -12,7 +12,7 @@ export function Facts({ card }: { card: Card }) {
     ['status', reason ? `${status}: ${reason}` : status],
     ['type', type.replaceAll('_', ' ')],
     ['length', duration ? formatClockTime(duration) : null],
-    ['size', size ? bytes(size) : null],
+    ['size', size ? formatBytes(size) : null],
     ['created', createdAt?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC') ?? null],
   ];
   return (

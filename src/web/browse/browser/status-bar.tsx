@@ -1,4 +1,4 @@
-import { grouped } from '../../../contract/figures.ts';
+import { formatCount } from '../../../contract/figures.ts';
 import type { RequestBudget } from '../protocol.ts';
 import type { PagedList } from './paged-list.ts';
 
@@ -20,14 +20,14 @@ export function StatusBar({ list, budget, serviceWait, isPaused, notice }: Statu
         {length === undefined
           ? !problem && 'Loading'
           : hasExactLength
-            ? `${grouped(length)} asset${length === 1 ? '' : 's'}`
+            ? `${formatCount(length)} asset${length === 1 ? '' : 's'}`
             : 'the service does not tell how many'}
       </span>
       {budget && (
         <span>
           {Date.now() < budget.resetAt
-            ? `${grouped(Math.max(0, budget.left))} of ${grouped(budget.limit)} requests left, all again at ${time(budget.resetAt)}`
-            : `${grouped(budget.limit)} requests left`}
+            ? `${formatCount(Math.max(0, budget.left))} of ${formatCount(budget.limit)} requests left, all again at ${time(budget.resetAt)}`
+            : `${formatCount(budget.limit)} requests left`}
         </span>
       )}
       {isPaused && <span>not looking for news, to keep requests for you</span>}

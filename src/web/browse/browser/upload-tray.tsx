@@ -1,5 +1,5 @@
-import { bytes, counted } from '../../../contract/figures.ts';
-import { printable } from '../../../contract/sanitize.ts';
+import { formatBytes, pluralize } from '../../../contract/figures.ts';
+import { escapeControls } from '../../../contract/sanitize.ts';
 import { isEnded, type UploadState } from '../protocol.ts';
 import { setup } from './api.ts';
 import type { Uploads } from './uploads.ts';
@@ -32,7 +32,7 @@ export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: 
           <li key={each.id}>
             <div class="file">
               <span title={each.name} dir="auto">
-                {printable(each.name)}
+                {escapeControls(each.name)}
               </span>
               <span class={each.state === 'failed' ? 'problem' : each.state}>
                 {isServerDown && !isEnded(each) ? 'stopped' : stateLabels[each.state]}
@@ -51,7 +51,7 @@ export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: 
                   value={each.doneBytes}
                   aria-label={`${each.name}, ${stateLabels[each.state]}`}
                 />
-                {bytes(each.doneBytes)} of {bytes(each.sizeBytes)}
+                {formatBytes(each.doneBytes)} of {formatBytes(each.sizeBytes)}
               </>
             )}
           </li>
@@ -70,7 +70,7 @@ const groups = { uploaded: 'uploaded', there: 'there already', failed: 'failed',
 
 /** Counts files by how they ended: "8 files: 1 uploaded, 5 there already, 1 failed, 1 to go". */
 function summarize(states: readonly UploadState[]): string {
-  const files = counted(states.length, 'file');
+  const files = pluralize(states.length, 'file');
   if (states.every((each) => isEnded(each) && each.state !== 'failed')) return `${files} done`;
   const found: string[] = states.map((each) => (isEnded(each) ? each.state : 'open'));
   const counts = Object.entries(groups).flatMap(([group, name]) =>

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../../contract/asset.ts';
-import { statusMeans } from '../../../contract/assumptions.ts';
-import { httpUrl } from '../../../contract/http-url.ts';
-import { numberIn, textIn, timeIn } from '../../../contract/reading.ts';
+import { classifyStatus } from '../../../contract/assumptions.ts';
+import { parseHttpUrl } from '../../../contract/http-url.ts';
+import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Card } from '../protocol.ts';
 
@@ -15,15 +15,15 @@ const maxFieldChars = 2_000;
  * @param maxDescriptionChars length at which the description is cut
  */
 export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number): Card {
-  const createdAt = timeIn(asset.created_at);
+  const createdAt = parseTimestamp(asset.created_at);
   const picture = thumbnailUrlOf(asset, baseUrl);
   return {
     uid: asset.uid,
     name: clip(asset.name) || asset.uid,
-    description: (textIn(asset.description) ?? '').slice(0, maxDescriptionChars),
+    description: (asText(asset.description) ?? '').slice(0, maxDescriptionChars),
     type: clip(asset.type) || 'generic',
     status: clip(asset.status),
-    means: statusMeans(asset.status),
+    means: classifyStatus(asset.status),
     reason: clip(asset.failure_reason ?? asset.error) || null,
     createdAt: createdAt === undefined ? null : new Date(createdAt).toISOString(),
     duration: nonNegativeOrNull(asset.duration),
@@ -35,15 +35,16 @@ export function toCard(asset: Asset, baseUrl: URL, maxDescriptionChars: number):
 }
 
 /** Returns the asset's thumbnail URL if it is http or https. */
-export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) => httpUrl(asset.thumbnail_url, baseUrl);
+export const thumbnailUrlOf = (asset: Asset, baseUrl: URL) =>
+  parseHttpUrl(asset.thumbnail_url, baseUrl);
 
 /** Returns a cache key for the image. Ignores the query: signed URLs of one image differ. */
 const thumbnailVersion = ({ origin, pathname }: URL) =>
   createHash('sha256').update(origin).update(pathname).digest('base64url').slice(0, 10);
 
-const clip = (value: unknown) => (textIn(value) ?? '').slice(0, maxFieldChars);
+const clip = (value: unknown) => (asText(value) ?? '').slice(0, maxFieldChars);
 
 function nonNegativeOrNull(value: unknown): number | null {
-  const number = numberIn(value);
+  const number = asNumber(value);
   return number === undefined || number < 0 ? null : number;
 }

@@ -1,4 +1,4 @@
-import { fieldsIn, timeIn } from '../../../contract/reading.ts';
+import { asObject, parseTimestamp } from '../../../contract/json-values.ts';
 import type { Asset, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import { detectImageType } from '../../shared/image-type.ts';
 import { parseMediaUrl } from '../../shared/media-url.ts';
@@ -105,6 +105,8 @@ type AssetPlayback = { info: PlaybackInfo; player: PlayerData };
 /** Returns the earliest expiry, in milliseconds since the epoch; 0 if blocked, as that may change soon. */
 function earliestExpiry(info: PlaybackInfo): number {
   if (info.blocked) return 0;
-  const ends = Object.values(info).flatMap((value) => timeIn(fieldsIn(value).expires_at) ?? []);
+  const ends = Object.values(info).flatMap(
+    (value) => parseTimestamp(asObject(value).expires_at) ?? [],
+  );
   return Math.min(Number.POSITIVE_INFINITY, ...ends);
 }

@@ -1,4 +1,10 @@
-import { fieldsIn, isFields, jsonIn, listIn, textIn } from '../../../contract/reading.ts';
+import {
+  asArray,
+  asObject,
+  asText,
+  isJsonObject,
+  parseJsonOrUndefined,
+} from '../../../contract/json-values.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { renderNoticePage, renderWatchPage } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
@@ -89,16 +95,16 @@ export function createRoutes({ library, broadcaster, scripts, base, now }: Route
     playback.catch(() => {}); // awaited below
     try {
       const asset = await fetchRecord(id);
-      title = textIn(asset.name) || id;
+      title = asText(asset.name) || id;
       const { info, player } = await playback;
       const page = renderWatchPage({
         title,
         info,
         // The theme follows the browser, as in the rest of the gallery.
-        config: { auto_play: fieldsIn(player.player_config).auto_play },
+        config: { auto_play: asObject(player.player_config).auto_play },
         // Audio shows its clickable waveform instead.
         poster: info.type === 'audio' ? undefined : asset.thumbnail_url,
-        contentType: textIn(asset.content_type),
+        contentType: asText(asset.content_type),
         baseUrl: library.baseUrl,
         script: scripts.player,
         isFramed: true,
@@ -221,20 +227,20 @@ function parseCount(query: URLSearchParams, name: string, defaultValue: number):
 /** Parses the request body. @throws BadRequestError if it is too large or not JSON */
 async function readBody(request: Request): Promise<unknown> {
   const text = await request.text();
-  const body = text.length > maxBodyBytes ? undefined : jsonIn(text);
+  const body = text.length > maxBodyBytes ? undefined : parseJsonOrUndefined(text);
   if (body === undefined) throw new BadRequestError('that is no change that could be made');
   return body;
 }
 
 function parseEdit(body: unknown): AssetEdit {
-  if (!isFields(body)) return {};
+  if (!isJsonObject(body)) return {};
   const { name, description, folder } = body;
-  const { add, remove } = fieldsIn(body.tags);
+  const { add, remove } = asObject(body.tags);
   return {
     ...(typeof name === 'string' && { name }),
     ...(typeof description === 'string' && { description }),
-    ...(isFields(body.tags) && {
-      tags: { add: listIn(add).map(String), remove: listIn(remove).map(String) },
+    ...(isJsonObject(body.tags) && {
+      tags: { add: asArray(add).map(String), remove: asArray(remove).map(String) },
     }),
     ...((typeof folder === 'string' || folder === null) && { folder }),
   };

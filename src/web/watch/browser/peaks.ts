@@ -1,15 +1,15 @@
-import { fieldsIn, isFields, listIn, numberIn } from '../../../contract/reading.ts';
+import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
 
 /** Maximum number of peaks: more than a screen has columns. */
 const maxPeaks = 2000;
 
 /** Parses a waveform of any known format (A14). @returns peaks from 0 to 1 in time order; undefined for other formats */
 export function parsePeaks(waveform: unknown): number[] | undefined {
-  const { peaks, data, bits, channels } = fieldsIn(waveform);
+  const { peaks, data, bits, channels } = asObject(waveform);
   const levels =
-    isFields(waveform) && data !== undefined
-      ? peaksFromMinMax(parseNumbers(data), numberIn(bits) ?? 0, numberIn(channels) ?? 1)
-      : parseNumbers(isFields(waveform) ? peaks : waveform);
+    isJsonObject(waveform) && data !== undefined
+      ? peaksFromMinMax(parseNumbers(data), asNumber(bits) ?? 0, asNumber(channels) ?? 1)
+      : parseNumbers(isJsonObject(waveform) ? peaks : waveform);
   if (!levels || levels.length === 0 || levels.some((level) => level < 0)) return undefined;
   // Normalizes scales such as 100 or 255.
   const loudest = levels.reduce((most, level) => Math.max(most, level), 1);
@@ -29,7 +29,7 @@ export const downsamplePeaks = (peaks: readonly number[], count: number): number
 
 /** Parses a list of numbers. @returns undefined if any is invalid: a gap would distort the waveform */
 function parseNumbers(list: unknown): number[] | undefined {
-  const numbers = listIn(list).map(numberIn);
+  const numbers = asArray(list).map(asNumber);
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { jsonIn } from '../../../contract/reading.ts';
+import { parseJsonOrUndefined } from '../../../contract/json-values.ts';
 import { fetchBlob } from './fetch-blob.ts';
 import { downsamplePeaks, parsePeaks } from './peaks.ts';
 
@@ -31,7 +31,7 @@ export class Waveform {
     const content = await fetchIfReadable(url);
     if (content === undefined) return this.#showImage(url);
     if (content.type.startsWith('image/')) return this.#showImage(URL.createObjectURL(content));
-    const peaks = parsePeaks(jsonIn(await content.text()));
+    const peaks = parsePeaks(parseJsonOrUndefined(await content.text()));
     if (!peaks) throw new Error('no waveform that is known here');
     this.#peaks = peaks;
     this.#timeline.classList.add('drawn');

@@ -1,4 +1,4 @@
-import { fieldsIn, listIn, textIn } from '../../../contract/reading.ts';
+import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import { type Html, html } from '../../shared/html.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 
@@ -13,7 +13,7 @@ export type AssetDescription = {
 
 /** Renders the description, tags and download link below the player. */
 export function renderDescription({ title, description, tags, source }: AssetDescription): Html {
-  const text = textIn(description)?.trim();
+  const text = asText(description)?.trim();
   const entries = parseTags(tags).map((tag) => html`<li>${tag}</li>`);
   // Browsers ignore `download` for other origins: a new tab prevents navigation from this page to the file.
   return html`${text && html`<p class="description">${text}</p>`}
@@ -22,7 +22,7 @@ ${source && html`<p><a href="${source.url}" download="${title}" target="_blank" 
 }
 
 const parseTags = (tags: unknown): string[] =>
-  listIn(tags).flatMap((tag) => {
-    const { name, slug } = fieldsIn(tag);
-    return textIn(tag) || textIn(name) || textIn(slug) || [];
+  asArray(tags).flatMap((tag) => {
+    const { name, slug } = asObject(tag);
+    return asText(tag) || asText(name) || asText(slug) || [];
   });

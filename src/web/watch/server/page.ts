@@ -1,4 +1,4 @@
-import { fieldsIn, textIn } from '../../../contract/reading.ts';
+import { asObject, asText } from '../../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../../contract/types.ts';
 import { buildPolicy } from '../../shared/content-security-policy.ts';
 import { renderHead } from '../../shared/head.ts';
@@ -43,7 +43,7 @@ export type HtmlPage = { html: string; contentSecurityPolicy: string };
 /** Renders a self-contained document that plays an asset; it loads only the media URLs of `info`. */
 export function renderWatchPage(input: WatchPageInput): HtmlPage {
   const { title, info, position, baseUrl } = input;
-  const config = fieldsIn(input.config);
+  const config = asObject(input.config);
   const view = renderView({
     title,
     info,
@@ -60,7 +60,7 @@ export function renderWatchPage(input: WatchPageInput): HtmlPage {
     ...view.setup,
   };
   const { isFramed = false } = input;
-  return renderDocument(title, textIn(config.theme), view, {
+  return renderDocument(title, asText(config.theme), view, {
     ...{ setup, script: inlineCode(input.script), isFramed },
     description: isFramed ? undefined : renderDescription({ ...input, source: view.source }),
   });

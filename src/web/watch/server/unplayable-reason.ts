@@ -1,5 +1,5 @@
-import { isUnfinished, statusMeans } from '../../../contract/assumptions.ts';
-import { fieldsIn, textIn } from '../../../contract/reading.ts';
+import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { asObject, asText } from '../../../contract/json-values.ts';
 
 /** Processing status in the asset's record, if known. */
 export type ProcessingStatus = {
@@ -11,12 +11,12 @@ export type ProcessingStatus = {
 
 /** Explains by the asset's status why there is nothing to play; undefined without a status. */
 export function unplayableReason({ status, reason }: ProcessingStatus): string | undefined {
-  const statusText = textIn(status);
+  const statusText = asText(status);
   if (!statusText) return undefined;
-  if (isUnfinished(statusText)) return 'Its upload is not finished yet.';
-  const statusGroup = statusMeans(statusText);
+  if (isAwaitingUpload(statusText)) return 'Its upload is not finished yet.';
+  const statusGroup = classifyStatus(statusText);
   if (statusGroup === 'in progress') return 'It is being processed; reload in a moment.';
   if (statusGroup === 'ready') return 'The service lets nobody play this here.';
-  const why = textIn(reason) || textIn(fieldsIn(reason).message);
+  const why = asText(reason) || asText(asObject(reason).message);
   return why ? `Processing failed: ${why}` : 'Processing failed.';
 }

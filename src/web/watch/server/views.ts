@@ -1,4 +1,10 @@
-import { fieldsIn, isFields, listIn, numberIn, textIn } from '../../../contract/reading.ts';
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asText,
+  isJsonObject,
+} from '../../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import type { PageResources } from '../../shared/content-security-policy.ts';
 import { type Html, html } from '../../shared/html.ts';
@@ -28,7 +34,7 @@ export type PlayerViewInput = ProcessingStatus & {
 
 /** Renders an asset by its type, or the reason why it cannot play: "The response is polymorphic; branch on `type`" (§2). */
 export function renderView(shown: PlayerViewInput): PlayerView {
-  const type = textIn(shown.info.type) ?? '';
+  const type = asText(shown.info.type) ?? '';
   const view = Object.hasOwn(renderers, type)
     ? renderers[type as keyof typeof renderers]
     : undefined;
@@ -120,28 +126,28 @@ ${renderChapters(chapters)}
   };
 }
 
-const resumeAt = (info: PlaybackInfo) => numberIn(info.resume_position_seconds) ?? 0;
+const resumeAt = (info: PlaybackInfo) => asNumber(info.resume_position_seconds) ?? 0;
 
 /** Parses the subtitle tracks: an entry is a URL, or a record with a URL, label and language (A16). */
 function parseSubtitles(
   info: PlaybackInfo,
   baseUrl: URL | undefined,
 ): NonNullable<PlayerSetup['subtitles']> {
-  return listIn(info.subtitle_tracks).flatMap((entry, at) => {
-    const { label, language, url, src } = isFields(entry) ? entry : fieldsIn({ url: entry });
+  return asArray(info.subtitle_tracks).flatMap((entry, at) => {
+    const { label, language, url, src } = isJsonObject(entry) ? entry : asObject({ url: entry });
     const found = parseMediaUrl(url ?? src, baseUrl);
     if (!found) return [];
-    const name = textIn(label) || textIn(language) || `Subtitles ${at + 1}`;
-    return [{ ...found, label: name, language: textIn(language) || 'und' }];
+    const name = asText(label) || asText(language) || `Subtitles ${at + 1}`;
+    return [{ ...found, label: name, language: asText(language) || 'und' }];
   });
 }
 
 /** Renders an image. The browser chooses a variant by size (§2) if their widths are known (A15). */
 function image({ info, title, baseUrl }: PlayerViewInput): PlayerView | undefined {
-  const variants = listIn(info.variants).flatMap((each) => {
-    const { url = each, width, height } = fieldsIn(each);
+  const variants = asArray(info.variants).flatMap((each) => {
+    const { url = each, width, height } = asObject(each);
     const at = parseMediaUrl(url, baseUrl);
-    return at ? [{ ...at, width: numberIn(width) ?? 0, height: numberIn(height) ?? 0 }] : [];
+    return at ? [{ ...at, width: asNumber(width) ?? 0, height: asNumber(height) ?? 0 }] : [];
   });
   const [best] = variants.toSorted((a, b) => b.width - a.width);
   if (!best) return undefined;
@@ -161,7 +167,7 @@ function document({ info, title, contentType, baseUrl }: PlayerViewInput): Playe
   const at = parseMediaUrl(info.url, baseUrl);
   if (!at) return undefined;
   // Strings, or records (A16).
-  const thumbnails = listIn(info.thumbnails).flatMap((each) =>
+  const thumbnails = asArray(info.thumbnails).flatMap((each) =>
     defined(parseMediaUrl(each, baseUrl)),
   );
   const pages = thumbnails.map(

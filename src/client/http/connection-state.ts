@@ -1,24 +1,24 @@
 import type { Scope } from '../../contract/scopes.ts';
 import type { Clock } from '../clock.ts';
 import type { Connections } from './dispatcher.lazy.ts';
-import { Gate } from './gate.ts';
 import type { PublicAddresses } from './public-address.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateLimit } from './rate-limit-headers.ts';
+import { ClientRateLimiter } from './rate-limiter.ts';
 import { WaitBudget } from './wait-budget.ts';
 
 /** Connection state shared by all users of one service: rate limit, wait budget and connection pools. */
-export class Line {
+export class ConnectionState {
   /** Rate limit reported by the latest response. */
   rateLimit: RateLimit | undefined;
   requestCount = 0;
   /** Scopes required by requests so far, and whether the service granted them. */
   readonly scopes = new Map<Scope, boolean>();
   /** True once the service, or a gateway in front of it, has responded. */
-  wasReached = false;
+  hasConnected = false;
   /** Aborted by close(): requests in flight are not retried, and waits end. */
-  readonly ended = new AbortController();
+  readonly closeController = new AbortController();
   readonly waitBudget: WaitBudget;
-  readonly gate: Gate;
+  readonly rateLimiter: ClientRateLimiter;
   connections: Promise<Connections> | undefined;
   publicAddresses: Promise<PublicAddresses> | undefined;
   /** Connection pool restricted to public addresses. */
@@ -27,6 +27,6 @@ export class Line {
   /** @param maxWaitMs total time that all users may spend waiting, in milliseconds */
   constructor(clock: Clock, maxWaitMs: number) {
     this.waitBudget = new WaitBudget(clock, maxWaitMs);
-    this.gate = new Gate(clock, maxWaitMs);
+    this.rateLimiter = new ClientRateLimiter(clock, maxWaitMs);
   }
 }

@@ -1,7 +1,7 @@
 import { type Explanation, exitCodes, MediactlError } from '../errors.ts';
 
 /** Creates the error for a response that does not match the API, usually because of a wrong base URL. */
-export const unexpectedAnswer = (problem: string, explanation: Partial<Explanation> = {}) =>
+export const unexpectedResponse = (problem: string, explanation: Partial<Explanation> = {}) =>
   new MediactlError(problem, {
     code: 'unexpected_answer',
     exitCode: exitCodes.unreachable,

@@ -2,15 +2,15 @@ import { z } from '@hono/zod-openapi';
 import {
   detail,
   listItem,
-  namedDetail,
-  namedListItem,
+  strictDetail,
+  strictListItem,
   videoDetail,
   videoListItem,
 } from './record-schemas.ts';
 import { errorAnswer, folder, pageOf, workspace } from './schemas.ts';
 
 /** Response schemas with more fields than the specification shows. All other responses are the same in both modes. */
-const full = {
+const fullSchemas = {
   listItem,
   videoListItem,
   detail,
@@ -22,12 +22,12 @@ const full = {
 };
 
 /** Folder schema with only the fields that §4 requires: a uid for paths, the given name, "nested children". */
-const bareFolder = z
+const strictFolder = z
   .object({
     uid: z.guid(),
     name: z.string(),
     get children() {
-      return z.array(bareFolder);
+      return z.array(strictFolder);
     },
   })
   .openapi('Folder');
@@ -39,30 +39,35 @@ const bareFolder = z
  * a flag, a list, or a URL inside `source`. Headers required by TUS are kept, except Upload-Length of HEAD,
  * since §4 names only the offset.
  */
-const named = {
-  listItem: namedListItem,
-  videoListItem: namedListItem,
-  detail: namedDetail,
-  videoDetail: namedDetail,
+const strictSchemas = {
+  listItem: strictListItem,
+  videoListItem: strictListItem,
+  detail: strictDetail,
+  videoDetail: strictDetail,
   workspace: workspace.pick({ uid: true }).openapi('Workspace'),
-  folder: bareFolder,
+  folder: strictFolder,
   pageOf: <T extends z.ZodType>(item: T) => z.object({ items: z.array(item) }),
   errorAnswer: z.object({ error: z.object({ message: z.string() }) }).openapi('Error'),
 };
 
-type Shapes = typeof full;
+type SchemaSet = typeof fullSchemas;
 
 /** Complete response body before serialization. */
-export type Said<Name extends Exclude<keyof Shapes, 'pageOf'>> = z.infer<Shapes[Name]>;
+export type ResponseBody<Name extends Exclude<keyof SchemaSet, 'pageOf'>> = z.infer<
+  SchemaSet[Name]
+>;
 
-export type Answers = Shapes & {
+export type ResponseSchemas = SchemaSet & {
   /** Returns the value to send. With `--strict`, omits fields that the schema does not name. */
-  serialized<T>(schema: z.ZodType<T>, value: T): T;
+  serialize<T>(schema: z.ZodType<T>, value: T): T;
 };
 
-export function answersFor(strict: boolean): Answers {
+export function responseSchemas(strict: boolean): ResponseSchemas {
   return strict
     ? // Routes build complete records in both modes. The declared schema removes the other fields.
-      { ...(named as unknown as Shapes), serialized: (schema, value) => schema.parse(value) }
-    : { ...full, serialized: (_schema, value) => value };
+      {
+        ...(strictSchemas as unknown as SchemaSet),
+        serialize: (schema, value) => schema.parse(value),
+      }
+    : { ...fullSchemas, serialize: (_schema, value) => value };
 }

@@ -1,31 +1,31 @@
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /** Maximum duration of a response, as a multiple of the idle timeout. */
-const answerSilences = 10;
+const responseTimeoutFactor = 10;
 /** Throughput window of a streamed body, as a multiple of the idle timeout. A minute by default. */
-const windowSilences = 2;
+const throughputWindowFactor = 2;
 /** Minimum throughput of a streamed body, in bytes per second. */
-const minRate = 1024;
+const minBytesPerSecond = 1024;
 
 /**
  * Aborts slow responses, which an idle timeout misses if a byte arrives now and then. The total time from
  * sending the request is limited; a streamed body (a download) has a minimum throughput per window instead.
  */
-export class AnswerLimit {
-  readonly #answerMs: number;
+export class ResponseDeadline {
+  readonly #responseTimeoutMs: number;
   readonly #windowMs: number;
   readonly #origin: string;
   readonly #abort = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #received = 0;
   /** Milliseconds spent in the consumer of the body (back-pressure). They do not count against the service. */
-  #takenMs = 0;
-  #takenFrom: number | undefined;
+  #consumerMs = 0;
+  #consumingSince: number | undefined;
 
   /** @param idleTimeoutMs idle timeout of the connection */
-  constructor(silenceMs: number, origin: string) {
-    this.#answerMs = answerSilences * silenceMs;
-    this.#windowMs = windowSilences * silenceMs;
+  constructor(idleTimeoutMs: number, origin: string) {
+    this.#responseTimeoutMs = responseTimeoutFactor * idleTimeoutMs;
+    this.#windowMs = throughputWindowFactor * idleTimeoutMs;
     this.#origin = origin;
   }
 
@@ -35,43 +35,43 @@ export class AnswerLimit {
   }
 
   /** Starts the total time limit once the request is sent. */
-  begin(): void {
+  start(): void {
     this.#timer ??= setTimeout(
-      () => this.#end('its answer did not end', this.#answerMs),
-      this.#answerMs,
+      () => this.#abortWith('its answer did not end', this.#responseTimeoutMs),
+      this.#responseTimeoutMs,
     );
   }
 
   /** Replaces the total time limit with a minimum throughput, for a body of any length. */
-  beginStream(): void {
+  startStream(): void {
     clearTimeout(this.#timer);
-    let [before, takenBefore] = [this.#received, this.#takenMs];
+    let [receivedBefore, consumerMsBefore] = [this.#received, this.#consumerMs];
     this.#timer = setInterval(() => {
-      const takenMs = this.#takenMs + this.#takingMs() - takenBefore;
+      const consumerMs = this.#consumerMs + this.#currentConsumerMs() - consumerMsBefore;
       // Nothing can arrive while the consumer is busy. A window mostly spent in the consumer is too short to measure.
-      const isJudged = takenMs < this.#windowMs / 2;
-      const owed = (minRate * (this.#windowMs - takenMs)) / 1000;
-      if (isJudged && this.#received - before < owed)
-        this.#end(`it sent ${this.#received - before} bytes`, this.#windowMs);
-      [before, takenBefore] = [this.#received, takenBefore + takenMs];
+      const isMeasurable = consumerMs < this.#windowMs / 2;
+      const requiredBytes = (minBytesPerSecond * (this.#windowMs - consumerMs)) / 1000;
+      if (isMeasurable && this.#received - receivedBefore < requiredBytes)
+        this.#abortWith(`it sent ${this.#received - receivedBefore} bytes`, this.#windowMs);
+      [receivedBefore, consumerMsBefore] = [this.#received, consumerMsBefore + consumerMs];
     }, this.#windowMs);
   }
 
   /** Counts a received chunk and awaits its consumer, whose time is excluded from the throughput. */
-  async received(count: number, taken: Promise<void>): Promise<void> {
+  async onChunk(count: number, consumed: Promise<void>): Promise<void> {
     this.#received += count;
-    this.#takenFrom = performance.now();
+    this.#consumingSince = performance.now();
     try {
-      await taken;
+      await consumed;
     } finally {
-      this.#takenMs += this.#takingMs();
-      this.#takenFrom = undefined;
+      this.#consumerMs += this.#currentConsumerMs();
+      this.#consumingSince = undefined;
     }
   }
 
   /** Returns the time spent so far on the chunk that is being consumed. */
-  #takingMs(): number {
-    return this.#takenFrom === undefined ? 0 : performance.now() - this.#takenFrom;
+  #currentConsumerMs(): number {
+    return this.#consumingSince === undefined ? 0 : performance.now() - this.#consumingSince;
   }
 
   /** Stops the timer after the response is complete or abandoned. */
@@ -79,7 +79,7 @@ export class AnswerLimit {
     clearTimeout(this.#timer);
   }
 
-  #end(what: string, limitMs: number): void {
+  #abortWith(what: string, limitMs: number): void {
     const seconds = Math.round(limitMs / 1000);
     this.#abort.abort(
       new MediactlError(`${this.#origin} takes too long`, {

@@ -12,12 +12,12 @@ import { exitCodes, MediactlError } from './errors.ts';
  */
 export async function makeFolder(path: string, hint?: string): Promise<void> {
   try {
-    await make(path);
+    await createRecursively(path);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new MediactlError(`cannot make the folder ${path}`, {
       code: 'folder',
-      exitCode: machineFails.includes(code) ? exitCodes.unclassified : exitCodes.usage,
+      exitCode: machineErrorCodes.includes(code) ? exitCodes.unclassified : exitCodes.usage,
       reason: message,
       hint,
       underlying: error,
@@ -29,25 +29,25 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
 export const makeStateFolder = (path: string) => makeFolder(path, 'set MEDIACTL_STATE_DIR');
 
 /** Writes a state file with mode 0600 by atomic rename, so other processes never see a partial file. */
-export async function keepState(path: string, text: string): Promise<void> {
+export async function writeStateFile(path: string, text: string): Promise<void> {
   await makeStateFolder(dirname(path));
   const { randomBytes } = await import('node:crypto');
-  const mine = `${path}.${randomBytes(4).toString('hex')}`;
-  await writeFile(mine, text, { mode: 0o600 });
-  await rename(mine, path);
+  const temporaryPath = `${path}.${randomBytes(4).toString('hex')}`;
+  await writeFile(temporaryPath, text, { mode: 0o600 });
+  await rename(temporaryPath, path);
 }
 
-const machineFails = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
+const machineErrorCodes = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 
-async function make(path: string, isLastTry = false): Promise<void> {
+async function createRecursively(path: string, isLastTry = false): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
     if (await isFolder(path)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLastTry) throw error;
     const above = dirname(path);
-    if (!(await isFolder(above))) await make(above); // otherwise another process created it
-    await make(path, true);
+    if (!(await isFolder(above))) await createRecursively(above); // otherwise another process created it
+    await createRecursively(path, true);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Scope } from '../../contract/scopes.ts';
 import type { ExitCode } from '../errors.ts';
-import type { Headers } from './rate-limit.ts';
+import type { ResponseHeaders } from './rate-limit-headers.ts';
 
 /** Meaning of an error status. */
 export type StatusMeaning = {
@@ -35,25 +35,25 @@ export type ApiRequest = {
   authenticate?: boolean;
   /**
    * Retry policy. `reads` retries 5xx responses and dropped connections, for requests without side effects.
-   * `pacing` waits only for the rate limit (429). `none` returns every response.
+   * `rate-limit` waits only for the rate limit (429). `none` returns every response.
    */
-  retry?: 'reads' | 'pacing' | 'none';
+  retry?: 'reads' | 'rate-limit' | 'none';
   signal?: AbortSignal;
   /** Idle timeout: milliseconds without a byte in either direction. */
   idleTimeoutMs?: number;
   /** Receives the body of a 2xx response in chunks, instead of `bytes`. Each promise is awaited (back-pressure). */
-  sink?: (part: Uint8Array, answer: { status: number; headers: Headers }) => Promise<void>;
+  sink?: (part: Uint8Array, answer: { status: number; headers: ResponseHeaders }) => Promise<void>;
   /** Maximum number of bytes to read. The rest of the body is not read. */
   maxBodyBytes?: number;
   /** Rejects private addresses other than the service itself, also after a redirect or DNS resolution. */
   isPublic?: boolean;
   /** Returns true if a read may follow a redirect to this URL. Every redirect is allowed by default. */
-  mayFollow?: ((target: URL) => boolean) | undefined;
+  mayFollowRedirect?: ((target: URL) => boolean) | undefined;
 };
 
 export type ApiResponse = {
   status: number;
-  headers: Headers;
+  headers: ResponseHeaders;
   text: string;
   bytes: Uint8Array;
   /** Milliseconds since the epoch. */

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
-import { toJson } from '../../contract/reading.ts';
+import { toJson } from '../../contract/json-values.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 
 /** Field values of a request body. */
-export type Fields = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 /**
  * Asserts that a write was applied, by comparing the requested with the returned values. A service may return
@@ -15,17 +15,19 @@ export type Fields = Record<string, unknown>;
  * @param unorderedFields fields whose values have no order, such as tags
  * @throws MediactlError `write_ignored` naming the ignored fields
  */
-export function assertTaken(
-  asked: Fields,
-  shown: Fields,
+export function assertApplied(
+  requested: JsonObject,
+  actual: JsonObject,
   noun: string,
   hint: string,
-  sets: readonly string[] = [],
+  unorderedFields: readonly string[] = [],
 ): void {
-  const ignored = Object.keys(asked).filter((field) =>
-    sets.includes(field) && Array.isArray(asked[field]) && Array.isArray(shown[field])
-      ? !areSameSet(asked[field], shown[field])
-      : !isTaken(asked[field], shown[field]),
+  const ignored = Object.keys(requested).filter((field) =>
+    unorderedFields.includes(field) &&
+    Array.isArray(requested[field]) &&
+    Array.isArray(actual[field])
+      ? !areSameSet(requested[field], actual[field])
+      : !isApplied(requested[field], actual[field]),
   );
   if (ignored.length === 0) return;
   throw new MediactlError(`the service ignored ${ignored.join(', ')} of ${noun}`, {
@@ -33,13 +35,13 @@ export function assertTaken(
     exitCode: exitCodes.rejected,
     reason: ignored
       .map((field) =>
-        field in shown
-          ? `${field} is ${brief(shown[field])}, not ${brief(asked[field])}`
+        field in actual
+          ? `${field} is ${preview(actual[field])}, not ${preview(requested[field])}`
           : `its record shows no ${field}`,
       )
       .join('; '),
     hint,
-    details: { ignored, uid: shown.uid ?? null },
+    details: { ignored, uid: actual.uid ?? null },
   });
 }
 
@@ -52,21 +54,25 @@ export const nameHint = (key: NameKey, name: string, choice = '') =>
   `mediactl config set names.${key} ${name}${choice}${key === 'embed_enabled' ? `, or '!${name}' if true means that every site may embed` : ''}`;
 
 const areSameSet = (asked: readonly unknown[], shown: readonly unknown[]) =>
-  asked.every((each) => shown.some((other) => isTaken(each, other))) &&
-  shown.every((other) => asked.some((each) => isTaken(each, other)));
+  asked.every((each) => shown.some((other) => isApplied(each, other))) &&
+  shown.every((other) => asked.some((each) => isApplied(each, other)));
 
 /** Returns true if a record shows the requested value, possibly trimmed or as an object. */
-function isTaken(asked: unknown, shown: unknown): boolean {
-  if (asked === null || asked === '') return shown === null || shown === '';
-  if (Array.isArray(asked) && Array.isArray(shown))
-    return asked.length === shown.length && asked.every((each, at) => isTaken(each, shown[at]));
-  if (typeof asked === 'string' && typeof shown === 'object' && shown !== null)
-    return Object.values(shown).some((value) => value === asked); // a tag or parent as an object
-  if (typeof asked === 'string' && typeof shown === 'string') return asked.trim() === shown.trim();
-  return isDeepStrictEqual(asked, shown);
+function isApplied(requested: unknown, actual: unknown): boolean {
+  if (requested === null || requested === '') return actual === null || actual === '';
+  if (Array.isArray(requested) && Array.isArray(actual))
+    return (
+      requested.length === actual.length &&
+      requested.every((each, at) => isApplied(each, actual[at]))
+    );
+  if (typeof requested === 'string' && typeof actual === 'object' && actual !== null)
+    return Object.values(actual).some((value) => value === requested); // a tag or parent as an object
+  if (typeof requested === 'string' && typeof actual === 'string')
+    return requested.trim() === actual.trim();
+  return isDeepStrictEqual(requested, actual);
 }
 
-function brief(value: unknown): string {
+function preview(value: unknown): string {
   const text = value === undefined ? 'nothing' : toJson(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
@@ -79,14 +85,16 @@ function brief(value: unknown): string {
  */
 export async function withNameHint<T>(
   write: Promise<T>,
-  sent: Fields,
+  sent: JsonObject,
   keyOf: (field: string) => NameKey,
 ): Promise<T> {
   try {
     return await write;
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.status !== 422) throw error;
-    const wanted = error.explanation.fields?.find((field) => !(field in sent));
-    throw wanted === undefined ? error : error.with({ hint: nameHint(keyOf(wanted), wanted) });
+    const missingField = error.explanation.fields?.find((field) => !(field in sent));
+    throw missingField === undefined
+      ? error
+      : error.with({ hint: nameHint(keyOf(missingField), missingField) });
   }
 }

@@ -109,12 +109,12 @@ export class Context {
 
   /** Returns the journal of unfinished uploads. */
   async journal(): Promise<Journal> {
-    const [{ Journal: Opened }, { Claims }] = await Promise.all([
+    const [{ Journal: Opened }, { UploadLocks }] = await Promise.all([
       import('../client/upload/store/journal.ts'),
-      import('../client/upload/store/claims.ts'),
+      import('../client/upload/store/upload-locks.ts'),
     ]);
     const { pid } = this.host.processes;
-    return new Opened(this.stateDir, async () => new Claims(await this.#openedLedger(), pid));
+    return new Opened(this.stateDir, async () => new UploadLocks(await this.#openedLedger(), pid));
   }
 
   /** Returns the receipts of finished uploads of this machine. @throws MediactlError `state_…` (14) */
@@ -139,8 +139,8 @@ export class Context {
 
   /** Returns the receipts if there are any, without creating the database, for commands that upload nothing. */
   async receiptsIfAny(use?: LedgerUse): Promise<Receipts | undefined> {
-    const { hadLedger, ledgerPath } = await import('../client/upload/store/ledger-file.ts');
-    return hadLedger(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
+    const { hasEverExisted, ledgerPath } = await import('../client/upload/store/ledger-file.ts');
+    return hasEverExisted(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
   }
 
   #openedLedger(use?: LedgerUse): Promise<Ledger> {

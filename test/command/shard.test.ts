@@ -74,14 +74,17 @@ describe('upload --shard', () => {
 
 it('shards are alike in size, and those of names in either form of accents the same', () => {
   const counts = Array.from({ length: 10 }, (_, n) =>
-    Array.from({ length: 10_000 }, (_, file) => ({ below: 'a', path: `/x/${file}.mov` })).filter(
-      (file) => isInShard({ number: n + 1, of: 10 }, file),
-    ),
+    Array.from({ length: 10_000 }, (_, file) => ({
+      relativeDir: 'a',
+      path: `/x/${file}.mov`,
+    })).filter((file) => isInShard({ number: n + 1, total: 10 }, file)),
   ).map(({ length }) => length);
   expect(counts.reduce((sum, count) => sum + count)).toBe(10_000);
   for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(150);
   const [one, two] = ['Caf\u00e9.mov', 'Cafe\u0301.mov'].map((name) =>
-    [1, 2, 3, 4, 5].find((number) => isInShard({ number, of: 5 }, { below: '', path: name })),
+    [1, 2, 3, 4, 5].find((number) =>
+      isInShard({ number, total: 5 }, { relativeDir: '', path: name }),
+    ),
   );
   expect(one).toBe(two);
 });

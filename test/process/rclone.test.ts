@@ -15,7 +15,7 @@ import { systemClock } from '../../src/client/clock.ts';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
-import type { Source } from '../../src/client/upload/sources/source.ts';
+import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { inherited } from '../support/environment.ts';
 import { someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -88,7 +88,7 @@ const failureOf = (attempt: Promise<unknown>) =>
     (error) => (error as MediactlError).toJSON(),
   );
 
-async function readAll(source: Source): Promise<Buffer> {
+async function readAll(source: UploadSource): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const bytes of source.read(0, source.sizeBytes)) parts.push(bytes);
   return Buffer.concat(parts);
@@ -287,7 +287,7 @@ describe.skipIf(!rclone)('the server of a remote', () => {
   it.skipIf(process.platform === 'win32')('ends when we are killed', async () => {
     const outfile = join(home, 'rclone-child.mjs');
     buildSync({
-      ...{ entryPoints: ['src/client/upload/sources/rclone-child.ts'], outfile },
+      ...{ entryPoints: ['src/client/upload/sources/rclone-process.ts'], outfile },
       ...{ bundle: true, platform: 'node', format: 'esm' },
     });
     const script = `const { serveRemote } = await import('${outfile}');

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  digestIn,
   openChecksum,
   openWasmChecksum,
+  parseDigest,
 } from '../../src/client/upload/sources/checksum.ts';
 import { b3sum, hasB3sum, someBytes } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -59,9 +59,9 @@ describe('A18: a digest of 256 bits', () => {
     `blake3:${hex}`,
     `BLAKE3=${raw.toString('base64')}`,
     `${hex}, ${hex}`,
-  ])('%s', (form) => expect(digestIn(form)).toBe(hex));
+  ])('%s', (form) => expect(parseDigest(form)).toBe(hex));
   it.each([undefined, '', hex.slice(32), 'sha256:abc', `${hex}, ${vectors[1]?.[1]}`, `${hex}00`])(
     '%s is none',
-    (form) => expect(digestIn(form)).toBeUndefined(),
+    (form) => expect(parseDigest(form)).toBeUndefined(),
   );
 });

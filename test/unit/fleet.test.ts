@@ -11,7 +11,7 @@ import { readQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { failureIn } from '../../src/client/queue/results.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
 import { taskId, taskIn, type UploadTask } from '../../src/client/queue/task.ts';
-import type { Source } from '../../src/client/upload/sources/source.ts';
+import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { postgres, redis, type StoreServer, startRedis } from '../support/stores.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -152,7 +152,7 @@ describe('a job of the queue', () => {
 
 describe('roots', () => {
   const folder = temporaryFolder();
-  const nobody = async (): Promise<Source> => {
+  const nobody = async (): Promise<UploadSource> => {
     throw new Error('asked');
   };
   beforeAll(() => {

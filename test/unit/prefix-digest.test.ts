@@ -21,9 +21,9 @@ const whole = (bytes: Buffer) => ({ offset: bytes.length, blake3: blake3(bytes).
 
 it('takes each byte once, whatever is sent twice', async () => {
   const { bytes, digest } = await begun();
-  digest.take(0, bytes.subarray(0, 1000));
-  digest.take(500, bytes.subarray(500, 2000));
-  digest.take(0, bytes.subarray(0, 100));
+  digest.update(0, bytes.subarray(0, 1000));
+  digest.update(500, bytes.subarray(500, 2000));
+  digest.update(0, bytes.subarray(0, 100));
   await digest.catchUp(size);
   expect(digest.current()).toEqual(whole(bytes));
 });
@@ -32,7 +32,7 @@ it('what an aborted request had read ahead may arrive while it catches up from d
   const { bytes, digest } = await begun();
   const caughtUp = digest.catchUp(size);
   for (let at = 0; at < size; at += 100_000) {
-    if (at <= digest.current().offset) digest.take(at, bytes.subarray(at, at + 150_000));
+    if (at <= digest.current().offset) digest.update(at, bytes.subarray(at, at + 150_000));
     await new Promise((resolve) => setImmediate(resolve));
   }
   await caughtUp;
@@ -41,5 +41,5 @@ it('what an aborted request had read ahead may arrive while it catches up from d
 
 it('bytes with a gap before them are a defect of ours', async () => {
   const { bytes, digest } = await begun();
-  expect(() => digest.take(10, bytes.subarray(10, 20))).toThrow('cannot take bytes at 10');
+  expect(() => digest.update(10, bytes.subarray(10, 20))).toThrow('cannot take bytes at 10');
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { type RangeOptions, RangeSource } from '../../src/client/upload/sources/range-source.ts';
-import type { Reading } from '../../src/client/upload/sources/source.ts';
+import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { fastClock } from '../support/clock.ts';
 import { type Asked, FileServer, type Misdeed } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
@@ -33,7 +33,12 @@ async function servedAndOpened(bytes = someBytes(size)) {
   return { server, source: await open(server.url) };
 }
 
-async function readAll(source: RangeSource, start = 0, end = source.sizeBytes, reading?: Reading) {
+async function readAll(
+  source: RangeSource,
+  start = 0,
+  end = source.sizeBytes,
+  reading?: ReadOptions,
+) {
   const parts: Buffer[] = [];
   try {
     for await (const bytes of source.read(start, end, reading)) parts.push(bytes);

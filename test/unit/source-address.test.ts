@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import {
-  dispositionName,
   fileNameOf,
-  readAddress,
-} from '../../src/client/upload/sources/source-address.ts';
+  parseDispositionName,
+  parseSourceUrl,
+} from '../../src/client/upload/sources/source-url.ts';
 
-const at = (query: string) => readAddress(`https://media.example/a/b.mp4${query}`).realPath;
+const at = (query: string) => parseSourceUrl(`https://media.example/a/b.mp4${query}`).realPath;
 
 describe('an address', () => {
   it('is asked for without its password, and shown without its query', () => {
     const text = 'https://ann:p%40ss@media.example/a/b%20c.mp4?token=secret#part';
-    const { url, headers, path, realPath } = readAddress(text);
+    const { url, headers, path, realPath } = parseSourceUrl(text);
     expect(url.href).toBe('https://media.example/a/b%20c.mp4?token=secret');
     expect(headers).toEqual({ authorization: `Basic ${btoa('ann:p@ss')}` });
     expect([path, realPath]).toEqual(Array(2).fill('https://media.example/a/b%20c.mp4'));
-    expect(readAddress('http://media.example/').headers).toEqual({});
+    expect(parseSourceUrl('http://media.example/').headers).toEqual({});
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('an address', () => {
   it.each(['ftp://media.example/a', 'media.example/a', 'file:///etc/passwd'])(
     'is not %s',
     (text) => {
-      expect(() => readAddress(text)).toThrow('not an http or https address');
+      expect(() => parseSourceUrl(text)).toThrow('not an http or https address');
     },
   );
 });
@@ -73,5 +73,5 @@ it.each([
   ['attachment; filename=a b.mp4', undefined],
   [`attachment; filename="${'\\'.repeat(5000)}`, undefined],
 ])('Content-Disposition %s names %s', (header, name) => {
-  expect(dispositionName(header)).toBe(name);
+  expect(parseDispositionName(header)).toBe(name);
 });

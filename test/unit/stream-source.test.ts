@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { MediactlError } from '../../src/client/errors.ts';
 import { openChecksum } from '../../src/client/upload/sources/checksum.ts';
 import { PrefixDigest } from '../../src/client/upload/sources/prefix-digest.ts';
-import type { Reading } from '../../src/client/upload/sources/source.ts';
+import type { ReadOptions } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
 import { someBytes } from '../support/files.ts';
 
@@ -32,7 +32,7 @@ const sourceOf = (
   signal?: AbortSignal,
 ) => new StreamSource(input, { sizeBytes, chunkBytes, realPath: 'a-name-of-the-caller', signal });
 
-async function readAll(source: StreamSource, start: number, end: number, reading?: Reading) {
+async function readAll(source: StreamSource, start: number, end: number, reading?: ReadOptions) {
   const parts: Buffer[] = [];
   try {
     for await (const bytes of source.read(start, end, reading)) parts.push(bytes);
@@ -107,7 +107,7 @@ describe('stdin of a known length', () => {
     const source = sourceOf(pipe().input);
     const digest = new PrefixDigest(source, await openChecksum(), expected);
     await digest.catchUp(offset + 10);
-    const onRead = digest.take.bind(digest);
+    const onRead = digest.update.bind(digest);
     expect((await readAll(source, offset + 10, whole.length, { onRead })).error).toBeUndefined();
     const all = await openChecksum();
     all.update(whole);

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { systemClock } from '../../src/client/clock.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import { type ManyTools, UploadMany } from '../../src/client/upload/batch/run.ts';
+import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
-import type { FileOutcome } from '../../src/client/upload/session/outcome.ts';
-import type { Source } from '../../src/client/upload/sources/source.ts';
+import type { FileOutcome } from '../../src/client/upload/session/file-outcome.ts';
+import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../src/client/upload/store/journal.ts';
 import type { JournalEntry } from '../../src/client/upload/store/journal-entry.ts';
@@ -41,7 +41,7 @@ function journalInMemory(writeMs = 0): UploadJournal & { pages: Map<string, Jour
 }
 
 /** Bytes that lie on no disk. */
-function sourceOf(path: string, sizeBytes: number): Source {
+function sourceOf(path: string, sizeBytes: number): UploadSource {
   const block = someBytes(MiB, path);
   return {
     path,
@@ -79,37 +79,37 @@ async function counting() {
   });
 }
 
-async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<ManyTools> = {}) {
+async function upload(journal: UploadJournal, sizeBytes: number, more: Partial<BatchDeps> = {}) {
   const transport = new Transport({
     ...{ baseUrl: new URL(await counting()), apiKey: 'a-key', clock: systemClock },
     ...{ userAgent: 'test', requestTimeoutMs: 30_000, maxWaitMs: 60_000 },
   });
-  const run = new UploadMany(
+  const run = new BatchUploader(
     {
       ...{ chunkBytes: 50 * MiB, idleTimeoutMs: 30_000, again: false, same: 'skip' as const },
       ...{ onExpired: 'restart' as const, requireChecksum: false },
       ...{ workspace: uid, parallel: 1, about: {} },
     },
     {
-      ...{ api: new Api(transport, {}), journal, profile: 'none', before: 0 },
+      ...{ api: new Api(transport, {}), journal, profile: 'none', receiptMark: 0 },
       spool: new Spool(temporaryFolder()),
       stdin: () => process.stdin,
       onEvent: () => {},
       onPlan: async () => {},
-      folders: { find: () => undefined, make: async () => undefined },
+      folders: { find: () => undefined, findOrCreate: async () => undefined },
       contentType: () => undefined,
       openSource: async (path) => sourceOf(path, sizeBytes),
       onUploaded: async () => {},
-      findLost: async () => ({ assets: [], isAll: true }),
+      findOrphans: async () => ({ assets: [], isComplete: true }),
       confirmNewAsset: async (refusal) => {
         throw refusal;
       },
       ...more,
     },
   );
-  const begun = { id: 'given-by-others', workspace: uid, filename: 'mov' };
+  const resumable = { id: 'given-by-others', workspace: uid, filename: 'mov' };
   const outcomes: FileOutcome[] = [];
-  for await (const some of run.outcomes([{ path: 'far/away.mov', below: '', begun }]))
+  for await (const some of run.outcomes([{ path: 'far/away.mov', relativeDir: '', resumable }]))
     outcomes.push(...some);
   await transport.close();
   return { outcomes };

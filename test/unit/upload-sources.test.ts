@@ -5,15 +5,15 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import type { MediactlError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import type { Uploaded } from '../../src/client/upload/session/job.ts';
 import { openUpload } from '../../src/client/upload/session/upload-file.ts';
+import type { Uploaded } from '../../src/client/upload/session/upload-job.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
-import { differenceBetween, type Source } from '../../src/client/upload/sources/source.ts';
+import { describeChange, type UploadSource } from '../../src/client/upload/sources/source.ts';
 import { StreamSource } from '../../src/client/upload/sources/stream-source.ts';
-import { Claims } from '../../src/client/upload/store/claims.ts';
 import { Journal } from '../../src/client/upload/store/journal.ts';
 import { isEntry, type JournalEntry } from '../../src/client/upload/store/journal-entry.ts';
 import { Ledger } from '../../src/client/upload/store/ledger.ts';
+import { UploadLocks } from '../../src/client/upload/store/upload-locks.ts';
 import { fastClock } from '../support/clock.ts';
 import { FileServer } from '../support/file-server.ts';
 import { someBytes } from '../support/files.ts';
@@ -40,11 +40,13 @@ beforeEach(async () => {
   line = await Interposer.before(sandbox.url, (seen) => fault(seen));
   const state = temporaryFolder();
   const ledger = await Ledger.open(state);
-  journal = new Journal(state, async () => new Claims(ledger, process.pid));
+  journal = new Journal(state, async () => new UploadLocks(ledger, process.pid));
 });
 
 /** One run of the program, with a source of its own. */
-async function upload(openSource: (transport: Transport) => Promise<Source>): Promise<Uploaded> {
+async function upload(
+  openSource: (transport: Transport) => Promise<UploadSource>,
+): Promise<Uploaded> {
   const options = {
     ...{ clock: fastClock(), userAgent: 'test', requestTimeoutMs: 10_000, maxWaitMs: 600_000 },
     baseUrl: new URL(line.url),
@@ -59,17 +61,17 @@ async function upload(openSource: (transport: Transport) => Promise<Source>): Pr
     },
     {
       ...{ api: new Api(own, {}), journal, profile: 'none', onEvent: () => {} },
-      before: 0,
+      receiptMark: 0,
       openSource: () => openSource(keyless),
-      findLost: async () => ({ assets: [], isAll: true }),
+      findOrphans: async () => ({ assets: [], isComplete: true }),
       confirmNewAsset: async (refusal) => {
         throw refusal;
       },
     },
   );
   try {
-    const { uploaded, settled } = await opened.run();
-    await settled;
+    const { uploaded, persisted } = await opened.run();
+    await persisted;
     return uploaded;
   } finally {
     await opened.close();
@@ -180,11 +182,11 @@ it('stdin that comes again whole is not uploaded twice; other bytes are not take
 
 it('a file of a server differs on another day by its tag, and by its time where there is none', () => {
   const day = { sizeBytes: 1, mtimeNs: '1', validator: '"a"' };
-  expect(differenceBetween(day, { ...day, validator: '"b"' })).toBe(
+  expect(describeChange(day, { ...day, validator: '"b"' })).toBe(
     'the server has another version of it',
   );
-  expect(differenceBetween(day, { ...day, mtimeNs: '2' })).toBeUndefined();
-  expect(differenceBetween({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
+  expect(describeChange(day, { ...day, mtimeNs: '2' })).toBeUndefined();
+  expect(describeChange({ sizeBytes: 1, mtimeNs: '1' }, { ...day, mtimeNs: '2' })).toBeDefined();
 });
 
 it('a page of the journal whose version is no word is none', async () => {

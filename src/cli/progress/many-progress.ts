@@ -1,5 +1,5 @@
 import type { Clock } from '../../client/clock.ts';
-import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
+import type { FileEvent, RemainingRequests, RunEvent } from '../../client/upload/session/events.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ProgressMode } from './progress-modes.ts';
@@ -24,7 +24,7 @@ export async function openManyProgress(
   mode: Exclude<ProgressMode, 'auto'>,
   terminal: Terminal,
   clock: Clock,
-  budget: () => Budget | undefined,
+  budget: () => RemainingRequests | undefined,
 ): Promise<ManyProgress> {
   const tally = new Tally(clock, budget);
   if (mode === 'bar') {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../client/clock.ts';
-import type { Budget, UploadEvent } from '../../client/upload/session/events.ts';
+import type { RemainingRequests, UploadEvent } from '../../client/upload/session/events.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type FileProgress, PlainProgress, sayDoubt, waitWarnings } from './plain-progress.ts';
 import type { ProgressMode } from './progress-modes.ts';
@@ -16,7 +16,7 @@ export async function openProgress(
   mode: ProgressMode,
   terminal: Terminal,
   clock: Clock,
-  budget: () => Budget | undefined,
+  budget: () => RemainingRequests | undefined,
 ): Promise<Progress> {
   const chosen = mode === 'auto' ? (terminal.canAnimate ? 'bar' : 'plain') : mode;
   const one = await openFileProgress(chosen, terminal, clock);

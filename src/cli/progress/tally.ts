@@ -1,5 +1,5 @@
 import type { Clock } from '../../client/clock.ts';
-import type { Budget, FileEvent, RunEvent } from '../../client/upload/session/events.ts';
+import type { FileEvent, RemainingRequests, RunEvent } from '../../client/upload/session/events.ts';
 import {
   formatBytes,
   formatCount,
@@ -17,7 +17,7 @@ type InFlight = { sent: number; size: number; note: string };
 /** Statistics of a run of many files, accumulated from its events. */
 export class Tally {
   readonly #clock: Clock;
-  readonly #budget: () => Budget | undefined;
+  readonly #budget: () => RemainingRequests | undefined;
   readonly #rate = new Rate();
   /** Files in flight by path, in the order they were started. */
   readonly #inFlight = new Map<string, InFlight>();
@@ -32,7 +32,7 @@ export class Tally {
   #waiting = '';
   #waitUntil = 0;
 
-  constructor(clock: Clock, budget: () => Budget | undefined) {
+  constructor(clock: Clock, budget: () => RemainingRequests | undefined) {
     this.#clock = clock;
     this.#budget = budget;
   }

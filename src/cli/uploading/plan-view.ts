@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../client/http/rate-limit-headers.ts';
-import { type Count, type Plan, toSend } from '../../client/upload/batch/plan.ts';
+import { type FileTotals, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { formatBytes, formatCount } from '../../contract/figures.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import type { Column } from '../output/result.ts';
@@ -16,10 +16,10 @@ type Cost = {
 };
 
 export type PlanRecord = {
-  there: Count;
-  changed: Count;
-  same: Count;
-  new: Count;
+  there: FileTotals;
+  changed: FileTotals;
+  same: FileTotals;
+  new: FileTotals;
   requests: number;
   bytes: number;
   hours: number | null;
@@ -62,15 +62,15 @@ export function planLine(
   same = 0,
   isExact = false,
 ): string {
-  const { there, changed, alike, new: fresh } = plan;
-  const send = toSend(plan);
+  const { there, changed, sameSize, new: fresh } = plan;
+  const send = totalToSend(plan);
   const { requests, hours, limit } = costOf(plan, rateLimit, now);
   const counts = [
     [there.files, 'there'],
     [same, 'with content that is already there'],
     [fresh.files, 'new'],
     [isExact ? changed.files : 0, 'changed'],
-    [alike.files + (isExact ? 0 : changed.files), 'to be compared'],
+    [sameSize.files + (isExact ? 0 : changed.files), 'to be compared'],
   ] as const;
   const said = counts
     .filter(([count]) => count > 0)
@@ -79,12 +79,12 @@ export function planLine(
     hours !== null && limit !== null && hours >= 0.1
       ? `, ${formatCount(hours)} h at ${formatCount(limit)} an hour`
       : '';
-  const most = isExact || alike.files + changed.files === 0 ? '' : 'at most ';
+  const most = isExact || sameSize.files + changed.files === 0 ? '' : 'at most ';
   const files = there.files + same + send.files;
   return `${formatCount(files)} ${files === 1 ? 'file' : 'files'}: ${said.join(', ')}; ${most}${formatBytes(send.bytes)}, ${formatCount(requests)} requests${time}`;
 }
 
-export type PlanRow = { kind: string } & Count;
+export type PlanRow = { kind: string } & FileTotals;
 
 export const planRows = ({ there, changed, same, new: fresh, gone }: PlanRecord): PlanRow[] => [
   { kind: 'there', ...there },

@@ -1,8 +1,8 @@
 import { asMediactlError, type MediactlError } from '../../client/errors.ts';
-import { type Plan, toSend } from '../../client/upload/batch/plan.ts';
-import type { Run } from '../../client/upload/batch/run.ts';
-import type { FileOutcome } from '../../client/upload/session/outcome.ts';
-import type { Wanted } from '../../client/upload/sources/wanted.ts';
+import type { BatchRun } from '../../client/upload/batch/batch-uploader.ts';
+import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
+import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import type { ListResult } from '../output/result.ts';
 import type { Progress } from '../progress/progress.ts';
@@ -19,7 +19,7 @@ export type RunView = {
   verbose: boolean;
   /** File that also gets each record, as JSON lines. */
   manifestOut?: string | undefined;
-  files: AsyncIterable<Wanted> | Iterable<Wanted>;
+  files: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>;
   /** Files that failed before the run. */
   failures: readonly FileOutcome[];
   /** The run waits until the assets are ready. */
@@ -38,14 +38,15 @@ export type RunView = {
 const fewFiles = 10;
 
 /** Shows the outcome of each file as it happens, then a summary. @returns the records, and the error to exit with */
-export function present(context: Context, run: Run, view: RunView) {
+export function present(context: Context, run: BatchRun, view: RunView) {
   const { terminal, clock, settings } = context;
   const summary = new Summary(clock.now());
   const manifest = new ManifestOut(view.manifestOut);
   const isPerson = settings.shape.format === 'human';
   let isOne = false;
   let afterwards: MediactlError | undefined;
-  const isMany = () => !terminal.stdout.isTTY || view.verbose || filesOf(run.end.plan) > fewFiles;
+  const isMany = () =>
+    !terminal.stdout.isTTY || view.verbose || filesOf(run.result.plan) > fewFiles;
   const few: UploadRecord[] = [];
   /** Selects records for the terminal: up to `maxListedFiles` files are collected, of more only failures are shown. A single file's failure is printed as the error only. */
   const forPeople = (records: UploadRecord[]) => {
@@ -61,7 +62,7 @@ export function present(context: Context, run: Run, view: RunView) {
     const next = async (): Promise<UploadRecord[] | undefined> => {
       const { value: some, done } = await outcomes.next();
       if (done) return undefined;
-      isOne = filesOf(run.end.plan) + view.failures.length === 1;
+      isOne = filesOf(run.result.plan) + view.failures.length === 1;
       for (const outcome of some) summary.count(outcome);
       const records = some.map((outcome) => recordOf(context, outcome));
       await manifest.write(records);
@@ -80,14 +81,14 @@ export function present(context: Context, run: Run, view: RunView) {
       await manifest.close();
       await view.close();
     }
-    const { stop, left } = run.end;
+    const { stopReason, remaining } = run.result;
     const said = isOne
       ? summary.skipped
-      : summary.line(clock.now(), left, view.isWaited, stop ? '' : view.nothing);
+      : summary.line(clock.now(), remaining, view.isWaited, stopReason ? '' : view.nothing);
     if (said && !view.isQuiet) terminal.say(said);
     const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
     if (after && !view.isQuiet) terminal.say(after);
-    const isWhole = !stop && left === 0 && !context.signal.aborted;
+    const isWhole = !stopReason && remaining === 0 && !context.signal.aborted;
     await view.ended?.(isWhole, summary.hasFailures || summary.hasOthers).catch((error) => {
       afterwards = asMediactlError(error);
     });
@@ -102,10 +103,10 @@ export function present(context: Context, run: Run, view: RunView) {
   };
   const failure = () => {
     const { signal } = context;
-    const failed = summary.failure(isOne, run.end) ?? manifest.failure;
+    const failed = summary.failure(isOne, run.result) ?? manifest.failure;
     return failed ?? afterwards ?? (signal.aborted ? (signal.reason as MediactlError) : undefined);
   };
   return { result, failure };
 }
 
-export const filesOf = (plan: Plan) => plan.there.files + toSend(plan).files;
+export const filesOf = (plan: Plan) => plan.there.files + totalToSend(plan).files;

@@ -18,7 +18,7 @@ export async function openReceipts(
   again: boolean,
 ): Promise<Receipts | undefined> {
   try {
-    const receipts = await context.receipts(again ? 'again' : 'write');
+    const receipts = await context.receipts(again ? 'recreate' : 'write');
     const { directory } = await context.journal();
     await makeStateFolder(directory).catch((error) => {
       throw stateError(error, directory);
@@ -59,7 +59,7 @@ export function createdFoldersOf(
 ): CreatedFolders {
   const mark = receipts.folderMark();
   return {
-    find: (path) => receipts.madeFolder(service, workspace, path, mark),
-    record: (path, uid) => receipts.keepFolder(service, workspace, path, uid),
+    find: (path) => receipts.findCreatedFolder(service, workspace, path, mark),
+    record: (path, uid) => receipts.saveFolder(service, workspace, path, uid),
   };
 }

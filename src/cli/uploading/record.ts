@@ -1,7 +1,7 @@
 import type { ErrorRecord, MediactlError } from '../../client/errors.ts';
-import type { Outcome } from '../../client/upload/session/events.ts';
-import type { Uploaded } from '../../client/upload/session/job.ts';
-import { type FileOutcome, outcomeOf } from '../../client/upload/session/outcome.ts';
+import type { UploadOutcome } from '../../client/upload/session/events.ts';
+import { type FileOutcome, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import type { Uploaded } from '../../client/upload/session/upload-job.ts';
 import { formatBytes } from '../../contract/figures.ts';
 import { asObject, asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
@@ -12,7 +12,7 @@ import type { Column } from '../output/result.ts';
 export type UploadRecord = {
   path: string;
   /** Outcome of the file; `there`, `same` (content), `elsewhere` and `queued` sent nothing. */
-  outcome: Outcome;
+  outcome: UploadOutcome;
   /** Job id, if the file was queued. */
   queue_id: string | null;
   asset_uid: string | null;
@@ -79,7 +79,7 @@ function notUploadedRecord(path: string, error: MediactlError | undefined): Fact
   };
 }
 
-const before: Partial<Record<Outcome, string>> = {
+const before: Partial<Record<UploadOutcome, string>> = {
   there: 'there already',
   elsewhere: 'being uploaded by another run',
 };

@@ -1,16 +1,16 @@
 import { usageError } from '../../client/errors.ts';
 import type { Transport } from '../../client/http/transport.ts';
-import { versionOf } from '../../client/upload/session/known.ts';
+import { versionOf } from '../../client/upload/session/receipt-lookup.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import {
   openRclone,
   type RcloneFile,
   type RcloneFiles,
 } from '../../client/upload/sources/rclone.ts';
-import type { Source } from '../../client/upload/sources/source.ts';
-import { isAddress, readAddress } from '../../client/upload/sources/source-address.ts';
+import type { UploadSource } from '../../client/upload/sources/source.ts';
+import { isHttpUrl, parseSourceUrl } from '../../client/upload/sources/source-url.ts';
 import { StreamSource } from '../../client/upload/sources/stream-source.ts';
-import type { Wanted } from '../../client/upload/sources/wanted.ts';
+import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 
 /** Number of URLs to check at the same time. */
@@ -20,21 +20,21 @@ const atOnce = 8;
 export class RemoteSources {
   readonly #context: Context;
   /** Functions that open a source, by source id: paths are not unique, since they omit the URL's query. */
-  readonly #openers = new Map<string, () => Promise<Source>>();
+  readonly #openers = new Map<string, () => Promise<UploadSource>>();
   readonly #remotes: RcloneFiles[] = [];
-  readonly #files: Wanted[] = [];
+  readonly #files: UploadCandidate[] = [];
   #transport: Transport | undefined;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  get files(): readonly Wanted[] {
+  get files(): readonly UploadCandidate[] {
     return this.#files;
   }
 
   /** Returns the function that opens a source; undefined for local files. @param sourceId for stdin, its path */
-  opener(knownAs: string): (() => Promise<Source>) | undefined {
+  opener(knownAs: string): (() => Promise<UploadSource>) | undefined {
     return this.#openers.get(knownAs);
   }
 
@@ -54,7 +54,7 @@ export class RemoteSources {
   takeStream(sizeBytes: number, chunkBytes: number, name: string): void {
     const { terminal, signal } = this.#context;
     const realPath = `stdin:${name}:${sizeBytes}`;
-    const file = { path: '-', below: '', sizeBytes, isOnce: true, filename: name };
+    const file = { path: '-', relativeDir: '', sizeBytes, isSingleRead: true, filename: name };
     this.#files.push(file);
     this.#openers.set(file.path, async () => {
       if (terminal.stdin.isTTY)
@@ -64,7 +64,7 @@ export class RemoteSources {
   }
 
   async #lookUrl(address: string): Promise<void> {
-    const { path } = readAddress(address);
+    const { path } = parseSourceUrl(address);
     const open = () =>
       RangeSource.open(address, this.#anonymous(new URL(address)), {
         signal: this.#context.signal,
@@ -72,7 +72,7 @@ export class RemoteSources {
     const source = await open();
     const { identity, realPath, fileName, contentType } = source;
     this.#files.push({
-      ...{ path, named: address, knownAs: realPath, below: '', filename: fileName },
+      ...{ path, typedPath: address, sourceId: realPath, relativeDir: '', filename: fileName },
       ...{ sizeBytes: source.sizeBytes, mtimeNs: versionOf(identity) },
       ...(contentType !== undefined && { about: { contentType } }),
     });
@@ -91,9 +91,15 @@ export class RemoteSources {
       const path = remote.addressOf(file);
       const mtimeNs = `${Math.floor(Date.parse(file.modTime) / 1000)}000000000`;
       this.#files.push({
-        ...{ path, named: address, knownAs: path, sizeBytes: Math.max(0, file.sizeBytes), mtimeNs },
+        ...{
+          path,
+          typedPath: address,
+          sourceId: path,
+          sizeBytes: Math.max(0, file.sizeBytes),
+          mtimeNs,
+        },
         filename: file.path.split('/').at(-1),
-        below: recursive ? foldersOf(file) : '',
+        relativeDir: recursive ? foldersOf(file) : '',
       });
       this.#openers.set(path, async () => {
         const source = await remote.sourceOf(file);
@@ -117,4 +123,4 @@ export class RemoteSources {
 const foldersOf = ({ path }: RcloneFile) => path.split('/').slice(0, -1).join('/');
 
 export const isRclone = (path: string) => path.startsWith('rclone:');
-export const isRemote = (path: string) => isAddress(path) || isRclone(path);
+export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);

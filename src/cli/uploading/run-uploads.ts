@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { resolve } from 'node:path';
 import { MediactlError, usageError } from '../../client/errors.ts';
-import { type Plan, toSend } from '../../client/upload/batch/plan.ts';
 import {
-  type ManyTools,
-  type Run,
+  type BatchDeps,
+  type BatchRun,
+  BatchUploader,
   type RunOptions,
-  UploadMany,
-} from '../../client/upload/batch/run.ts';
-import type { FileOutcome } from '../../client/upload/session/outcome.ts';
+} from '../../client/upload/batch/batch-uploader.ts';
+import { type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../client/upload/session/throttle.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
-import type { Folders } from '../../client/upload/sources/wanted.ts';
+import type { FolderResolver } from '../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
@@ -30,7 +30,7 @@ import { timeIsUp } from './summary.ts';
 export type RunRequest = {
   sources: Pick<Sources, 'files' | 'failures' | 'passedOver' | 'open' | 'close'> &
     Partial<Pick<Sources, 'elsewhere' | 'named'>>;
-  folders: Folders;
+  folders: FolderResolver;
   options: RunOptions;
   receipts: Receipts | undefined;
   /** Inputs that identify the run when it is repeated; see `runIdOf`. */
@@ -52,9 +52,9 @@ export type RunRequest = {
   isForOne?: string;
   /** Called when all files are done without a failure. @param before id of the newest receipt when the run started */
   afterwards?: (before: number) => Promise<void>;
-  findMoved?: ManyTools['findMoved'];
+  findMoved?: BatchDeps['findMoved'];
   /** Creates the run, if not this process but workers upload the files. */
-  carry?: (tools: ManyTools) => Run;
+  carry?: (tools: BatchDeps) => BatchRun;
   /** Returns the suggested next step, instead of the default: to wait for the assets. */
   next?: (isOne: boolean) => string;
 };
@@ -76,10 +76,10 @@ export async function runUploads(context: Context, request: RunRequest) {
   );
   const finished = new AbortController();
   const runId = idOf(api.transport.baseUrl, request);
-  const before = (await request.receipts?.runBegins(runId)) ?? 0;
+  const before = (await request.receipts?.startRun(runId)) ?? 0;
   const tools = await toolsFor(context, request, before, progress, finished.signal);
   const { timeoutMs, workspace } = request.options;
-  const run = request.carry?.(tools) ?? new UploadMany(request.options, tools);
+  const run = request.carry?.(tools) ?? new BatchUploader(request.options, tools);
   return present(context, run, {
     ...{ progress, verbose: request.verbose, manifestOut: request.manifestOut },
     isQuiet: ['json', 'none'].includes(request.progress),
@@ -100,7 +100,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       else if (request.afterwards)
         terminal.warn('nothing was moved to the trash: not every file is uploaded yet');
       // If the prune was refused, the run keeps its start mark: files of tonight do not count as existing tomorrow.
-      if (isWhole) await request.receipts?.runEnds(runId);
+      if (isWhole) await request.receipts?.finishRun(runId);
     },
   });
 }
@@ -119,10 +119,10 @@ const failed =
 async function toolsFor(
   context: Context,
   request: RunRequest,
-  before: number,
+  receiptMark: number,
   progress: Progress,
   finished: AbortSignal,
-): Promise<ManyTools & { keepLast(): Promise<void> }> {
+): Promise<BatchDeps & { keepLast(): Promise<void> }> {
   const { settings, terminal, stateDir, clock } = context;
   const api = await context.api();
   const { receipts, rateLimit, until } = request;
@@ -143,7 +143,7 @@ async function toolsFor(
     api,
     journal: await context.journal(),
     receipts,
-    before,
+    receiptMark,
     throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     spool: new Spool(stateDir, (message) => terminal.warn(message)),
     stdin: () => {
@@ -166,7 +166,7 @@ async function toolsFor(
     keepLast: () =>
       keepLast().catch((error) => terminal.warn(`@last is not kept: ${error.message}`)),
     // Not used here: the run finds the orphans of several files together.
-    findLost: () => Promise.reject(new Error('the run looks them up')),
+    findOrphans: () => Promise.reject(new Error('the run looks them up')),
     confirmNewAsset: async (refusal, assetUids) => {
       if (settings.yes) return;
       if (!terminal.isInteractive) throw refusal;
@@ -207,7 +207,7 @@ async function sayPlan(
   if (sources.elsewhere)
     terminal.say(`${pluralize(sources.elsewhere, 'file')} left to other shards`);
   const { transport } = await context.api();
-  const { files, bytes } = toSend(plan);
+  const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
       `${pluralize(plan.nested, 'file')} of directories below would be in one folder; --create-folders makes folders like those on disk`,

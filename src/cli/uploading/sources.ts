@@ -1,10 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { usageError } from '../../client/errors.ts';
-import { entriesIn } from '../../client/upload/sources/manifest.ts';
+import { FileWalker, type WalkOptions } from '../../client/upload/sources/file-walker.ts';
+import { parseManifest } from '../../client/upload/sources/manifest.ts';
 import { isInShard, type Shard } from '../../client/upload/sources/shard.ts';
-import { FileSource, placeOf, type Source } from '../../client/upload/sources/source.ts';
-import { Walk, type WalkOptions } from '../../client/upload/sources/walk.ts';
-import type { About, Wanted } from '../../client/upload/sources/wanted.ts';
+import { FileSource, realPathOf, type UploadSource } from '../../client/upload/sources/source.ts';
+import type {
+  UploadCandidate,
+  UserMetadata,
+} from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import { parseSize } from '../settings/units.ts';
 import { readInputText } from '../terminal/input.ts';
@@ -28,13 +31,13 @@ export type Sources = {
   named: readonly string[];
   /** True if the manifest has a folder for some file. */
   namesFolders: boolean;
-  files(): AsyncIterable<Wanted>;
+  files(): AsyncIterable<UploadCandidate>;
   /** Number of files of other shards; complete when all files are listed. */
   readonly elsewhere: number;
   /** Descriptions of skipped files, for warnings. */
   passedOver(): readonly string[];
-  failures: Walk['failures'];
-  open(path: string, knownAs?: string): Promise<Source>;
+  failures: FileWalker['failures'];
+  open(path: string, knownAs?: string): Promise<UploadSource>;
   close(): Promise<void>;
 };
 
@@ -57,18 +60,18 @@ export async function openSources(
     );
   if (flags.shard && named.includes('-'))
     throw usageError('--shard is for files that have paths, and stdin has none');
-  const leaveOut = await outputPlace(flags, named);
+  const excludedPath = await outputPlace(flags, named);
   let elsewhere = 0;
-  const isMine = (file: Wanted) => {
+  const isMine = (file: UploadCandidate) => {
     const isHere = !flags.shard || isInShard(flags.shard, file);
     if (!isHere) elsewhere++;
     return isHere;
   };
   const remotes = new RemoteSources(context);
-  const walk = new Walk({
+  const walk = new FileWalker({
     ...flags,
-    leaveOut,
-    onRepeat: ({ path, named: typed }) => {
+    excludedPath,
+    onDuplicate: ({ path, typedPath: typed }) => {
       if (about.has(typed ?? path)) throw usageError(`the manifest names ${path} twice`);
     },
   });
@@ -77,7 +80,7 @@ export async function openSources(
     const local = size === undefined ? named.filter((path) => !isRemote(path)) : [];
     // Only paths of the command line may be globs; those of a list are literal.
     const typed = new Set(given);
-    await walk.look(local, (path) => typed.has(path));
+    await walk.checkPaths(local, (path) => typed.has(path));
     await remotes.look(named.filter(isRemote), flags.recursive);
   } catch (error) {
     await remotes.close();
@@ -88,8 +91,8 @@ export async function openSources(
     namesFolders: [...about.values()].some(({ folder }) => folder !== undefined),
     async *files() {
       const isNamed = new Set<string>();
-      const said = (file: Wanted) => {
-        const { named: typed = file.path } = file;
+      const said = (file: UploadCandidate) => {
+        const { typedPath: typed = file.path } = file;
         const mine = about.get(typed);
         if (!mine) return file;
         if (mine.name !== undefined && isNamed.has(typed))
@@ -103,7 +106,7 @@ export async function openSources(
     get elsewhere() {
       return elsewhere;
     },
-    passedOver: () => walk.passedOver,
+    passedOver: () => walk.skipped,
     failures: walk.failures,
     open: (path, knownAs) => remotes.opener(knownAs ?? path)?.() ?? FileSource.open(path, knownAs),
     close: () => remotes.close(),
@@ -114,10 +117,10 @@ export async function openSources(
 async function manifestOf(
   context: Context,
   manifest: string | undefined,
-): Promise<Map<string, About>> {
-  const about = new Map<string, About>();
+): Promise<Map<string, UserMetadata>> {
+  const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
-  for (const entry of await entriesIn(await readInputText(context.terminal, manifest))) {
+  for (const entry of await parseManifest(await readInputText(context.terminal, manifest))) {
     if (about.has(entry.path)) throw usageError(`the manifest names ${entry.path} twice`);
     about.set(entry.path, entry.about);
   }
@@ -130,7 +133,7 @@ async function outputPlace(
   named: readonly string[],
 ): Promise<string | undefined> {
   if (manifestOut === undefined) return undefined;
-  const placed = (path: string) => placeOf(path).catch(() => undefined); // reported when it is opened
+  const placed = (path: string) => realPathOf(path).catch(() => undefined); // reported when it is opened
   const out = await placed(manifestOut);
   const overwrites = () =>
     usageError('--manifest-out would write over what is read', 'give it another file');
@@ -145,7 +148,7 @@ async function outputPlace(
   return out;
 }
 
-const defined = (about: About): About =>
+const defined = (about: UserMetadata): UserMetadata =>
   Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined));
 
 /** Maximum length of a line: longer than any path (PATH_MAX is 4,096 bytes) or signed URL. */

@@ -1,13 +1,13 @@
 import { exitCodes, MediactlError, partialFailure } from '../../client/errors.ts';
-import type { RunEnd } from '../../client/upload/batch/run.ts';
-import type { Outcome } from '../../client/upload/session/events.ts';
-import { labelOf } from '../../client/upload/session/job.ts';
-import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/outcome.ts';
+import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
+import type { UploadOutcome } from '../../client/upload/session/events.ts';
+import { type FileOutcome, isStop, outcomeOf } from '../../client/upload/session/file-outcome.ts';
+import { labelOf } from '../../client/upload/session/upload-job.ts';
 import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
 
 /** Counts the outcomes of a run, and formats its summary and final error. */
 export class Summary {
-  readonly #counts: Record<Outcome, number> = {
+  readonly #counts: Record<UploadOutcome, number> = {
     ...{ uploaded: 0, there: 0, same: 0, elsewhere: 0, queued: 0, left: 0, failed: 0 },
   };
   readonly #failed: { error: MediactlError; label: string }[] = [];
@@ -99,28 +99,31 @@ export class Summary {
   }
 
   /** Returns the error to exit with. @param isOne there was only one file; its own error is enough */
-  failure(isOne: boolean, { stop, left }: RunEnd): MediactlError | undefined {
+  failure(isOne: boolean, { stopReason, remaining }: RunResult): MediactlError | undefined {
     const first = this.#failed[0]?.error;
     // Each error is prefixed with its file, also the first.
     const failures = this.#failed.map(({ error, label }) => error.withSubject(label));
     const [stopped] = this.#stopped;
     if (isOne && (first ?? stopped)) return first ?? stopped;
-    const isState = stop?.exitCode === exitCodes.state;
-    const all = left + this.#counts.left + (isState ? this.#notUploaded : 0);
-    const files = this.#files + left;
+    const isState = stopReason?.exitCode === exitCodes.state;
+    const all = remaining + this.#counts.left + (isState ? this.#notUploaded : 0);
+    const files = this.#files + remaining;
     const uploaded = `${formatCount(files - all)} of ${formatCount(files)} files are uploaded`;
-    if (stop)
-      return new MediactlError(isState ? `${stop.message}; ${uploaded}` : stop.message, {
-        ...stop.explanation,
-        hint: [
-          stop.explanation.hint,
-          all > 0 &&
-            `${formatCount(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
-        ]
-          .filter(Boolean)
-          .join('; '),
-        details: { files_left: all, failures: failures.map((failure) => failure.toJSON()) },
-      });
+    if (stopReason)
+      return new MediactlError(
+        isState ? `${stopReason.message}; ${uploaded}` : stopReason.message,
+        {
+          ...stopReason.explanation,
+          hint: [
+            stopReason.explanation.hint,
+            all > 0 &&
+              `${formatCount(all)} ${all === 1 ? 'file is' : 'files are'} left${isState ? '' : ': the same command continues'}`,
+          ]
+            .filter(Boolean)
+            .join('; '),
+          details: { files_left: all, failures: failures.map((failure) => failure.toJSON()) },
+        },
+      );
     if (!first) return undefined;
     return partialFailure(
       this.#problem(),

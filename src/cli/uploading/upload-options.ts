@@ -1,5 +1,5 @@
 import { usageError } from '../../client/errors.ts';
-import type { UploadOptions } from '../../client/upload/session/job.ts';
+import type { UploadOptions } from '../../client/upload/session/upload-job.ts';
 import type { Shard } from '../../client/upload/sources/shard.ts';
 import { maxChunkBytes } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
@@ -50,8 +50,8 @@ export const countOf = (flag: string, typed: string | undefined, least: number) 
 /** Parses `--shard`, such as 3/10. @throws MediactlError exit 2 */
 export function shardOf(typed: string | undefined): Shard | undefined {
   if (typed === undefined) return undefined;
-  const [, number = 0, of = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
-  if (number >= 1 && number <= of) return { number, of };
+  const [, number = 0, total = 0] = (/^(\d{1,6})\/(\d{1,6})$/.exec(typed) ?? []).map(Number);
+  if (number >= 1 && number <= total) return { number, total };
   throw usageError(
     `--shard does not accept '${typed}'`,
     'from 1/10 to 10/10; in a job of Kubernetes, $((JOB_COMPLETION_INDEX + 1))/10',

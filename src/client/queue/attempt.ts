@@ -1,13 +1,13 @@
 import type { Api } from '../api/api.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
-import { allowsNewAsset } from '../upload/batch/lost-creations.ts';
-import { type OnUploadEvent, waitingEvent } from '../upload/session/events.ts';
-import type { Uploaded, UploadJob, UploadTools } from '../upload/session/job.ts';
-import { versionOf } from '../upload/session/known.ts';
-import type { FoundAssets } from '../upload/session/lost.ts';
-import { findLost } from '../upload/session/lost-creation.ts';
+import { isNewAssetSafe } from '../upload/batch/unconfirmed-creations.ts';
+import { type OnUploadEvent, toWaitingEvent } from '../upload/session/events.ts';
+import { findOrphans } from '../upload/session/find-orphans.ts';
+import { versionOf } from '../upload/session/receipt-lookup.ts';
+import type { OrphanCandidates } from '../upload/session/unconfirmed-creation.ts';
 import { openUpload } from '../upload/session/upload-file.ts';
-import { changed, type Source } from '../upload/sources/source.ts';
+import type { UploadDeps, Uploaded, UploadJob } from '../upload/session/upload-job.ts';
+import { fileChanged, type UploadSource } from '../upload/sources/source.ts';
 import type { Lease } from './lease.ts';
 import { markOf, removeMarked } from './marked.ts';
 import { keepHere, type OwnReceipts, uploadedHere } from './own-receipts.ts';
@@ -17,7 +17,7 @@ import type { Claim, Store } from './store.ts';
 import type { UploadTask } from './task.ts';
 
 /** Dependencies that all attempts of a worker share. */
-export type WorkTools = Pick<UploadTools, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
+export type WorkTools = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent'> & {
   roots: Roots;
   openAddress: OpenAddress;
   /** Receipts of this machine; undefined if they cannot be written. */
@@ -55,7 +55,7 @@ export async function attempt(
   const removed: string[] = [];
   const api = tools.api.withObserver({
     lane: 'bulk',
-    onNotice: (notice) => onEvent({ path: task.path, ...waitingEvent(notice) }),
+    onNotice: (notice) => onEvent({ path: task.path, ...toWaitingEvent(notice) }),
     onRequest: () => {
       lease.assertHeld();
       requests++;
@@ -70,9 +70,9 @@ export async function attempt(
     if (mark === undefined) return undefined;
     const { removed: deleted, left } = await removeMarked(api, mark);
     removed.push(...deleted);
-    return { assets: left, isAll: true };
+    return { assets: left, isComplete: true };
   };
-  let file: Source | undefined;
+  let file: UploadSource | undefined;
   const upload = await openUpload(
     jobOf(id, task, mark),
     {
@@ -80,7 +80,7 @@ export async function attempt(
       ...{ again: false, onExpired: task.onExpired, requireChecksum: task.requireChecksum },
     },
     {
-      ...{ api, journal, before: 0, throttle: tools.throttle, profile: tools.profile },
+      ...{ api, journal, receiptMark: 0, throttle: tools.throttle, profile: tools.profile },
       signal: AbortSignal.any([tools.signal, lease.signal]),
       onEvent,
       openSource: async () => {
@@ -89,19 +89,20 @@ export async function attempt(
         const change = changeSince(task, source);
         if (!change) return held(source, lease);
         await source.close();
-        throw changed(task.path, change, 'it was queued').with({
+        throw fileChanged(task.path, change, 'it was queued').with({
           hint: 'once it no longer changes, queue it again',
         });
       },
-      findLost: async (lost) => {
+      findOrphans: async (lost) => {
         const marked = await lostBefore();
         return (
-          marked ?? ((await findLost(api, journal, () => false, [lost])).get(lost) as FoundAssets)
+          marked ??
+          ((await findOrphans(api, journal, () => false, [lost])).get(lost) as OrphanCandidates)
         );
       },
       // A match by name may be another worker's asset: create a new one.
       confirmNewAsset: async (refusal) => {
-        if (options.marks || !allowsNewAsset(refusal)) throw refusal;
+        if (options.marks || !isNewAssetSafe(refusal)) throw refusal;
       },
     },
   );
@@ -112,8 +113,8 @@ export async function attempt(
     if (before) return { uploaded: before, requests, removed };
     // The store may have lost its newest writes, and with them the journal entry of an earlier attempt.
     if (options.isRepeated && isUnknown) refuseLeft(task, await lostBefore());
-    const { uploaded, settled } = await upload.run();
-    await settled;
+    const { uploaded, persisted } = await upload.run();
+    await persisted;
     if (file && receipts)
       await keepHere(task, file, uploaded, receipts, api.transport.clock.now()).catch(
         ({ message }: Error) => onEvent({ path: task.path, ...receiptLost(message) }),
@@ -150,7 +151,7 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
 /** Describes how a file has changed since it was queued; undefined if it has not. */
 function changeSince(
   { sizeBytes, fileVersion }: UploadTask,
-  { identity }: Source,
+  { identity }: UploadSource,
 ): string | undefined {
   if (sizeBytes !== identity.sizeBytes)
     return `its size went from ${sizeBytes} to ${identity.sizeBytes} bytes`;
@@ -167,7 +168,7 @@ function sameVersion(queued: string, now: string): boolean {
 }
 
 /** Wraps a source so that it stops reading when the lease is lost. */
-const held = (source: Source, lease: Lease): Source => ({
+const held = (source: UploadSource, lease: Lease): UploadSource => ({
   path: source.path,
   realPath: source.realPath,
   get identity() {

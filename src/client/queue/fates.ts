@@ -1,5 +1,5 @@
 import { endsTheRun, exitCodes, type MediactlError } from '../errors.ts';
-import { isStop } from '../upload/session/outcome.ts';
+import { isStop } from '../upload/session/file-outcome.ts';
 
 /**
  * Classes of a failed attempt, by how the worker handles it:

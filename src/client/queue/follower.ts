@@ -3,7 +3,7 @@ import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import type { Clock } from '../clock.ts';
 import { exitCodes, MediactlError } from '../errors.ts';
 import type { OnUploadEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/outcome.ts';
+import type { FileOutcome } from '../upload/session/file-outcome.ts';
 import type { Fleet } from './fleet.ts';
 import { untilOver } from './patience.ts';
 import { failureIn, receiptIn, resultIn, uploadedOf } from './results.ts';

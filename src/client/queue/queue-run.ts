@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { asMediactlError, endsTheRun, MediactlError } from '../errors.ts';
+import {
+  type BatchDeps,
+  type BatchRun,
+  filesToUpload,
+  type RunOptions,
+  type RunResult,
+} from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
 import { ReadyWatch } from '../upload/batch/ready-watch.ts';
+import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import type { Uploaded } from '../upload/session/upload-job.ts';
+import { isHttpUrl } from '../upload/sources/source-url.ts';
 import {
-  difference,
-  type ManyTools,
-  type Run,
-  type RunEnd,
-  type RunOptions,
-} from '../upload/batch/run.ts';
-import type { Uploaded } from '../upload/session/job.ts';
-import type { FileOutcome } from '../upload/session/outcome.ts';
-import { isAddress } from '../upload/sources/source-address.ts';
-import { keyOf, saidOf, type Wanted } from '../upload/sources/wanted.ts';
+  receiptKeyOf,
+  type UploadCandidate,
+  userMetadataOf,
+} from '../upload/sources/upload-candidate.ts';
 import type { ReceiptKey } from '../upload/store/receipts.ts';
 import type { Fleet } from './fleet.ts';
 import { Follower } from './follower.ts';
@@ -39,11 +43,11 @@ type Queued = { id: string; task: UploadTask; path: string; key: ReceiptKey | un
  * Adds all files without a receipt to a queue; with `--wait`, waits until workers have uploaded them. Jobs are
  * deduped by file and target folder.
  */
-export class QueueRun implements Run {
+export class QueueRun implements BatchRun {
   readonly #fleet: Fleet;
   readonly #roots: Roots;
   readonly #options: RunOptions;
-  readonly #tools: ManyTools;
+  readonly #tools: BatchDeps;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
   readonly #watch: ReadyWatch | undefined;
@@ -53,7 +57,7 @@ export class QueueRun implements Run {
   #left = 0;
 
   /** @param options with `timeoutMs`, waits until the assets are ready */
-  constructor(fleet: Fleet, roots: Roots, options: RunOptions, tools: ManyTools) {
+  constructor(fleet: Fleet, roots: Roots, options: RunOptions, tools: BatchDeps) {
     this.#fleet = fleet;
     this.#roots = roots;
     this.#options = options;
@@ -61,30 +65,32 @@ export class QueueRun implements Run {
     const { timeoutMs } = options;
     if (timeoutMs === undefined) return;
     this.#watch = new ReadyWatch(tools, timeoutMs, {
-      onSettled: (outcome) => this.#outcomes.push(outcome),
+      onResult: (outcome) => this.#outcomes.push(outcome),
       onFailed: (error) => {
         if (endsTheRun(error)) this.#stop ??= error;
       },
     });
   }
 
-  get end(): RunEnd {
-    return { plan: this.#plan, stop: this.#stop, left: this.#left };
+  get result(): RunResult {
+    return { plan: this.#plan, stopReason: this.#stop, remaining: this.#left };
   }
 
-  outcomes(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<FileOutcome[]> {
-    return this.#outcomes.during(() => this.#all(wanted));
+  outcomes(
+    wanted: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>,
+  ): AsyncGenerator<FileOutcome[]> {
+    return this.#outcomes.streamWhile(() => this.#all(wanted));
   }
 
-  async #all(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): Promise<void> {
+  async #all(wanted: AsyncIterable<UploadCandidate> | Iterable<UploadCandidate>): Promise<void> {
     const done = (outcome: FileOutcome) => this.#done(outcome);
-    const files = await difference(wanted, this.#plan, this.#options, this.#tools, done);
+    const files = await filesToUpload(wanted, this.#plan, this.#options, this.#tools, done);
     await this.#tools.onPlan(this.#plan);
     const carry = () => this.#queueAndFollow(files);
-    await (this.#watch?.during(carry) ?? carry());
+    await (this.#watch?.runWhile(carry) ?? carry());
   }
 
-  async #queueAndFollow(files: readonly Wanted[]): Promise<void> {
+  async #queueAndFollow(files: readonly UploadCandidate[]): Promise<void> {
     const { api, signal = new AbortController().signal, onEvent } = this.#tools;
     const { clock } = api.transport;
     if (this.#watch)
@@ -110,7 +116,7 @@ export class QueueRun implements Run {
     }
   }
 
-  async #queue(files: readonly Wanted[]): Promise<void> {
+  async #queue(files: readonly UploadCandidate[]): Promise<void> {
     const queued: Queued[] = [];
     for (const file of files) {
       if (this.#stop) this.#left++;
@@ -179,22 +185,22 @@ export class QueueRun implements Run {
     await retryFailed(job);
   }
 
-  async #taskOf(file: Wanted): Promise<Queued> {
+  async #taskOf(file: UploadCandidate): Promise<Queued> {
     const { folders, api, contentType } = this.#tools;
     const { workspace, about: all, chunkBytes, onExpired, requireChecksum, again } = this.#options;
-    const { path, sizeBytes = 0, mtimeNs = '0', named, knownAs = path } = file;
-    const lasting = isAddress(path) ? { path: knownAs } : this.#roots.sourceOf(knownAs);
-    const folder = await folders.make(file);
+    const { path, sizeBytes = 0, mtimeNs = '0', typedPath, sourceId = path } = file;
+    const lasting = isHttpUrl(path) ? { path: sourceId } : this.#roots.sourceOf(sourceId);
+    const folder = await folders.findOrCreate(file);
     const task: UploadTask = {
       ...{ version: 1, service: api.transport.baseUrl.origin, sizeBytes },
-      path: isAddress(path) ? path : placeOf(lasting),
-      source: isAddress(path) ? { path: named ?? path } : lasting,
+      path: isHttpUrl(path) ? path : placeOf(lasting),
+      source: isHttpUrl(path) ? { path: typedPath ?? path } : lasting,
       fileVersion: mtimeNs,
       workspace,
       filename: file.filename ?? basename(path),
       ...defined({
         folder,
-        ...saidOf(file, all, contentType),
+        ...userMetadataOf(file, all, contentType),
         again: again ? randomUUID() : undefined,
       }),
       ...{ chunkBytes, onExpired, requireChecksum },
@@ -204,7 +210,7 @@ export class QueueRun implements Run {
       id: taskId(task, lasting),
       task,
       path,
-      key: keyOf(file, { service, workspace, folders }),
+      key: receiptKeyOf(file, { service, workspace, folders }),
     };
   }
 
@@ -221,13 +227,13 @@ export class QueueRun implements Run {
     if (!key) return;
     const at = new Date(api.transport.clock.now()).toISOString();
     receipts
-      ?.keep({ ...key, ...uploaded, mtimeNs: task.fileVersion, reason: null, at })
+      ?.save({ ...key, ...uploaded, mtimeNs: task.fileVersion, reason: null, at })
       .catch(({ message }: Error) =>
         onEvent({ path, event: 'notice', message: `the receipt cannot be kept: ${message}` }),
       );
   }
 
-  #failed({ path }: Wanted, error: MediactlError): void {
+  #failed({ path }: UploadCandidate, error: MediactlError): void {
     if (endsTheRun(error)) this.#stop ??= error;
     const job = { path, workspace: this.#options.workspace };
     this.#outcomes.push({ job, path, requests: 0, durationMs: 0, error });

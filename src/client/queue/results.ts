@@ -6,7 +6,7 @@ import {
   parseJsonOrUndefined,
 } from '../../contract/json-values.ts';
 import { type ErrorRecord, exitCodes, MediactlError } from '../errors.ts';
-import type { Uploaded } from '../upload/session/job.ts';
+import type { Uploaded } from '../upload/session/upload-job.ts';
 import type { UploadJobOfQueue } from './fleet.ts';
 import type { TaskResult } from './task.ts';
 

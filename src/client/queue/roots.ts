@@ -1,8 +1,8 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { exitCodes, MediactlError, usageError } from '../errors.ts';
-import { FileSource, type Source } from '../upload/sources/source.ts';
-import { isAddress, readAddress } from '../upload/sources/source-address.ts';
+import { FileSource, type UploadSource } from '../upload/sources/source.ts';
+import { isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import type { TaskSource, UploadTask } from './task.ts';
 
 /** Directory to read files from, with an optional name that is the same on every machine. */
@@ -10,7 +10,10 @@ type Directory = { name?: string; path: string };
 /** URL prefix to read files from: `https://bucket.example.com/rushes/`. */
 type Address = { origin: string; path: string };
 
-export type OpenAddress = (address: string, mayFollow: (target: URL) => boolean) => Promise<Source>;
+export type OpenAddress = (
+  address: string,
+  mayFollow: (target: URL) => boolean,
+) => Promise<UploadSource>;
 
 /** Minimum number of files to judge a root by: a few may just be deleted. */
 const minSample = 3;
@@ -48,8 +51,8 @@ export class Roots {
     const directories: Directory[] = [];
     const addresses: Address[] = [];
     for (const text of typed) {
-      if (isAddress(text)) {
-        const { url } = readAddress(text);
+      if (isHttpUrl(text)) {
+        const { url } = parseSourceUrl(text);
         addresses.push({ origin: url.origin, path: url.pathname.replace(/\/?$/, '/') });
         continue;
       }
@@ -89,8 +92,8 @@ export class Roots {
    * @throws MediactlError `outside_roots` (2); `root_gone` (2) if the disk is not mounted; as
    *   `FileSource.open`
    */
-  async open(source: TaskSource, openAddress: OpenAddress): Promise<Source> {
-    if (source.root === undefined && isAddress(source.path)) {
+  async open(source: TaskSource, openAddress: OpenAddress): Promise<UploadSource> {
+    if (source.root === undefined && isHttpUrl(source.path)) {
       this.#assertAllowed(source.path);
       return openAddress(source.path, (target) => this.#isBelowOne(target));
     }
@@ -132,7 +135,7 @@ export class Roots {
   }
 
   #assertAllowed(address: string): void {
-    const { url, path } = readAddress(address);
+    const { url, path } = parseSourceUrl(address);
     if (!this.#isBelowOne(url)) throw this.#outside(path);
   }
 

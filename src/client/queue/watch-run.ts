@@ -1,10 +1,10 @@
 import { asNumber, asObject, asText } from '../../contract/json-values.ts';
 import type { Clock } from '../clock.ts';
+import type { BatchRun, RunResult } from '../upload/batch/batch-uploader.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import { emptyPlan } from '../upload/batch/plan.ts';
-import type { Run, RunEnd } from '../upload/batch/run.ts';
 import type { OnUploadEvent, RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/outcome.ts';
+import type { FileOutcome } from '../upload/session/file-outcome.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
 import { Follower } from './follower.ts';
 import { jobsIn, queueCounts } from './jobs.ts';
@@ -25,7 +25,7 @@ const vainLists = 3;
 const listAgainMs = 300;
 
 /** Watches a queue until it has no unfinished jobs. */
-export class WatchRun implements Run {
+export class WatchRun implements BatchRun {
   readonly #fleet: Fleet;
   readonly #tools: WatchTools;
   readonly #outcomes = new Channel<FileOutcome>();
@@ -37,12 +37,12 @@ export class WatchRun implements Run {
     this.#tools = tools;
   }
 
-  get end(): RunEnd {
-    return { plan: this.#plan, stop: undefined, left: this.#left };
+  get result(): RunResult {
+    return { plan: this.#plan, stopReason: undefined, remaining: this.#left };
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
-    return this.#outcomes.during(() => this.#watch());
+    return this.#outcomes.streamWhile(() => this.#watch());
   }
 
   async #watch(): Promise<void> {

@@ -1,8 +1,8 @@
 import { asMediactlError, type ErrorRecord, type MediactlError } from '../errors.ts';
 import { Channel } from '../upload/batch/channel.ts';
 import type { RunEvent } from '../upload/session/events.ts';
-import type { FileOutcome } from '../upload/session/outcome.ts';
-import { isAddress, letsIn, readAddress } from '../upload/sources/source-address.ts';
+import type { FileOutcome } from '../upload/session/file-outcome.ts';
+import { hasCredentials, isHttpUrl, parseSourceUrl } from '../upload/sources/source-url.ts';
 import { attempt, type WorkTools } from './attempt.ts';
 import { fateOf } from './fates.ts';
 import type { Fleet, UploadJobOfQueue } from './fleet.ts';
@@ -86,7 +86,7 @@ export class WorkerRun {
   }
 
   outcomes(): AsyncGenerator<FileOutcome[]> {
-    return this.#outcomes.during(
+    return this.#outcomes.streamWhile(
       () => this.#work(),
       () => this.#ended.abort(paused),
     );
@@ -353,6 +353,6 @@ export class WorkerRun {
 /** Removes query and credentials from a job's URL, once they are no longer needed. */
 async function forgetSecret(job: UploadJobOfQueue, task: UploadTask): Promise<void> {
   const { path } = task.source;
-  if (!isAddress(path) || !letsIn(path)) return;
-  await job.updateData({ ...task, source: { path: readAddress(path).path } });
+  if (!isHttpUrl(path) || !hasCredentials(path)) return;
+  await job.updateData({ ...task, source: { path: parseSourceUrl(path).path } });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import type { DownloadOutcome, DownloadSink, ExpectedFile } from '../../../client/api/download.ts';
 import { usageError } from '../../../client/errors.ts';
-import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { formatBytes } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
@@ -102,7 +102,7 @@ async function downloadTo(
 ): Promise<DownloadOutcome> {
   const { terminal } = context;
   const api = (await context.mediaApi()).withObserver({
-    onNotice: (notice) => progress.show({ path, ...waitingEvent(notice) }),
+    onNotice: (notice) => progress.show({ path, ...toWaitingEvent(notice) }),
   });
   const size_bytes = expected.sizeBytes ?? 0;
   progress.show({ path, event: 'started', size_bytes });

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
-import { waitingEvent } from '../../../client/upload/session/events.ts';
+import { toWaitingEvent } from '../../../client/upload/session/events.ts';
 import { assetStatuses } from '../../../contract/asset-values.ts';
 import { asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -36,7 +36,7 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
         const api = await context.api();
         const display = await WaitDisplay.open(terminal, clock, uids.length);
         const observed = api.withObserver({
-          onNotice: (notice) => display.waits(waitingEvent(notice)),
+          onNotice: (notice) => display.waits(toWaitingEvent(notice)),
         });
         try {
           const settled = await waitForAssets(observed[collection], uids, {

@@ -2,14 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Api } from '../../../client/api/api.ts';
 import { usageError } from '../../../client/errors.ts';
-import type { RunOptions } from '../../../client/upload/batch/run.ts';
-import { UploadMany } from '../../../client/upload/batch/run.ts';
+import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
+import { BatchUploader } from '../../../client/upload/batch/batch-uploader.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
-import type { FileOutcome } from '../../../client/upload/session/outcome.ts';
+import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
-import type { Folders } from '../../../client/upload/sources/wanted.ts';
+import type { FolderResolver } from '../../../client/upload/sources/upload-candidate.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type {
   BrowseBackend,
@@ -67,7 +67,7 @@ export async function openDropUploader(
     () => receipts && createdFoldersOf(receipts, baseUrl.origin, workspace),
   );
   const runId = `browse ${crypto.randomUUID()}`;
-  const before = (await receipts?.runBegins(runId)) ?? 0;
+  const receiptMark = (await receipts?.startRun(runId)) ?? 0;
   let unfinishedCount = 0;
 
   /** Mutex per file, to dedupe: if a file is dropped twice, the second upload finds the receipt of the first. */
@@ -92,23 +92,23 @@ export async function openDropUploader(
   ): Promise<UploadResult> => {
     const { name, relativeDir } = file;
     const folders = await resolveFolder(file);
-    const uploader = new UploadMany(options, {
+    const uploader = new BatchUploader(options, {
       ...{ api, journal, receipts, throttle, spool, profile, signal, folders },
-      before,
+      receiptMark,
       stdin: () => Readable.from(buffers(bytes)),
       openSource: (path) => FileSource.open(path),
       onEvent: toProgress(onProgress),
       contentType: () => undefined,
       onPlan: async () => {},
       onUploaded: (uid) => saveLastUpload(context, uid),
-      findLost: () => Promise.reject(new Error('the run looks them up')),
+      findOrphans: () => Promise.reject(new Error('the run looks them up')),
       confirmNewAsset: (refusal) => Promise.reject(refusal),
     });
     const candidate = {
       ...{
         path: '-',
         filename: name,
-        below: relativeDir,
+        relativeDir,
         label: relativeDir ? `${relativeDir}/${name}` : name,
       },
       about: { contentType: mime.getType(name) ?? undefined },
@@ -119,14 +119,14 @@ export async function openDropUploader(
     if (outcome?.uploaded && !outcome.error)
       return { assetUid: outcome.uploaded.assetUid, how: outcome.uploaded.how };
     if (outcome?.id !== undefined) unfinishedCount++;
-    throw outcome?.error ?? uploader.end.stop ?? signal.reason;
+    throw outcome?.error ?? uploader.result.stopReason ?? signal.reason;
   };
 
   return {
     send: (file, bytes, onProgress) => serialize(file, () => run(file, bytes, onProgress)),
     close: async () => {
       await Promise.all(mutexes.values());
-      await receipts?.runEnds(runId);
+      await receipts?.finishRun(runId);
       return unfinishedCount;
     },
   };
@@ -166,9 +166,9 @@ function createDropFolderResolver(
     });
     return mine.byPath;
   };
-  return async ({ folder, relativeDir }: DroppedFileInfo): Promise<Folders> => {
+  return async ({ folder, relativeDir }: DroppedFileInfo): Promise<FolderResolver> => {
     if (relativeDir === '')
-      return { find: () => folder ?? undefined, make: async () => folder ?? undefined };
+      return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };
     const pathIn = (byPath: FolderPathResolver) => (folder ? byPath.pathOf(folder) : '');
     let byPath = await folders();
     // Created since the cached tree was read: read it again.
@@ -176,6 +176,6 @@ function createDropFolderResolver(
     const top = pathIn(byPath);
     if (top === undefined) throw usageError('the folder is gone', 'choose another one');
     const path = `${top}/${relativeDir}`;
-    return { find: () => byPath.find(path), make: () => byPath.make(path) };
+    return { find: () => byPath.find(path), findOrCreate: () => byPath.make(path) };
   };
 }

@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import type { AssetsApi } from '../../../client/api/assets.ts';
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { asMediactlError, exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import { digestAt, isAsSent } from '../../../client/upload/session/known.ts';
+import { digestAndClose, isUnchanged } from '../../../client/upload/session/receipt-lookup.ts';
+import { FileWalker } from '../../../client/upload/sources/file-walker.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
-import { Walk } from '../../../client/upload/sources/walk.ts';
-import type { Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -47,8 +47,8 @@ export const check: CommandDefinition = (command, run) => {
       run(async (context, directory, { folder, include, exclude }) => {
         if (!(await isDirectoryAt(directory)))
           throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
-        const walk = new Walk({ recursive: true, include, exclude });
-        await walk.look([directory]);
+        const walk = new FileWalker({ recursive: true, include, exclude });
+        await walk.checkPaths([directory]);
         const { tree, workspace } = await fetchFolderTree(context);
         const top = folder ?? context.settings.folder ?? '/';
         const places = isRootPath(top)
@@ -69,7 +69,7 @@ export const check: CommandDefinition = (command, run) => {
             else found.difference = 'moved';
           if (found) differences.push(found);
         }
-        for (const kind of walk.passedOver) context.terminal.warn(`left out: ${kind}`);
+        for (const kind of walk.skipped) context.terminal.warn(`left out: ${kind}`);
         for (const { path, error } of walk.failures)
           context.terminal.warn(`${escapeControls(path)}: ${error.message}`);
         for (const [path, assets] of library.byFolder)
@@ -123,18 +123,18 @@ async function assetsBelow(assets: AssetsApi, top: Place): Promise<Library> {
 }
 
 async function compare(
-  file: Wanted,
+  file: UploadCandidate,
   { byFolder, uids }: Library,
   receipts: Receipts | undefined,
   scope: { service: string; workspace: string },
 ): Promise<Difference | undefined> {
-  const { path, knownAs, below } = file;
-  const held = byFolder.get(below);
-  const folder = uids.get(below);
+  const { path, sourceId, relativeDir } = file;
+  const held = byFolder.get(relativeDir);
+  const folder = uids.get(relativeDir);
   const receipt =
-    knownAs === undefined || folder === undefined
+    sourceId === undefined || folder === undefined
       ? undefined
-      : receipts?.find({ ...scope, folder, path: knownAs });
+      : receipts?.find({ ...scope, folder, path: sourceId });
   const asset = receipt && held?.get(normalizeUid(receipt.assetUid));
   if (receipt && asset) {
     held?.delete(normalizeUid(receipt.assetUid));
@@ -180,11 +180,11 @@ const isNamed = ({ name }: Asset, fileName: string) =>
   name === fileName || name === fileName.replace(/\.[^.]+$/, '');
 
 /** Returns whether a file still has the uploaded content: by size and mtime, else by checksum. */
-async function isSame(file: Wanted, receipt: Receipt): Promise<boolean> {
+async function isSame(file: UploadCandidate, receipt: Receipt): Promise<boolean> {
   const { sizeBytes = 0, mtimeNs = '' } = file;
-  if (isAsSent(receipt, { sizeBytes, mtimeNs })) return true;
+  if (isUnchanged(receipt, { sizeBytes, mtimeNs })) return true;
   if (sizeBytes !== receipt.sizeBytes) return false;
-  return (await digestAt(FileSource.open(file.path))) === receipt.blake3;
+  return (await digestAndClose(FileSource.open(file.path))) === receipt.blake3;
 }
 
 const differ = (count: number) =>

@@ -2,7 +2,11 @@ import { usageError } from '../../../client/errors.ts';
 import type { QueueAddress } from '../../../client/queue/queue-address.ts';
 import { QueueRun } from '../../../client/queue/queue-run.ts';
 import { Roots } from '../../../client/queue/roots.ts';
-import { isAddress, letsIn, readAddress } from '../../../client/upload/sources/source-address.ts';
+import {
+  hasCredentials,
+  isHttpUrl,
+  parseSourceUrl,
+} from '../../../client/upload/sources/source-url.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -95,12 +99,12 @@ async function confirmSecrets(
   { terminal, settings }: Context,
   named: readonly string[],
 ): Promise<void> {
-  const secret = named.filter((path) => isAddress(path) && letsIn(path));
+  const secret = named.filter((path) => isHttpUrl(path) && hasCredentials(path));
   const [first] = secret;
   if (first === undefined) return;
   await confirm(
     terminal,
-    `${escapeControls(readAddress(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
+    `${escapeControls(parseSourceUrl(first).path)} has a query or a password, which may let others in. The queue keeps it until the file is uploaded. Queue it?`,
     { yes: settings.yes, instead: 'the same command with --yes' },
   );
 }

@@ -1,13 +1,20 @@
+import { filesToUpload } from '../../../client/upload/batch/batch-uploader.ts';
 import {
-  count,
+  addToPlan,
+  type Classification,
+  classify,
   emptyPlan,
-  type Judgement,
-  judge,
-  toSend,
+  totalToSend,
 } from '../../../client/upload/batch/plan.ts';
-import { difference } from '../../../client/upload/batch/run.ts';
-import { digestAt, knownByContent, mayBeKnown } from '../../../client/upload/session/known.ts';
-import { keyOf, type Wanted } from '../../../client/upload/sources/wanted.ts';
+import {
+  digestAndClose,
+  matchReceiptByContent,
+  mayHaveReceipt,
+} from '../../../client/upload/session/receipt-lookup.ts';
+import {
+  receiptKeyOf,
+  type UploadCandidate,
+} from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { paths } from '../../../contract/paths.ts';
@@ -60,7 +67,7 @@ export async function planned(context: Context, request: RunRequest, pruning?: P
     ...{ there: plan.there, changed: plan.changed, same, new: plan.new },
     ...{
       requests: requests + 2 * gone.length, // each asset is looked up first
-      bytes: toSend(plan).bytes,
+      bytes: totalToSend(plan).bytes,
       hours,
       limit,
       outlive_sessions: outliving,
@@ -80,7 +87,7 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
   const { default: mime } = await import('mime/lite');
   const rows: PlannedFile[] = [];
   const { plan, prunable } = await look(context, request, pruning, (file, decision) => {
-    const outcome = decision.kind === 'alike' ? 'new' : decision.kind;
+    const outcome = decision.kind === 'sameSize' ? 'new' : decision.kind;
     const isSent = outcome === 'new' || outcome === 'changed';
     rows.push({
       path: file.path,
@@ -100,7 +107,7 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
       ...{ workspace, content_type: null },
       request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
     });
-  const { files, bytes: size } = toSend(plan);
+  const { files, bytes: size } = totalToSend(plan);
   context.terminal.say(
     `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
@@ -126,7 +133,7 @@ async function look(
   context: Context,
   request: RunRequest,
   pruning: Pruning | undefined,
-  tell: (file: Wanted, decision: Judged) => void,
+  tell: (file: UploadCandidate, decision: Judged) => void,
 ) {
   const { sources, folders, options, receipts: all, isForOne, rateLimit } = request;
   const { workspace, again, chunkBytes, same: sameAction } = options;
@@ -142,15 +149,15 @@ async function look(
   const same = { files: 0, bytes: 0 };
   let outliving = 0;
   try {
-    const there = (_: unknown, file: Wanted, receipt: Receipt) => {
+    const there = (_: unknown, file: UploadCandidate, receipt: Receipt) => {
       tell(file, { kind: 'there', receipt });
-      if (receipt.path !== file.knownAs) moved.add(receipt.assetUid);
+      if (receipt.path !== file.sourceId) moved.add(receipt.assetUid);
     };
-    const files = await difference(sources.files(), unread, options, tools, there);
+    const files = await filesToUpload(sources.files(), unread, options, tools, there);
     plan.there = unread.there;
     for (const file of files) {
-      const key = keyOf(file, place);
-      const judged = judge(file, key, receipts);
+      const key = receiptKeyOf(file, place);
+      const judged = classify(file, key, receipts);
       const decision =
         key && receipts
           ? await judgeByContent(file, judged, key, receipts, sources, before)
@@ -158,7 +165,7 @@ async function look(
       if (decision.kind === 'same') {
         same.files++;
         same.bytes += file.sizeBytes ?? 0;
-      } else count(plan, decision, file, chunkBytes);
+      } else addToPlan(plan, decision, file, chunkBytes);
       const isSent = decision.kind === 'new' || decision.kind === 'changed';
       if (isSent && outlivesSession(file.sizeBytes ?? 0, rateLimit)) outliving++;
       tell(file, decision);
@@ -174,11 +181,11 @@ async function look(
   return { plan, same, outliving, prunable };
 }
 
-type Judged = Judgement | { kind: 'same'; receipt: Receipt };
+type Judged = Classification | { kind: 'same'; receipt: Receipt };
 
 async function judgeByContent(
-  file: Wanted,
-  judged: Judgement,
+  file: UploadCandidate,
+  judged: Classification,
   key: ReceiptKey,
   receipts: Receipts,
   { open }: RunRequest['sources'],
@@ -186,9 +193,9 @@ async function judgeByContent(
 ): Promise<Judged> {
   const unknown: Judged = { kind: judged.kind === 'changed' ? 'changed' : 'new' };
   const sizeBytes = file.sizeBytes ?? 0;
-  if (!mayBeKnown(receipts, key, sizeBytes)) return unknown;
-  const blake3 = await digestAt(open(file.path));
-  return knownByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
+  if (!mayHaveReceipt(receipts, key, sizeBytes)) return unknown;
+  const blake3 = await digestAndClose(open(file.path));
+  return matchReceiptByContent(receipts, key, sizeBytes, blake3, before) ?? unknown;
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [

@@ -1,5 +1,8 @@
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
-import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import type {
+  FolderResolver,
+  UploadCandidate,
+} from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
@@ -29,10 +32,10 @@ export async function foldersFor(
   context: Context,
   { top, create, isNamed }: FolderChoice,
   receipts: Receipts | undefined,
-): Promise<Folders> {
+): Promise<FolderResolver> {
   if (!create && !isNamed) {
     const uid = isRootPath(top) ? undefined : await resolveFolderUid(context, top).catch(orCreate);
-    return { find: () => uid, make: async () => uid };
+    return { find: () => uid, findOrCreate: async () => uid };
   }
   if (create && isUid(top))
     throw usageError('--create-folders takes a path', '--folder /Campaigns/2026');
@@ -41,9 +44,9 @@ export async function foldersFor(
     context,
     (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
   );
-  const pathOf = (file: Wanted) => {
+  const pathOf = (file: UploadCandidate) => {
     const folder = file.about?.folder ?? top;
-    return create ? `${folder}/${file.below}` : folder;
+    return create ? `${folder}/${file.relativeDir}` : folder;
   };
   return {
     find: (file) => {
@@ -58,7 +61,7 @@ export async function foldersFor(
         );
       return uid;
     },
-    make: async (file) => {
+    findOrCreate: async (file) => {
       const path = pathOf(file);
       const first = path.split('/')[0] ?? '';
       return isUid(first) ? first.toLowerCase() : byPath.make(path);

@@ -1,8 +1,11 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import type { FindMoved } from '../../../client/upload/batch/run.ts';
-import { digestAt } from '../../../client/upload/session/known.ts';
-import type { Folders, Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { FindMoved } from '../../../client/upload/batch/batch-uploader.ts';
+import { digestAndClose } from '../../../client/upload/session/receipt-lookup.ts';
+import type {
+  FolderResolver,
+  UploadCandidate,
+} from '../../../client/upload/sources/upload-candidate.ts';
 import type { Receipt, Receipts } from '../../../client/upload/store/receipts.ts';
 import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -13,7 +16,7 @@ import { isThere, type Pruning } from './sync.ts';
 
 /** @property isPlan do not update receipts (dry run) */
 type Sync = Omit<Pruning, 'limit'> &
-  Pick<Sources, 'open'> & { folders: Folders; prune: boolean | undefined; isPlan: boolean };
+  Pick<Sources, 'open'> & { folders: FolderResolver; prune: boolean | undefined; isPlan: boolean };
 
 /** @property from path of its directory relative to the synced one, if the same sync uploaded it */
 type GoneReceipt = Receipt & { from: string | undefined };
@@ -40,18 +43,20 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
       terminal.say(
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files of the same name and size were uploaded from paths that are gone`,
       );
-    const there = new Map<Wanted, Receipt>();
+    const there = new Map<UploadCandidate, Receipt>();
     const renamed = new Map<string, number>();
     for (const { file, to, fits } of candidates) {
       signal.throwIfAborted();
       // An unreadable file fails later, when it is uploaded.
-      const blake3 = await digestAt(sync.open(file.path, file.knownAs)).catch(() => undefined);
+      const blake3 = await digestAndClose(sync.open(file.path, file.sourceId)).catch(
+        () => undefined,
+      );
       const same = fits.filter((receipt) => receipt.blake3 === blake3);
       const here = same.find(({ folder }) => (folder || undefined) === to);
       if (here) there.set(file, here);
       else if (same[0]) {
         for (const { assetUid } of same) sync.renamed.add(assetUid);
-        let [was, is] = [join(top, same[0].from ?? ''), join(top, file.below)];
+        let [was, is] = [join(top, same[0].from ?? ''), join(top, file.relativeDir)];
         while (was !== top && is !== top && basename(was) === basename(is))
           [was, is] = [dirname(was), dirname(is)];
         renamed.set(`${was}\0${is}`, (renamed.get(`${was}\0${is}`) ?? 0) + 1);
@@ -59,8 +64,8 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
     }
     if (!sync.isPlan)
       await Promise.all(
-        [...there].map(([{ path, knownAs = path, mtimeNs = '' }, receipt]) =>
-          receipts.moved(receipt, { path: knownAs, mtimeNs }),
+        [...there].map(([{ path, sourceId = path, mtimeNs = '' }, receipt]) =>
+          receipts.updatePath(receipt, { path: sourceId, mtimeNs }),
         ),
       );
     for (const [pair, count] of renamed) {
@@ -76,21 +81,25 @@ async function goneOf(
   context: Context,
   { directory, workspace, folders }: Sync,
   receipts: Receipts,
-  files: readonly Wanted[],
+  files: readonly UploadCandidate[],
 ): Promise<Map<string, GoneReceipt[]>> {
   const service = (await context.account()).baseUrl.origin;
   const real = await realpath(directory);
   const kinds = new Set(files.map(({ path, sizeBytes }) => kindOf(basename(path), sizeBytes)));
   const gone = new Map<string, GoneReceipt[]>();
-  for (const receipt of receipts.below(service, workspace, '')) {
+  for (const receipt of receipts.listBelow(service, workspace, '')) {
     const { name, sizeBytes, path, folder, state } = receipt;
     const kind = kindOf(name, sizeBytes);
     const isCandidate = sizeBytes > 0 && state !== 'failed' && kinds.has(kind);
     if (!isCandidate || (await isThere(path))) continue;
-    const below = relative(real, dirname(path));
+    const relativeDir = relative(real, dirname(path));
     const isOurs =
-      !below.startsWith('..') && folders.find({ path, below }) === (folder || undefined);
-    gone.set(kind, [...(gone.get(kind) ?? []), { ...receipt, from: isOurs ? below : undefined }]);
+      !relativeDir.startsWith('..') &&
+      folders.find({ path, relativeDir }) === (folder || undefined);
+    gone.set(kind, [
+      ...(gone.get(kind) ?? []),
+      { ...receipt, from: isOurs ? relativeDir : undefined },
+    ]);
   }
   return gone;
 }
@@ -106,7 +115,7 @@ async function renamedWords(
   const what = `${pluralize(count, 'file')} of ${from} ${count === 1 ? 'is' : 'are'} now in ${to}`;
   const old = prune ? 'go to the trash once the new ones are ready' : 'stay';
   const sent = escapeControls(`${what}: uploaded again, to ${is}; the old assets in ${was} ${old}`);
-  const isFree = folders.find({ path: '', below: relative(top, is) }) === null;
+  const isFree = folders.find({ path: '', relativeDir: relative(top, is) }) === null;
   if (!isFree || dirname(was) !== dirname(is) || (await isThere(from))) return sent;
   const rename = `mediactl folders rename ${quoteForShell(was)} ${quoteForShell(basename(is))}`;
   return `${sent}. To send nothing again: stop, run ${escapeControls(rename)}, then the same command`;

@@ -106,7 +106,7 @@ export async function goneFiles(
   /** Receipts of existing files, by content. */
   const copies = new Map<string, Receipt>();
   const counts = new Map<string, Known>();
-  for (const receipt of receipts.below(service, workspace, real)) {
+  for (const receipt of receipts.listBelow(service, workspace, real)) {
     if (!isInside(receipt.folder)) continue;
     const isGone = !moved.has(receipt.assetUid) && !(await isThere(receipt.path));
     if (isGone) missingNow.push(receipt);
@@ -125,7 +125,7 @@ export async function goneFiles(
     const copy = copies.get(contentOf(receipt));
     if (!copy || (await isReady(api, receipts, copy))) gone.push(receipt);
   }
-  for (const replaced of receipts.replacedBelow(service, workspace, real)) {
+  for (const replaced of receipts.listReplacedBelow(service, workspace, real)) {
     if (!isInside(replaced.folder)) continue;
     const now = receipts.find({ ...replaced, service, workspace });
     if (!now || (await isReady(api, receipts, now))) gone.push(replaced);
@@ -206,7 +206,7 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   if (state !== 'pending') return state === 'ready';
   const { status } = await api.assets.get(assetUid);
   if (classifyStatus(status) !== 'ready') return false;
-  await receipts.settled(assetUid, 'ready');
+  await receipts.setState(assetUid, 'ready');
   return true;
 }
 

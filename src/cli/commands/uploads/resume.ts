@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { FileSource } from '../../../client/upload/sources/source.ts';
-import type { Wanted } from '../../../client/upload/sources/wanted.ts';
+import type { UploadCandidate } from '../../../client/upload/sources/upload-candidate.ts';
 import {
   type CorruptEntry,
   isCorrupt,
@@ -77,7 +77,7 @@ export function resume(command: Command, run: ActionWrapper): void {
         const files = mine.filter((entry) => id || isHere(entry)).map(wantedOf);
         const [first] = mine;
         if (!first || files.length === 0) return listBy(() => '', [], [], 'no uploads under way');
-        const folderOf = ({ begun }: Wanted) => begun?.folder;
+        const folderOf = ({ resumable }: UploadCandidate) => resumable?.folder;
         return runUploads(context, {
           sources: {
             files: async function* () {
@@ -85,7 +85,7 @@ export function resume(command: Command, run: ActionWrapper): void {
             },
             ...{ failures: [], passedOver: () => [], open: reopened, close: async () => {} },
           },
-          folders: { find: folderOf, make: async (file) => folderOf(file) },
+          folders: { find: folderOf, findOrCreate: async (file) => folderOf(file) },
           options: {
             ...{ ...options, workspace: first.metadata.workspace_uid, about: {} },
             ...{ parallel: usualParallel, timeoutMs: waitOf(wait, timeout) },
@@ -121,15 +121,15 @@ function reopened(path: string) {
   return FileSource.open(path);
 }
 
-const wantedOf = ({ id, realPath, path, identity, metadata }: JournalEntry): Wanted => ({
+const wantedOf = ({ id, realPath, path, identity, metadata }: JournalEntry): UploadCandidate => ({
   path: realPath,
-  below: '',
+  relativeDir: '',
   about: {
     name: metadata.asset_name,
     description: metadata.description,
     contentType: metadata.content_type,
   },
-  begun: {
+  resumable: {
     id,
     folder: metadata.parent_folder_uid,
     workspace: metadata.workspace_uid,

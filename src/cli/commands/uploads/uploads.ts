@@ -133,7 +133,7 @@ function forget(command: Command, run: ActionWrapper): void {
         for (const { entry, shown } of leaving)
           await whileOurs(journal, entry.id, async () => {
             if (shown.asset_uid && shown.base_url && shown.state !== 'uploaded')
-              await (await context.receipts()).keepOrphan(shown.base_url, orphanOf(shown));
+              await (await context.receipts()).saveOrphan(shown.base_url, orphanOf(shown));
             await journal.remove(entry.id);
             await spool.forget(entry.id);
             forgotten.push(shown);

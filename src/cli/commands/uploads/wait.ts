@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { waitForAssets } from '../../../client/api/wait-for-assets.ts';
 import { combineFailures, MediactlError } from '../../../client/errors.ts';
-import { waitingEvent } from '../../../client/upload/session/events.ts';
-import { noteOutcome } from '../../../client/upload/store/asset-outcome.ts';
+import { toWaitingEvent } from '../../../client/upload/session/events.ts';
+import { recordProcessingResult } from '../../../client/upload/store/processing-result.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { type Column, listBy } from '../../output/result.ts';
@@ -36,7 +36,7 @@ export function wait(command: Command, run: ActionWrapper): void {
         const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
         const observed = api.withObserver({
           lane: 'bulk',
-          onNotice: (notice) => display.waits(waitingEvent(notice)),
+          onNotice: (notice) => display.waits(toWaitingEvent(notice)),
         });
         try {
           await waitForAssets(observed.assets, [...paths.keys()], {
@@ -48,7 +48,7 @@ export function wait(command: Command, run: ActionWrapper): void {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
               noted.push(
-                noteOutcome(receipts, uid, found).catch((error) => {
+                recordProcessingResult(receipts, uid, found).catch((error) => {
                   unkept ??= error;
                 }),
               );

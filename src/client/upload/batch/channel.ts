@@ -19,13 +19,13 @@ export class Channel<T> {
    *
    * @param onClosed called when the consumer stops reading or all items are read; `work` is awaited in any case
    */
-  async *during(work: () => Promise<void>, left = () => {}): AsyncGenerator<T[]> {
+  async *streamWhile(work: () => Promise<void>, onClosed = () => {}): AsyncGenerator<T[]> {
     const done = work().finally(() => this.close());
     done.catch(() => {}); // awaited below, after the queued items are consumed
     try {
       yield* this;
     } finally {
-      left();
+      onClosed();
       await done;
     }
   }

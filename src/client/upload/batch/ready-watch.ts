@@ -1,14 +1,14 @@
 import { asText } from '../../../contract/json-values.ts';
 import { waitForIncoming } from '../../api/wait-for-assets.ts';
 import { asMediactlError, MediactlError } from '../../errors.ts';
-import { waitingEvent } from '../session/events.ts';
-import { labelOf } from '../session/job.ts';
-import type { FileOutcome, RunTools } from '../session/outcome.ts';
-import { noteOutcome } from '../store/asset-outcome.ts';
+import { toWaitingEvent } from '../session/events.ts';
+import type { FileOutcome, RunDeps } from '../session/file-outcome.ts';
+import { labelOf } from '../session/upload-job.ts';
+import { recordProcessingResult } from '../store/processing-result.ts';
 
-type Hearers = {
+type ReadyListeners = {
   /** Called with each file once its asset is ready, has failed, or timed out. */
-  onSettled(outcome: FileOutcome): void;
+  onResult(outcome: FileOutcome): void;
   /** Called with an error that ends the wait for all files. */
   onFailed(error: MediactlError): void;
 };
@@ -18,24 +18,24 @@ type Hearers = {
  * is ready, has failed, or timed out.
  */
 export class ReadyWatch {
-  readonly #tools: RunTools;
+  readonly #tools: RunDeps;
   readonly #timeoutMs: number;
-  readonly #tell: (outcome: FileOutcome) => void;
+  readonly #report: (outcome: FileOutcome) => void;
   readonly #onFailed: (error: MediactlError) => void;
   /** Files to report, by asset uid; two files of the same content may share an asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
-  readonly #ended = new AbortController();
-  readonly #noted: Promise<void>[] = [];
-  #come: string[] = [];
-  #noMore = () => {};
-  readonly #over = new Promise<void>((resolve) => {
-    this.#noMore = resolve;
+  readonly #aborter = new AbortController();
+  readonly #receiptWrites: Promise<void>[] = [];
+  #added: string[] = [];
+  #close = () => {};
+  readonly #closed = new Promise<void>((resolve) => {
+    this.#close = resolve;
   });
 
-  constructor(tools: RunTools, timeoutMs: number, { onSettled, onFailed }: Hearers) {
+  constructor(tools: RunDeps, timeoutMs: number, { onResult, onFailed }: ReadyListeners) {
     this.#tools = tools;
     this.#timeoutMs = timeoutMs;
-    this.#tell = onSettled;
+    this.#report = onResult;
     this.#onFailed = onFailed;
   }
 
@@ -44,45 +44,45 @@ export class ReadyWatch {
     const { assetUid = '', state } = outcome.uploaded ?? {};
     if (state === 'ready') {
       outcome.status = 'ready';
-      this.#tell(outcome);
+      this.#report(outcome);
       return;
     }
     const others = this.#waiting.get(assetUid);
     if (others) others.push(outcome);
     else {
       this.#waiting.set(assetUid, [outcome]);
-      this.#come.push(assetUid);
+      this.#added.push(assetUid);
     }
   }
 
   /** Polls while `work` adds uploads. Resolves once `work` is done and all files are reported. */
-  async during(work: () => Promise<void>): Promise<void> {
-    const watching = this.#run();
+  async runWhile(work: () => Promise<void>): Promise<void> {
+    const watching = this.#poll();
     try {
       await work();
     } catch (error) {
-      this.#ended.abort(new Error('the run has ended')); // stops polling
-      this.#noMore();
+      this.#aborter.abort(new Error('the run has ended')); // stops polling
+      this.#close();
       throw error;
     }
-    this.#noMore();
+    this.#close();
     await watching;
   }
 
-  async #run(): Promise<void> {
+  async #poll(): Promise<void> {
     const { api, signal, onEvent, receipts } = this.#tools;
     let current = '';
     const observed = api.withObserver({
       lane: 'background',
-      onNotice: (notice) => onEvent({ path: current, ...waitingEvent(notice) }),
+      onNotice: (notice) => onEvent({ path: current, ...toWaitingEvent(notice) }),
     });
     try {
       await waitForIncoming(
         observed.assets,
-        { takeNew: () => this.#come.splice(0), done: this.#over },
+        { takeNew: () => this.#added.splice(0), done: this.#closed },
         {
           clock: api.transport.clock,
-          signal: signal ? AbortSignal.any([signal, this.#ended.signal]) : this.#ended.signal,
+          signal: signal ? AbortSignal.any([signal, this.#aborter.signal]) : this.#aborter.signal,
           timeoutMs: this.#timeoutMs,
           rateLimiterState: () => api.transport.rateLimiterState,
           onStatus: ({ uid }, status) => {
@@ -93,28 +93,28 @@ export class ReadyWatch {
           },
           onResult: (uid, found) => {
             if (receipts)
-              this.#noted.push(
-                noteOutcome(receipts, uid, found).catch((error) =>
+              this.#receiptWrites.push(
+                recordProcessingResult(receipts, uid, found).catch((error) =>
                   this.#onFailed(asMediactlError(error)),
                 ),
               );
             for (const outcome of this.#waiting.get(uid) ?? []) {
               if (found instanceof MediactlError) outcome.error = found;
               else outcome.status = asText(found.status);
-              this.#tell(outcome);
+              this.#report(outcome);
             }
             this.#waiting.delete(uid);
           },
         },
       );
-      await Promise.all(this.#noted);
+      await Promise.all(this.#receiptWrites);
     } catch (thrown) {
-      if (this.#ended.signal.aborted) return; // the run reports the reason
+      if (this.#aborter.signal.aborted) return; // the run reports the reason
       this.#onFailed(asMediactlError(thrown));
-      await this.#over;
+      await this.#closed;
       for (const outcome of [...this.#waiting.values()].flat()) {
         outcome.error ??= asMediactlError(thrown);
-        this.#tell(outcome);
+        this.#report(outcome);
       }
     }
   }

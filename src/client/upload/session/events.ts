@@ -33,7 +33,7 @@ export type FileEvent = { path: string } & (
   | { event: 'uploaded'; asset_uid: string; blake3: string; verified: boolean | null }
   | { event: 'status'; asset_uid: string; status: string }
   /** In a run of several files: this one is done, except for processing. Downloads emit it too. */
-  | { event: 'finished'; outcome: Outcome | 'downloaded'; asset_uid: string | null }
+  | { event: 'finished'; outcome: UploadOutcome | 'downloaded'; asset_uid: string | null }
 );
 
 /**
@@ -41,18 +41,25 @@ export type FileEvent = { path: string } & (
  * before with the same content; `elsewhere`, being uploaded by another process; `queued` for workers;
  * `left` because the run was stopped or its time was up.
  */
-export type Outcome = 'uploaded' | 'there' | 'same' | 'elsewhere' | 'queued' | 'left' | 'failed';
+export type UploadOutcome =
+  | 'uploaded'
+  | 'there'
+  | 'same'
+  | 'elsewhere'
+  | 'queued'
+  | 'left'
+  | 'failed';
 
 /** Event of a run or of one of its files. */
 export type UploadEvent = RunEvent | FileEvent;
 
 /** Remaining requests of the rate limit; `resetAt` is in milliseconds since the epoch. */
-export type Budget = { limit: number; left: number; resetAt: number };
+export type RemainingRequests = { limit: number; left: number; resetAt: number };
 
 export type OnUploadEvent = (event: FileEvent) => void;
 
 /** Converts a transport's notice of a rate-limit wait or a retry to the event of a file. */
-export const waitingEvent = (notice: TransportNotice) =>
+export const toWaitingEvent = (notice: TransportNotice) =>
   notice.kind === 'resumed'
     ? ({ event: 'going_on' } as const)
     : ({

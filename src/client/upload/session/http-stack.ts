@@ -7,7 +7,7 @@ import { errorFrom } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
 import type { PrefixDigest } from '../sources/prefix-digest.ts';
-import type { Source } from '../sources/source.ts';
+import type { UploadSource } from '../sources/source.ts';
 import type { Throttle } from './throttle.ts';
 
 /** Chunk that our file reader passes to tus-js-client: a byte range, not the bytes. */
@@ -16,10 +16,10 @@ export type Chunk = { start: number; end: number; size: number };
 /** Dependencies and callbacks of the transfer to one upload session. */
 export type SessionState = {
   transport: Transport;
-  source: Source;
+  source: UploadSource;
   digest: PrefixDigest;
   /** True for a new session to which nothing has been sent yet. */
-  fresh: boolean;
+  isFresh: boolean;
   /** Upper bound of the bytes that earlier runs sent. */
   sentTo: number;
   idleTimeoutMs: number;
@@ -35,7 +35,7 @@ export type SessionState = {
 };
 
 /** Maximum responses without progress before the upload fails as stalled. */
-const stallLimit = 5;
+const maxStalls = 5;
 /** Minimum bytes of a longer chunk that count as progress: a byte per request would use up the rate limit. */
 const minProgressBytes = 1024;
 
@@ -47,12 +47,12 @@ const minProgressBytes = 1024;
 export class SessionHttpStack implements HttpStack {
   readonly #state: SessionState;
   /** Highest offset that the service has confirmed. */
-  #highest = 0;
+  #highestOffset = 0;
   /** End offset of the bytes written to a socket in this run. */
-  #sentHere = 0;
+  #sentThisRun = 0;
   /** End offset of the bytes acknowledged, or sent without a response from the service itself. */
-  #maybeTaken = 0;
-  #stalled = 0;
+  #maybeReceived = 0;
+  #stalls = 0;
 
   constructor(state: SessionState) {
     this.#state = state;
@@ -60,7 +60,7 @@ export class SessionHttpStack implements HttpStack {
 
   /** True if the service may have every byte: the last ones were sent and not rejected. */
   get isAllSent(): boolean {
-    return this.#maybeTaken >= this.#state.source.sizeBytes;
+    return this.#maybeReceived >= this.#state.source.sizeBytes;
   }
 
   getName(): string {
@@ -83,7 +83,7 @@ export class SessionHttpStack implements HttpStack {
       setProgressHandler: () => {}, // it would count bytes read, not acknowledged
       send: (chunk: Chunk | null) =>
         method === 'HEAD' || !chunk
-          ? this.#askOffset(url, headers, signal)
+          ? this.#fetchOffset(url, headers, signal)
           : this.#sendChunk(url, headers, chunk, signal),
       abort: async () => abort.abort(),
       getUnderlyingObject: () => undefined,
@@ -91,9 +91,10 @@ export class SessionHttpStack implements HttpStack {
   }
 
   /** Fetches the offset: "HEAD {location} … returns the current Upload-Offset, from which a client resumes." (§4) */
-  async #askOffset(url: string, headers: Record<string, string>, signal: AbortSignal) {
-    const { fresh, transport, source } = this.#state;
-    if (fresh) return answer(200, { 'upload-offset': '0', 'upload-length': `${source.sizeBytes}` });
+  async #fetchOffset(url: string, headers: Record<string, string>, signal: AbortSignal) {
+    const { isFresh, transport, source } = this.#state;
+    if (isFresh)
+      return createResponse(200, { 'upload-offset': '0', 'upload-length': `${source.sizeBytes}` });
     const response = await transport.exchange({
       method: 'HEAD',
       url,
@@ -115,7 +116,7 @@ export class SessionHttpStack implements HttpStack {
   ) {
     const { transport, digest, idleTimeoutMs } = this.#state;
     await digest.catchUp(chunk.start);
-    this.#state.fresh = false;
+    this.#state.isFresh = false;
     let response: ApiResponse;
     try {
       response = await transport.exchange({
@@ -129,11 +130,11 @@ export class SessionHttpStack implements HttpStack {
         signal,
       });
     } catch (error) {
-      this.#maybeTaken = this.#sentHere;
+      this.#maybeReceived = this.#sentThisRun;
       throw error;
     }
     // A gateway may have sent this response although the service received everything.
-    if (response.status >= 500 || response.status === 408) this.#maybeTaken = this.#sentHere;
+    if (response.status >= 500 || response.status === 408) this.#maybeReceived = this.#sentThisRun;
     // "409 means the sent Upload-Offset differs from the server's; the response header
     // Upload-Offset holds the correct one." (§4)
     if (response.status !== 409 && response.status >= 300)
@@ -146,13 +147,13 @@ export class SessionHttpStack implements HttpStack {
     await onSending(end);
     let at = start;
     const reading = {
-      onRead: digest.take.bind(digest),
+      onRead: digest.update.bind(digest),
       assertUnchanged: digest.assertUnchanged.bind(digest),
     };
     for await (const block of source.read(start, end, reading))
-      for await (const bytes of throttle?.pieces(block, signal) ?? [block]) {
+      for await (const bytes of throttle?.pace(block, signal) ?? [block]) {
         at += bytes.length;
-        this.#sentHere = Math.max(this.#sentHere, at);
+        this.#sentThisRun = Math.max(this.#sentThisRun, at);
         yield bytes;
         onSent(bytes.length, at);
       }
@@ -162,37 +163,40 @@ export class SessionHttpStack implements HttpStack {
     const { source, digest, onAcknowledged, sentTo: sentBefore } = this.#state;
     const offset = parseUploadOffset(response.headers['upload-offset']);
     if (offset === undefined)
-      throw broken(`the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`, response);
+      throw brokenSession(
+        `the answer to ${chunk ? 'PATCH' : 'HEAD'} names no Upload-Offset`,
+        response,
+      );
     if (offset > source.sizeBytes)
-      throw broken(
+      throw brokenSession(
         `the service has ${offset} bytes of a file of ${source.sizeBytes}`,
         response,
         exitCodes.integrity,
       );
-    const sentTo = Math.max(sentBefore, this.#sentHere);
+    const sentTo = Math.max(sentBefore, this.#sentThisRun);
     // The state folder may be an old backup, so more was sent than it records: the checksum decides at the end.
-    if (offset > sentTo && this.#sentHere === 0 && !chunk) this.#state.sentTo = offset;
+    if (offset > sentTo && this.#sentThisRun === 0 && !chunk) this.#state.sentTo = offset;
     else if (offset > sentTo)
-      throw broken(
+      throw brokenSession(
         `the service acknowledges byte ${offset}, and was sent ${sentTo}`,
         response,
         exitCodes.integrity,
       );
     // After an offset went back, reaching the same offset again is no progress.
-    const least = Math.min(minProgressBytes, chunk?.size ?? 1);
-    if (offset >= this.#highest + least) this.#stalled = 0;
-    else if (chunk && (response.status === 409 || offset < chunk.start + least)) this.#stalled++;
-    this.#highest = Math.max(this.#highest, offset);
-    if (this.#stalled >= stallLimit)
-      throw broken(`the upload does not get past byte ${this.#highest}`, response);
-    this.#maybeTaken = Math.max(this.#maybeTaken, offset);
+    const minBytes = Math.min(minProgressBytes, chunk?.size ?? 1);
+    if (offset >= this.#highestOffset + minBytes) this.#stalls = 0;
+    else if (chunk && (response.status === 409 || offset < chunk.start + minBytes)) this.#stalls++;
+    this.#highestOffset = Math.max(this.#highestOffset, offset);
+    if (this.#stalls >= maxStalls)
+      throw brokenSession(`the upload does not get past byte ${this.#highestOffset}`, response);
+    this.#maybeReceived = Math.max(this.#maybeReceived, offset);
     await digest.catchUp(offset);
     await onAcknowledged(offset, response.headers);
-    return answer(204, { ...response.headers, 'upload-length': `${source.sizeBytes}` });
+    return createResponse(204, { ...response.headers, 'upload-length': `${source.sizeBytes}` });
   }
 }
 
-const broken = (
+const brokenSession = (
   problem: string,
   response: ApiResponse,
   exitCode: MediactlError['exitCode'] = exitCodes.unreachable,
@@ -205,7 +209,7 @@ const broken = (
     hint: 'run the same command again; if it repeats, mediactl upload --again starts from the beginning',
   });
 
-const answer = (status: number, headers: ResponseHeaders): HttpResponse => ({
+const createResponse = (status: number, headers: ResponseHeaders): HttpResponse => ({
   getStatus: () => status,
   getHeader: (name) => headers[name.toLowerCase()],
   getBody: () => '',

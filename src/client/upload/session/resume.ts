@@ -1,18 +1,18 @@
 import { isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
 import { MediactlError } from '../../errors.ts';
-import { changed, isUntouched } from '../sources/source.ts';
+import { fileChanged, isUntouched } from '../sources/source.ts';
 import {
   acknowledged,
   assetOf,
+  type CompleteEntry,
   type CorruptEntry,
   isCorrupt,
   type JournalEntry,
-  type Open,
-  type Whole,
+  type OpenEntry,
 } from '../store/journal-entry.ts';
-import { digestOf } from './known.ts';
-import { confirmAfterLostCreation } from './lost-creation.ts';
+import { confirmPossibleDuplicate } from './find-orphans.ts';
+import { digestOf } from './receipt-lookup.ts';
 import { isSessionGone } from './session-gone.ts';
 import type { UploadRun } from './upload-run.ts';
 
@@ -22,46 +22,49 @@ import type { UploadRun } from './upload-run.ts';
  * @throws MediactlError `file_changed` (13) before a byte is sent; `creation_unknown` (2) if the earlier
  *   run may have made an asset whose uid never arrived
  */
-export async function continueFrom(
+export async function resumeFrom(
   run: UploadRun,
-  found: JournalEntry | CorruptEntry,
-): Promise<Open | Whole | undefined> {
+  entry: JournalEntry | CorruptEntry,
+): Promise<OpenEntry | CompleteEntry | undefined> {
   if (run.options.again) {
-    await noticeLeftBehind(run, found);
+    await reportAbandonedAsset(run, entry);
     return undefined;
   }
-  if (isCorrupt(found)) {
+  if (isCorrupt(entry)) {
     const { sizeBytes } = run.source;
-    await confirmAfterLostCreation(run, { metadata: run.metadata, sizeBytes, ...found });
-    await run.page.setAside(found);
+    await confirmPossibleDuplicate(run, { metadata: run.metadata, sizeBytes, ...entry });
+    await run.journal.setAside(entry);
     return undefined;
   }
-  switch (found.state) {
+  switch (entry.state) {
     case 'planned':
       return undefined;
     case 'intended':
-      await confirmAfterLostCreation(run, { ...found, sizeBytes: found.file.sizeBytes });
+      await confirmPossibleDuplicate(run, { ...entry, sizeBytes: entry.file.sizeBytes });
       return undefined;
     case 'open':
-      return resumable(run, found);
+      return resumeSession(run, entry);
     default:
-      return stillThere(run, found);
+      return reuseComplete(run, entry);
   }
 }
 
-async function noticeLeftBehind(run: UploadRun, found: JournalEntry | CorruptEntry): Promise<void> {
-  const assetUid = isCorrupt(found) ? found.assetUid : assetOf(found);
+async function reportAbandonedAsset(
+  run: UploadRun,
+  entry: JournalEntry | CorruptEntry,
+): Promise<void> {
+  const assetUid = isCorrupt(entry) ? entry.assetUid : assetOf(entry);
   if (assetUid === undefined) return;
-  const isWhole = 'state' in found && found.state === 'whole';
-  if (!isWhole) await run.leaveBehind(assetUid);
-  run.notice(`${isWhole ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
+  const isComplete = 'state' in entry && entry.state === 'whole';
+  if (!isComplete) await run.recordOrphan(assetUid);
+  run.notice(`${isComplete ? 'uploaded before' : 'left unfinished'}: asset ${assetUid}`);
 }
 
 /** Resumes an open session if the file size is unchanged. Its content is checked when the prefix is hashed. */
-function resumable(run: UploadRun, entry: Open): Open {
+function resumeSession(run: UploadRun, entry: OpenEntry): OpenEntry {
   const { source } = run;
   if (entry.file.sizeBytes !== source.sizeBytes)
-    throw changed(
+    throw fileChanged(
       source.path,
       `${entry.offset} bytes of it are uploaded, but its size went from ${entry.file.sizeBytes} to ${source.sizeBytes} bytes`,
     );
@@ -70,18 +73,21 @@ function resumable(run: UploadRun, entry: Open): Open {
 }
 
 /** Reuses a complete upload, unless the file has changed or the asset no longer exists. */
-async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | undefined> {
+async function reuseComplete(
+  run: UploadRun,
+  entry: CompleteEntry,
+): Promise<OpenEntry | CompleteEntry | undefined> {
   const isSame =
     isUntouched(entry.file, run.source.identity) || (await digestOf(run)) === entry.blake3;
   if (!isSame) {
-    await noticeLeftBehind(run, entry);
+    await reportAbandonedAsset(run, entry);
     return undefined;
   }
   const { assetUid } = entry.session;
   try {
     const { status } = await run.tools.api.assets.get(assetUid);
-    const back = isAwaitingUpload(status) ? await lostBytes(run, entry) : undefined;
-    if (back) return back;
+    const reopened = isAwaitingUpload(status) ? await reopenIfBytesLost(run, entry) : undefined;
+    if (reopened) return reopened;
   } catch (error) {
     if (isSessionGone(error)) {
       run.notice(`asset ${assetUid} is gone since; uploading it again`);
@@ -96,7 +102,10 @@ async function stillThere(run: UploadRun, entry: Whole): Promise<Open | Whole | 
 }
 
 /** Reopens the entry at the service's offset if the service lost acknowledged bytes; undefined if it lost none. */
-async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined> {
+async function reopenIfBytesLost(
+  run: UploadRun,
+  entry: CompleteEntry,
+): Promise<OpenEntry | undefined> {
   const { sizeBytes } = run.source;
   const headers = await run.tools.api.uploadSessions.fetchHeaders(
     entry.session.url,
@@ -108,6 +117,6 @@ async function lostBytes(run: UploadRun, entry: Whole): Promise<Open | undefined
     `the service has ${offset} bytes of asset ${entry.session.assetUid}, and had acknowledged ${sizeBytes}`,
   );
   run.resumedFrom = offset;
-  const { blake3: _blake3, verified: _verified, serviceBlake3: _told, ...rest } = entry;
+  const { blake3: _blake3, verified: _verified, serviceBlake3: _serviceBlake3, ...rest } = entry;
   return { ...rest, state: 'open', file: run.source.identity, offset, sentTo: sizeBytes };
 }

@@ -1,24 +1,24 @@
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { openChecksum } from '../sources/checksum.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
-import { changed, differenceBetween } from '../sources/source.ts';
-import type { Open, Whole } from '../store/journal-entry.ts';
+import { describeChange, fileChanged } from '../sources/source.ts';
+import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
 import { transfer } from './transfer.ts';
 import type { UploadRun } from './upload-run.ts';
-import { lookAgain, type Verdict, verify } from './verification.ts';
+import { type Verdict, verify, verifyAgain } from './verification.ts';
 
 /** Number of bytes that the journal records as sent in advance, so that a slow disk does not delay every chunk. */
-const sentAheadBytes = 100 * 1024 * 1024;
+const maxSendAheadBytes = 100 * 1024 * 1024;
 
 /**
  * Returns the offset up to which an upload may send before the journal has to be written again. The last of
  * several chunks is recorded only when it is started: from then on the service may have the complete file.
  */
-export function sentAhead(offset: number, { source, options }: UploadRun): number {
+export function sendAheadLimit(offset: number, { source, options }: UploadRun): number {
   const { sizeBytes } = source;
   const chunksLeft = Math.ceil((sizeBytes - offset) / options.chunkBytes);
   if (chunksLeft <= 1) return offset === 0 ? sizeBytes : offset;
-  return Math.min(offset + sentAheadBytes, offset + (chunksLeft - 1) * options.chunkBytes);
+  return Math.min(offset + maxSendAheadBytes, offset + (chunksLeft - 1) * options.chunkBytes);
 }
 
 /**
@@ -27,35 +27,35 @@ export function sentAhead(offset: number, { source, options }: UploadRun): numbe
  * @throws SessionGoneError if the service does not know the session
  * @throws MediactlError; `file_changed` (13) if the file changed since the upload started
  */
-export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
-  const { source, tools, options, page } = run;
+export async function sendFile(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
+  const { source, tools, options, journal } = run;
   const { sizeBytes } = source;
   const isFresh = run.resumedFrom === null;
-  const vouchedTo = entry.prefix?.offset ?? 0;
+  const verifiedTo = entry.prefix?.offset ?? 0;
   const digest = new PrefixDigest(source, await openChecksum(), entry.prefix);
-  let isAnswered = isFresh;
+  let hasResponded = isFresh;
   let position = entry.offset;
   let isReadToEnd = false;
   let lastChunkStart = entry.offset;
   let verdict: Verdict = { verified: null };
-  let doubt: string | undefined;
+  let suspectedChange: string | undefined;
   /** Value of `sentTo` in the entry on disk; the one in memory may be ahead. */
   let sentToOnDisk = entry.sentTo;
-  let written = Promise.resolve();
+  let lastWrite = Promise.resolve();
   /** Error of the last journal write; the next chunk is not sent then. */
-  let unwritten: unknown;
-  const keep = () => {
+  let writeError: unknown;
+  const saveEntry = () => {
     const { sentTo } = entry;
-    written = page.write(entry).then(() => {
+    lastWrite = journal.write(entry).then(() => {
       sentToOnDisk = Math.max(sentToOnDisk, sentTo);
     });
-    written.catch((error) => {
-      unwritten = error;
+    lastWrite.catch((error) => {
+      writeError = error;
     });
   };
-  if (!isFresh && entry.prefix) run.say({ event: 'rehashing', offset_bytes: vouchedTo });
+  if (!isFresh && entry.prefix) run.emit({ event: 'rehashing', offset_bytes: verifiedTo });
   const progress = () =>
-    run.say({
+    run.emit({
       event: 'progress',
       acknowledged_bytes: entry.offset,
       sent_bytes: Math.max(position, entry.offset),
@@ -65,19 +65,19 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
     transport: tools.api.transport,
     source,
     digest,
-    fresh: isFresh,
+    isFresh: isFresh,
     sentTo: isFresh ? 0 : entry.sentTo,
     idleTimeoutMs: options.idleTimeoutMs,
     throttle: tools.throttle,
     signal: tools.signal,
     onSending: async (end) => {
-      if (unwritten) throw unwritten;
+      if (writeError) throw writeError;
       if (end <= sentToOnDisk) return;
       if (end > entry.sentTo) {
         entry.sentTo = end;
-        keep();
+        saveEntry();
       }
-      await written;
+      await lastWrite;
     },
     onSent: (count, at) => {
       run.bytesSent += count;
@@ -86,19 +86,19 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
       progress();
     },
     onAcknowledged: async (offset, headers) => {
-      if (!isAnswered) {
-        doubt = doubtOf(run, entry, offset);
-        if (!doubt) entry.file = source.identity;
-        sayResumed(run, entry, offset);
+      if (!hasResponded) {
+        suspectedChange = findSuspectedChange(run, entry, offset);
+        if (!suspectedChange) entry.file = source.identity;
+        emitResumed(run, entry, offset);
       }
-      isAnswered = true;
+      hasResponded = true;
       if (offset < sizeBytes) lastChunkStart = offset;
       entry.offset = offset;
-      entry.sentTo = Math.max(entry.sentTo, sentAhead(offset, run));
+      entry.sentTo = Math.max(entry.sentTo, sendAheadLimit(offset, run));
       position = offset;
       const prefix = digest.current();
-      if (prefix.offset === offset && !doubt) entry.prefix = prefix;
-      if (offset < sizeBytes) keep();
+      if (prefix.offset === offset && !suspectedChange) entry.prefix = prefix;
+      if (offset < sizeBytes) saveEntry();
       else verdict = await verify(source, prefix.blake3, lastChunkStart, headers);
       progress();
     },
@@ -106,7 +106,14 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
   // A source read to its end has already checked that the file is unchanged.
   if (!isReadToEnd) await digest.assertUnchanged();
   await digest.catchUp(sizeBytes);
-  return wholeEntry(run, entry, digest.current().blake3, verdict, doubt, lastChunkStart);
+  return completeEntry(
+    run,
+    entry,
+    digest.current().blake3,
+    verdict,
+    suspectedChange,
+    lastChunkStart,
+  );
 }
 
 /**
@@ -116,18 +123,24 @@ export async function sendFile(run: UploadRun, entry: Open): Promise<Whole> {
  *
  * @throws MediactlError `file_changed` if the source's server reports another version
  */
-export function doubtOf({ source }: UploadRun, entry: Open, offset: number): string | undefined {
+export function findSuspectedChange(
+  { source }: UploadRun,
+  entry: OpenEntry,
+  offset: number,
+): string | undefined {
   if (offset <= (entry.prefix?.offset ?? 0)) return undefined;
   if (offset > entry.sentTo) return `the service has more bytes than this machine sent`;
-  const difference = differenceBetween(entry.file, source.identity);
-  const doubt = difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
-  if (doubt && source.identity.validator !== undefined) throw changed(source.path, doubt);
-  return doubt;
+  const difference = describeChange(entry.file, source.identity);
+  const suspectedChange =
+    difference && `${difference} since asset ${entry.session.assetUid} got bytes of it`;
+  if (suspectedChange && source.identity.validator !== undefined)
+    throw fileChanged(source.path, suspectedChange);
+  return suspectedChange;
 }
 
-function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
+function emitResumed(run: UploadRun, { session }: OpenEntry, offset: number): void {
   run.resumedFrom = offset;
-  run.say({
+  run.emit({
     event: 'resumed',
     asset_uid: session.assetUid,
     session_uid: session.uid,
@@ -141,20 +154,20 @@ function sayResumed(run: UploadRun, { session }: Open, offset: number): void {
  *
  * @throws MediactlError `file_changed` if a suspected change (`findSuspectedChange`) is not ruled out by a checksum
  */
-export async function wholeEntry(
+export async function completeEntry(
   run: UploadRun,
-  entry: Open,
+  entry: OpenEntry,
   blake3: string,
   first: Verdict,
-  doubt: string | undefined,
+  suspectedChange: string | undefined,
   lastChunkStart = 0,
-): Promise<Whole> {
+): Promise<CompleteEntry> {
   const { api, signal } = run.tools;
   let verdict = first;
   if (first.verified === null && run.source.sizeBytes > 0) {
     const compare = (headers: ResponseHeaders) =>
       verify(run.source, blake3, lastChunkStart, headers);
-    verdict = await lookAgain(
+    verdict = await verifyAgain(
       api,
       entry.session,
       { sizeBytes: run.source.sizeBytes, blake3 },
@@ -162,12 +175,15 @@ export async function wholeEntry(
       signal,
     );
     const note = verdict.verified === null ? (first.note ?? verdict.note) : undefined;
-    if (doubt && verdict.verified === null)
-      throw changed(run.source.path, `${doubt}, and the service gives no checksum of it`);
+    if (suspectedChange && verdict.verified === null)
+      throw fileChanged(
+        run.source.path,
+        `${suspectedChange}, and the service gives no checksum of it`,
+      );
     if (note) run.notice(note);
   }
   const { offset: _offset, sentTo: _sentTo, prefix: _prefix, isRefused: _refused, ...rest } = entry;
-  const whole: Whole = {
+  const whole: CompleteEntry = {
     ...rest,
     state: 'whole',
     file: run.source.identity,
@@ -175,6 +191,7 @@ export async function wholeEntry(
     verified: verdict.verified,
     ...(verdict.verified === false && { serviceBlake3: verdict.serviceBlake3 }),
   };
-  if (whole.verified === false || !run.tools.receipts || run.job.tags) await run.page.write(whole);
+  if (whole.verified === false || !run.tools.receipts || run.job.tags)
+    await run.journal.write(whole);
   return whole;
 }

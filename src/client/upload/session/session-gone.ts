@@ -1,7 +1,7 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
 import { waitForAssets } from '../../api/wait-for-assets.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
-import type { Open } from '../store/journal-entry.ts';
+import type { OpenEntry } from '../store/journal-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 
 const statusOf = (error: unknown) =>
@@ -11,37 +11,37 @@ const statusOf = (error: unknown) =>
 export const isSessionGone = (error: unknown) => statusOf(error) === 404 || statusOf(error) === 410;
 
 /** Error of a transfer whose session the service does not know, with the progress until then. */
-export class SessionGone extends Error {
+export class SessionGoneError extends Error {
   readonly underlying: MediactlError;
   /** True if the session responded earlier in this run. */
-  readonly wasThere: boolean;
+  readonly hasResponded: boolean;
   /** True if every byte of the file may have arrived: no response proves the contrary. */
   readonly isAllSent: boolean;
 
   constructor(underlying: unknown, wasThere: boolean, isAllSent: boolean) {
     super('the upload session is gone');
     this.underlying = underlying as MediactlError;
-    this.wasThere = wasThere;
+    this.hasResponded = wasThere;
     this.isAllSent = isAllSent;
   }
 }
 
 /** Content of the asset whose session is gone: complete, incomplete, deleted with it, or unknown. */
-export type AssetState = 'whole' | 'unfinished' | 'gone' | 'unknown';
+export type AssetCompleteness = 'complete' | 'unfinished' | 'gone' | 'unknown';
 
 /** Maximum wait for the processing of an asset that may hold the complete file. */
-const patienceMs = 120_000;
+const maxReadyWaitMs = 120_000;
 
 /**
  * Returns how complete the asset of a lost session is.
  *
  * @param isAllSent false if bytes are certainly missing: then the asset is unfinished, whatever its status
  */
-export async function assetState(
+export async function checkCompleteness(
   run: UploadRun,
-  { session, offset, file }: Open,
+  { session, offset, file }: OpenEntry,
   isAllSent: boolean,
-): Promise<AssetState> {
+): Promise<AssetCompleteness> {
   const { assets, transport } = run.tools.api;
   const { assetUid } = session;
   let status: unknown;
@@ -54,17 +54,17 @@ export async function assetState(
     return isAllSent ? 'unknown' : 'unfinished';
   }
   if (!isAllSent || isAwaitingUpload(status)) return 'unfinished';
-  if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'whole';
+  if (offset === file.sizeBytes || classifyStatus(status) === 'ready') return 'complete';
   // Some services report `queued` before the first byte arrives: only an asset that gets ready is complete.
   run.notice(`the upload session is gone; waiting until asset ${assetUid} is ready`);
   const settled = await waitForAssets(assets, [assetUid], {
-    ...{ clock: transport.clock, timeoutMs: patienceMs, signal: run.tools.signal },
+    ...{ clock: transport.clock, timeoutMs: maxReadyWaitMs, signal: run.tools.signal },
   });
-  return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'whole';
+  return settled.get(assetUid) instanceof MediactlError ? 'unknown' : 'complete';
 }
 
-const gone = (
-  { session }: Open,
+const sessionGoneError = (
+  { session }: OpenEntry,
   code: string,
   explanation: { reason: string; hint: string; underlying: unknown },
 ) =>
@@ -76,28 +76,28 @@ const gone = (
   });
 
 /** Error for an expired session with `--on-expired fail`. */
-export const expired = (entry: Open, underlying: unknown) =>
-  gone(entry, 'session_expired', {
+export const sessionExpired = (entry: OpenEntry, underlying: unknown) =>
+  sessionGoneError(entry, 'session_expired', {
     reason: 'upload sessions end 24 hours after they began; the asset stays unfinished',
     hint: 'run the same command without --on-expired fail to start again',
     underlying,
   });
 
 /** Error for a session that the service forgot right after creation: a retry would create asset after asset. */
-export const refusedSession = (entry: Open, underlying: unknown) =>
-  gone(entry, 'session_refused', {
+export const sessionRefused = (entry: OpenEntry, underlying: unknown) =>
+  sessionGoneError(entry, 'session_refused', {
     reason: 'the service made it, and did not know it the first time it was used',
     hint: 'check the base URL and any proxy on the way; --yes makes a new asset and leaves that one',
     underlying,
   });
 
 /** Returns true for errors that `--yes` resolves by creating a new asset. */
-export const asksForNewAsset = ({ explanation }: MediactlError): boolean =>
+export const isResolvedByNewAsset = ({ explanation }: MediactlError): boolean =>
   ['creation_unknown', 'session_refused', 'session_unknown'].includes(explanation.code);
 
 /** Error for a lost session whose asset may or may not hold the complete file. */
-export const maybeWhole = (entry: Open, underlying: unknown) =>
-  gone(entry, 'session_unknown', {
+export const sessionUnknown = (entry: OpenEntry, underlying: unknown) =>
+  sessionGoneError(entry, 'session_unknown', {
     reason: 'the last answer was lost, and the asset does not tell whether it has the whole file',
     hint: `mediactl assets get ${entry.session.assetUid}; --yes starts again and leaves that asset`,
     underlying,

@@ -5,7 +5,7 @@ export class Throttle {
   readonly #clock: Clock;
   readonly #bytesPerSecond: number;
   /** Earliest time of the next piece, in milliseconds since the epoch. */
-  #dueAt = 0;
+  #nextSendAt = 0;
 
   constructor(clock: Clock, bytesPerSecond: number) {
     this.#clock = clock;
@@ -13,12 +13,12 @@ export class Throttle {
   }
 
   /** Splits a block into pieces of a tenth of a second each and yields them at the allowed rate. */
-  async *pieces(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async *pace(block: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
     const step = Math.max(1, Math.floor(this.#bytesPerSecond / 10));
     for (let at = 0; at < block.length; at += step) {
       const piece = block.subarray(at, at + step);
-      const from = Math.max(this.#dueAt, this.#clock.now());
-      this.#dueAt = from + (piece.length / this.#bytesPerSecond) * 1000;
+      const from = Math.max(this.#nextSendAt, this.#clock.now());
+      this.#nextSendAt = from + (piece.length / this.#bytesPerSecond) * 1000;
       const aheadMs = from - this.#clock.now();
       if (aheadMs > 0) await this.#clock.sleep(aheadMs, signal);
       yield piece;

@@ -1,6 +1,6 @@
 import { MediactlError } from '../../errors.ts';
 import { type Chunk, SessionHttpStack, type SessionState } from './http-stack.ts';
-import { isSessionGone, SessionGone } from './session-gone.ts';
+import { isSessionGone, SessionGoneError } from './session-gone.ts';
 
 /** Maximum consecutive failures without a newly acknowledged byte, before the upload fails. */
 const maxTries = 10;
@@ -33,10 +33,11 @@ export async function transfer(
       return await runTus(sessionUrl, chunkBytes, state, stack);
     } catch (error) {
       signal?.throwIfAborted();
-      const wasThere = acknowledged >= 0;
+      const hasResponded = acknowledged >= 0;
       // Until the session responds in this run, the bytes sent by an earlier one count.
-      const isAllSent = stack.isAllSent || (!wasThere && state.sentTo >= state.source.sizeBytes);
-      if (isSessionGone(error)) throw new SessionGone(error, wasThere, isAllSent);
+      const isAllSent =
+        stack.isAllSent || (!hasResponded && state.sentTo >= state.source.sizeBytes);
+      if (isSessionGone(error)) throw new SessionGoneError(error, hasResponded, isAllSent);
       if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
       if (++failures >= maxTries) throw error;
       await transport.waitBeforeRetry(failures - 1, error, signal);
@@ -79,15 +80,15 @@ async function runTus(
           settle(() => reject(('causingError' in error && error.causingError) || error)),
       },
     );
-    const aborted = () => {
+    const onAbort = () => {
       upload.abort();
       settle(() => reject(signal?.reason));
     };
     const settle = (end: () => void) => {
-      signal?.removeEventListener('abort', aborted);
+      signal?.removeEventListener('abort', onAbort);
       end();
     };
-    signal?.addEventListener('abort', aborted, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
     upload.start();
   });
 }

@@ -1,21 +1,21 @@
 import { asMediactlError, type MediactlError } from '../../errors.ts';
-import type { Open, Whole } from '../store/journal-entry.ts';
-import { createUpload } from './creation.ts';
-import type { Uploaded, UploadJob, UploadOptions, UploadTools } from './job.ts';
-import { sentBefore, thereBefore, versionOf } from './known.ts';
-import { recoverFromGoneSession } from './recover.ts';
-import { continueFrom } from './resume.ts';
+import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import { findReceiptByContent, findReceiptByPath, versionOf } from './receipt-lookup.ts';
+import { resumeFrom } from './resume.ts';
 import { sendFile } from './send-file.ts';
-import { SessionGone } from './session-gone.ts';
+import { createUpload } from './session-creation.ts';
+import { SessionGoneError } from './session-gone.ts';
+import { recoverFromGoneSession } from './session-recovery.ts';
+import type { UploadDeps, Uploaded, UploadJob, UploadOptions } from './upload-job.ts';
 import { UploadRun } from './upload-run.ts';
-import { mismatch, unverified } from './verification.ts';
+import { checksumMismatch, unverifiedError } from './verification.ts';
 
 /** The upload of one file up to a verified asset. It resumes where an earlier run stopped. */
 export type OpenedUpload = {
   /** Id of the journal entry. */
   id: string;
   /** @throws MediactlError; the journal entry allows a later run to resume */
-  run(): Promise<Sent>;
+  run(): Promise<SendResult>;
   close(): Promise<void>;
 };
 
@@ -23,95 +23,97 @@ export type OpenedUpload = {
  * Resolves once the receipt of a complete upload is on disk, with the error if it could not be written.
  * The next file does not wait for it.
  */
-export type Settled = Promise<MediactlError | undefined>;
-type Sent = { uploaded: Uploaded; settled: Settled };
+export type PersistResult = Promise<MediactlError | undefined>;
+type SendResult = { uploaded: Uploaded; persisted: PersistResult };
 
 /** Opens a file for upload. @throws MediactlError if the file does not exist or cannot be read */
 export async function openUpload(
   job: UploadJob,
   options: UploadOptions,
-  tools: UploadTools,
+  tools: UploadDeps,
 ): Promise<OpenedUpload> {
-  const source = await tools.openSource(job.path, job.knownAs);
+  const source = await tools.openSource(job.path, job.sourceId);
   const run = new UploadRun(source, job, options, tools);
   return { id: run.id, run: () => uploadLocked(run), close: () => source.close() };
 }
 
 /** Runs an upload under its lock, so that only one process at a time sends it. */
-async function uploadLocked(run: UploadRun): Promise<Sent> {
-  const release = await run.page.lock();
+async function uploadLocked(run: UploadRun): Promise<SendResult> {
+  const release = await run.journal.lock();
   try {
-    const { uploaded, settled } = await sent(run);
-    return { uploaded, settled: settled.finally(release) };
+    const { uploaded, persisted: settled } = await uploadFile(run);
+    return { uploaded, persisted: settled.finally(release) };
   } catch (error) {
     await release();
     throw error;
   }
 }
 
-async function sent(run: UploadRun): Promise<Sent> {
-  const known = await knownOf(run);
-  if ('how' in known)
-    return { uploaded: accepted(run, known), settled: Promise.resolve(undefined) };
-  let entry = known.entry ?? (await createUpload(run));
-  while (entry.state === 'open') entry = await sentOrNext(run, entry);
-  const uploaded = await concluded(run, entry);
-  const settled = keepReceipt(run, uploaded, entry);
+async function uploadFile(run: UploadRun): Promise<SendResult> {
+  const previous = await findPrevious(run);
+  if ('how' in previous)
+    return { uploaded: requireVerified(run, previous), persisted: Promise.resolve(undefined) };
+  let entry = previous.entry ?? (await createUpload(run));
+  while (entry.state === 'open') entry = await sendOrRecover(run, entry);
+  const uploaded = await finish(run, entry);
+  const persisted = saveReceipt(run, uploaded, entry);
   if (uploaded.verified === null && run.options.requireChecksum) {
-    const unkept = await settled;
-    if (unkept) throw unkept;
+    const receiptError = await persisted;
+    if (receiptError) throw receiptError;
   }
-  return { uploaded: accepted(run, uploaded), settled };
+  return { uploaded: requireVerified(run, uploaded), persisted };
 }
 
 /** Returns the finished upload of this file if a receipt proves it, else the journal entry to resume, if any. */
-async function knownOf(run: UploadRun): Promise<Uploaded | { entry: Open | Whole | undefined }> {
+async function findPrevious(
+  run: UploadRun,
+): Promise<Uploaded | { entry: OpenEntry | CompleteEntry | undefined }> {
   const { again } = run.options;
   // Look again: another run may have uploaded the file since this one made its plan. An upload resumed
   // by its id is unfinished, whatever receipts exist for its file.
-  const before = again || run.job.id !== undefined ? undefined : thereBefore(run);
+  const before = again || run.job.id !== undefined ? undefined : findReceiptByPath(run);
   if (before) return before;
-  run.say({ event: 'started', size_bytes: run.source.sizeBytes });
+  run.emit({ event: 'started', size_bytes: run.source.sizeBytes });
   if (run.source.sizeBytes === 0) run.notice('the file is empty');
-  let found = await run.page.read();
-  const same = found || again ? undefined : await sentBefore(run);
-  if (same) return same;
+  let found = await run.journal.read();
+  const duplicate = found || again ? undefined : await findReceiptByContent(run);
+  if (duplicate) return duplicate;
   if (!found && !again)
     found = await run.tools.findResumable?.(run.planned(), run.source, run.notice.bind(run));
   // The spooled stdin is the only copy: record it now, so that it can be found after any failure.
-  if (!found && run.job.identity !== undefined) await run.page.write(run.planned());
-  return { entry: found && (await continueFrom(run, found)) };
+  if (!found && run.job.identity !== undefined) await run.journal.write(run.planned());
+  return { entry: found && (await resumeFrom(run, found)) };
 }
 
-function accepted({ options }: UploadRun, before: Uploaded): Uploaded {
-  if (before.verified === null && options.requireChecksum) throw unverified(before.assetUid);
-  return before;
+function requireVerified({ options }: UploadRun, result: Uploaded): Uploaded {
+  if (result.verified === null && options.requireChecksum) throw unverifiedError(result.assetUid);
+  return result;
 }
 
-async function sentOrNext(run: UploadRun, entry: Open): Promise<Open | Whole> {
+async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntry | CompleteEntry> {
   try {
     return await sendFile(run, entry);
   } catch (error) {
-    if (error instanceof SessionGone) return recoverFromGoneSession(run, entry, error);
+    if (error instanceof SessionGoneError) return recoverFromGoneSession(run, entry, error);
     throw error;
   }
 }
 
 /** Returns the command that uploads the file from scratch; for stdin, one that sends the spooled copy. */
-const sendAgain = ({ id, label, job }: UploadRun) =>
+const resendCommand = ({ id, label, job }: UploadRun) =>
   job.identity === undefined
     ? `mediactl upload --again '${label}'`
     : `mediactl uploads resume ${id} --again`;
 
 /** Checks the verdict on a complete upload, sets the asset's tags and builds the result. */
-async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
+async function finish(run: UploadRun, entry: CompleteEntry): Promise<Uploaded> {
   const { session, blake3, verified } = entry;
   const { api } = run.tools;
   const { tags } = run.job;
-  if (verified === false) throw mismatch(run.label, sendAgain(run), entry);
+  if (verified === false) throw checksumMismatch(run.label, resendCommand(run), entry);
   if (tags && tags.length > 0)
     await api.assets.update(session.assetUid, api.assets.tagFields(tags));
-  run.say({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
+  run.emit({ event: 'uploaded', asset_uid: session.assetUid, blake3, verified });
   return {
     how: 'uploaded',
     state: 'pending',
@@ -127,20 +129,24 @@ async function concluded(run: UploadRun, entry: Whole): Promise<Uploaded> {
 }
 
 /** Saves the receipt and then removes the journal entry; without receipts, the entry holds the result. */
-async function keepReceipt(run: UploadRun, uploaded: Uploaded, entry: Whole): Settled {
+async function saveReceipt(
+  run: UploadRun,
+  uploaded: Uploaded,
+  entry: CompleteEntry,
+): PersistResult {
   const { receipts, api } = run.tools;
   try {
-    await receipts?.keep({
-      ...run.key,
+    await receipts?.save({
+      ...run.receiptKey,
       ...uploaded,
       mtimeNs: versionOf(run.source.identity),
       reason: null,
       at: new Date(api.transport.clock.now()).toISOString(),
     });
-    await (receipts ? run.page.forget() : run.page.write(entry));
+    await (receipts ? run.journal.forget() : run.journal.write(entry));
     return undefined;
   } catch (error) {
-    await run.page.write(entry).catch(() => {}); // the entry names the asset
+    await run.journal.write(entry).catch(() => {}); // the entry names the asset
     return asMediactlError(error);
   }
 }

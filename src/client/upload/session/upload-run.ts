@@ -1,24 +1,24 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
-import type { Source } from '../sources/source.ts';
-import { type Planned, uploadId } from '../store/journal-entry.ts';
-import { JournalPage } from '../store/journal-page.ts';
+import type { UploadSource } from '../sources/source.ts';
+import { type PlannedEntry, uploadId } from '../store/journal-entry.ts';
+import { JournalHandle } from '../store/journal-handle.ts';
 import type { ReceiptKey } from '../store/receipts.ts';
 import type { FileEvent } from './events.ts';
-import { metadataOf, type UploadJob, type UploadOptions, type UploadTools } from './job.ts';
+import { metadataOf, type UploadDeps, type UploadJob, type UploadOptions } from './upload-job.ts';
 
 /** State of one file's upload in this process: the source, its journal entry and the counters. */
 export class UploadRun {
-  readonly source: Source;
+  readonly source: UploadSource;
   readonly job: UploadJob;
   readonly options: UploadOptions;
-  readonly tools: UploadTools;
+  readonly tools: UploadDeps;
   readonly metadata: UploadMetadata;
   readonly id: string;
   /** Start of this run, in ISO 8601. */
-  readonly begunAt: string;
+  readonly startedAt: string;
   /** Key of the file's receipt. */
-  readonly key: ReceiptKey;
-  readonly page: JournalPage;
+  readonly receiptKey: ReceiptKey;
+  readonly journal: JournalHandle;
   /** Bytes written to the socket; resent bytes count again. */
   bytesSent = 0;
   /** Offset from which this run resumed; null if it created the session. */
@@ -26,23 +26,23 @@ export class UploadRun {
   /** Number of upload sessions that this run created. */
   sessionsCreated = 0;
 
-  constructor(source: Source, job: UploadJob, options: UploadOptions, tools: UploadTools) {
+  constructor(source: UploadSource, job: UploadJob, options: UploadOptions, tools: UploadDeps) {
     this.source = source;
     this.job = job;
     this.options = options;
     this.tools = tools;
     this.metadata = metadataOf(job);
-    this.begunAt = new Date(tools.api.transport.clock.now()).toISOString();
+    this.startedAt = new Date(tools.api.transport.clock.now()).toISOString();
     const identity = job.identity ?? source.realPath;
-    this.id = job.id ?? idOf({ ...job, identity }, tools.api.transport.baseUrl);
-    this.key = receiptKey(job, identity, tools.api.transport.baseUrl);
-    this.page = new JournalPage(tools.journal, this.id, !tools.receipts, (message) =>
+    this.id = job.id ?? uploadIdOf({ ...job, identity }, tools.api.transport.baseUrl);
+    this.receiptKey = receiptKey(job, identity, tools.api.transport.baseUrl);
+    this.journal = new JournalHandle(tools.journal, this.id, !tools.receipts, (message) =>
       this.notice(message),
     );
   }
 
   /** Returns the journal entry of this upload before any request to the service. */
-  planned(): Planned {
+  planned(): PlannedEntry {
     const { api, profile } = this.tools;
     const { identity } = this.job;
     return {
@@ -56,7 +56,7 @@ export class UploadRun {
       baseUrl: api.transport.baseUrl.origin,
       profile,
       metadata: this.metadata,
-      begunAt: this.begunAt,
+      begunAt: this.startedAt,
     };
   }
 
@@ -69,11 +69,11 @@ export class UploadRun {
    *
    * @param isGuessed true if it was only matched by name and may belong to another upload
    */
-  async leaveBehind(assetUid: string, isGuessed = false): Promise<void> {
+  async recordOrphan(assetUid: string, isGuessed = false): Promise<void> {
     const { receipts, api } = this.tools;
     const { asset_name: name = this.metadata.filename } = this.metadata;
     const at = new Date(api.transport.clock.now()).toISOString();
-    await receipts?.keepOrphan(this.key.service, {
+    await receipts?.saveOrphan(this.receiptKey.service, {
       assetUid,
       name,
       path: this.label,
@@ -83,16 +83,16 @@ export class UploadRun {
   }
 
   notice(message: string): void {
-    this.say({ event: 'notice', message });
+    this.emit({ event: 'notice', message });
   }
 
-  say(event: WithoutPath<FileEvent>): void {
+  emit(event: WithoutPath<FileEvent>): void {
     this.tools.onEvent({ path: this.label, ...event });
   }
 }
 
 /** Returns the journal id of an upload job. */
-export const idOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
+export const uploadIdOf = (job: UploadJob & { identity: string }, baseUrl: URL) =>
   uploadId({ baseUrl: baseUrl.origin, source: job.identity, metadata: metadataOf(job) });
 
 /** Returns the receipt key of an upload job. @param path real path, URL or stdin's content identity */

@@ -3,9 +3,9 @@ import { parseUploadOffset } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
-import { type Checksum, digestIn, openChecksum } from '../sources/checksum.ts';
-import type { Source } from '../sources/source.ts';
-import type { Whole } from '../store/journal-entry.ts';
+import { type Checksum, openChecksum, parseDigest } from '../sources/checksum.ts';
+import type { UploadSource } from '../sources/source.ts';
+import type { CompleteEntry } from '../store/journal-entry.ts';
 
 /** Result of comparing the service's checksum; `note` explains why there is none to compare. */
 export type Verdict =
@@ -19,14 +19,14 @@ export type Verdict =
  * @param blake3 digest of the complete file, in hex
  */
 export async function verify(
-  source: Source,
+  source: UploadSource,
   blake3: string,
   lastChunkStart: number,
   headers: ResponseHeaders,
 ): Promise<Verdict> {
   const header = headers['x-checksum-blake3'];
   if (header === undefined) return { verified: null };
-  const stated = digestIn(header);
+  const stated = parseDigest(header);
   if (stated === undefined)
     return {
       verified: null,
@@ -48,28 +48,28 @@ export async function verify(
  * @param compare compares the session's headers with the file
  * @throws MediactlError `bytes_lost` (10) if the session has fewer bytes than it acknowledged
  */
-export async function lookAgain(
+export async function verifyAgain(
   { uploadSessions, assets }: Api,
   { url, assetUid }: { url: string; assetUid: string },
   { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
   compare: (headers: ResponseHeaders) => Promise<Verdict>,
   signal: AbortSignal | undefined,
 ): Promise<Verdict> {
-  const session = await unlessRefused(uploadSessions.fetchHeaders(url, signal));
+  const session = await ignoreRefusal(uploadSessions.fetchHeaders(url, signal));
   const offset = parseUploadOffset(session?.['upload-offset']);
   if (offset !== undefined && offset < sizeBytes) throw bytesLost(assetUid, offset, sizeBytes);
   const verdict = await compare(session ?? {});
   if (verdict.verified !== null) return verdict;
-  const record = await unlessRefused(assets.get(assetUid));
-  const isTold = Object.entries(record ?? {}).some(
+  const record = await ignoreRefusal(assets.get(assetUid));
+  const hasMatchingDigest = Object.entries(record ?? {}).some(
     ([field, value]) =>
-      /blake3|checksum|digest|hash/i.test(field) && digestIn(asText(value)) === blake3,
+      /blake3|checksum|digest|hash/i.test(field) && parseDigest(asText(value)) === blake3,
   );
-  return isTold ? { verified: true } : verdict;
+  return hasMatchingDigest ? { verified: true } : verdict;
 }
 
 /** Maps a failed request to undefined: the file stays unverified. Rethrows an abort. */
-const unlessRefused = <T>(look: Promise<T>): Promise<T | undefined> =>
+const ignoreRefusal = <T>(look: Promise<T>): Promise<T | undefined> =>
   look.catch((error) => {
     if (error instanceof MediactlError && error.explanation.exitCode < 130) return undefined;
     throw error;
@@ -86,21 +86,21 @@ const bytesLost = (assetUid: string, offset: number, acknowledged: number) =>
   });
 
 /** Error for an asset whose checksum differs. @param resendCommand command that uploads the file again */
-export const mismatch = (
+export const checksumMismatch = (
   path: string,
-  again: string,
-  { session: { assetUid }, blake3, serviceBlake3 }: Whole,
+  resendCommand: string,
+  { session: { assetUid }, blake3, serviceBlake3 }: CompleteEntry,
 ) =>
   new MediactlError(`asset ${assetUid} does not have the content of ${path}`, {
     code: 'checksum_mismatch',
     exitCode: exitCodes.integrity,
     reason: `BLAKE3 here ${blake3}, at the service ${serviceBlake3}`,
-    hint: `do not use that asset; ${again} sends the file again`,
+    hint: `do not use that asset; ${resendCommand} sends the file again`,
     details: { asset_uid: assetUid, blake3, service_blake3: serviceBlake3 },
   });
 
 /** Error for a complete upload without a checksum, with `--require-checksum`. */
-export const unverified = (assetUid: string) =>
+export const unverifiedError = (assetUid: string) =>
   new MediactlError(`asset ${assetUid} is uploaded, but unverified`, {
     code: 'unverified',
     exitCode: exitCodes.integrity,

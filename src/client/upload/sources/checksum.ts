@@ -35,7 +35,7 @@ export async function openWasmChecksum(): Promise<Checksum> {
  * Parses a digest from a header or field and returns it in lower-case hex. Accepts hex or base64, quoted or
  * prefixed with the algorithm's name (A18). Undefined if it is not a 256-bit BLAKE3.
  */
-export function digestIn(text: string | undefined): string | undefined {
+export function parseDigest(text: string | undefined): string | undefined {
   // A proxy may have duplicated the header.
   const values = new Set(text?.split(',').map((each) => each.trim()));
   const [only = ''] = values;

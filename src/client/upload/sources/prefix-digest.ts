@@ -1,5 +1,5 @@
 import { type Checksum, openChecksum } from './checksum.ts';
-import { changed, type Source } from './source.ts';
+import { fileChanged, type UploadSource } from './source.ts';
 
 /** Digest of a file's prefix: BLAKE3 of the first `offset` bytes, in hex. */
 export type Prefix = { offset: number; blake3: string };
@@ -9,13 +9,13 @@ export type Prefix = { offset: number; blake3: string };
  * a dropped connection are not hashed twice, and a gap is read from disk.
  */
 export class PrefixDigest {
-  readonly #source: Source;
+  readonly #source: UploadSource;
   readonly #checksum: Checksum;
   /** Prefix that was acknowledged to an earlier process; compared as soon as the digest reaches its offset. */
   #expected: Prefix | undefined;
   #offset = 0;
 
-  constructor(source: Source, checksum: Checksum, expected?: Prefix) {
+  constructor(source: UploadSource, checksum: Checksum, expected?: Prefix) {
     this.#source = source;
     this.#checksum = checksum;
     this.#expected = expected;
@@ -27,11 +27,12 @@ export class PrefixDigest {
   }
 
   /** Hashes bytes that are being sent. @param start their offset in the file */
-  take(start: number, bytes: Buffer): void {
-    const known = this.#offset - start;
-    if (known < 0) throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
-    if (known >= bytes.length) return;
-    this.#checksum.update(known === 0 ? bytes : bytes.subarray(known));
+  update(start: number, bytes: Buffer): void {
+    const alreadyHashed = this.#offset - start;
+    if (alreadyHashed < 0)
+      throw new Error(`digest at ${this.#offset} cannot take bytes at ${start}`);
+    if (alreadyHashed >= bytes.length) return;
+    this.#checksum.update(alreadyHashed === 0 ? bytes : bytes.subarray(alreadyHashed));
     this.#offset = start + bytes.length;
   }
 
@@ -46,7 +47,7 @@ export class PrefixDigest {
     if (expected) {
       await this.#readUpTo(expected.offset);
       if (this.#checksum.digest() !== expected.blake3)
-        throw changed(
+        throw fileChanged(
           this.#source.path,
           'the part that was uploaded earlier is no longer the same',
         );
@@ -66,17 +67,17 @@ export class PrefixDigest {
 
   async #assertSameContent(): Promise<void> {
     const { offset, blake3 } = this.current();
-    const again = await openChecksum();
+    const rehash = await openChecksum();
     for await (const bytes of this.#source.read(0, offset, { assertUnchanged: async () => {} }))
-      again.update(bytes);
-    if (again.digest() !== blake3)
-      throw changed(this.#source.path, 'it was written to, and its time of writing put back');
+      rehash.update(bytes);
+    if (rehash.digest() !== blake3)
+      throw fileChanged(this.#source.path, 'it was written to, and its time of writing put back');
   }
 
   async #readUpTo(offset: number): Promise<void> {
     if (offset <= this.#offset) return;
     // Passes the offset, since bytes that an aborted request read ahead may still arrive in between.
-    const onRead = this.take.bind(this);
+    const onRead = this.update.bind(this);
     for await (const _bytes of this.#source.read(this.#offset, offset, { onRead }));
   }
 }

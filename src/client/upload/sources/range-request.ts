@@ -4,7 +4,7 @@ import { errorFrom } from '../../http/error-response.ts';
 import type { Transport } from '../../http/transport.ts';
 
 /** A file on a web server, with all that is needed to request it. */
-export type Remote = {
+export type RemoteFile = {
   transport: Transport;
   url: URL;
   /** URL shown to the user, without query and password. */
@@ -33,8 +33,8 @@ const hint = 'check the address and the network, then run the same command again
  *
  * @throws MediactlError for a network failure, with a hint about the file's server rather than the service
  */
-export async function askForRange(
-  { transport, url, headers, signal, mayFollow: mayFollowRedirect }: Remote,
+export async function requestRange(
+  { transport, url, headers, signal, mayFollow: mayFollowRedirect }: RemoteFile,
   start: number,
   end: number,
   more: Pick<ApiRequest, 'headers' | 'retry' | 'signal' | 'sink' | 'maxBodyBytes'>,
@@ -68,14 +68,14 @@ export async function askForRange(
  *
  * @param specificError returns a more specific error for a file that was readable before, if any
  */
-export function refusalOf(
-  { url, path }: Remote,
-  answer: ApiResponse,
-  known: () => MediactlError | undefined = () => undefined,
+export function toSourceError(
+  { url, path }: RemoteFile,
+  response: ApiResponse,
+  specificError: () => MediactlError | undefined = () => undefined,
 ): MediactlError {
-  const { status } = answer;
-  const foreseen = known();
-  if (foreseen) return foreseen;
+  const { status } = response;
+  const specific = specificError();
+  if (specific) return specific;
   if (status === 404 || status === 410)
     return new MediactlError(`no such file: ${path}`, {
       code: 'no_such_file',
@@ -90,7 +90,7 @@ export function refusalOf(
       reason: `its server answers ${status}`,
       hint: 'the same command with an address that is newly signed continues where this one stopped',
     });
-  const { retryable, retryAfterSeconds } = errorFrom(answer, purpose).explanation;
+  const { retryable, retryAfterSeconds } = errorFrom(response, purpose).explanation;
   return new MediactlError(`${url.host} does not send ${path}`, {
     code: 'source_failed',
     exitCode: exitCodes.unreachable,
@@ -102,7 +102,7 @@ export function refusalOf(
 }
 
 /** Error for a URL that cannot be uploaded directly; its hint is to download the file first. */
-export const notToBeRead = ({ path }: Remote, reason: string) =>
+export const sourceNotReadable = ({ path }: RemoteFile, reason: string) =>
   usageError(
     `${path} cannot be uploaded from where it is`,
     'curl -L URL | mediactl upload - --name NAME',
@@ -110,7 +110,7 @@ export const notToBeRead = ({ path }: Remote, reason: string) =>
   );
 
 /** Error for a response with another byte range than requested. */
-export const otherRange = ({ url, path }: Remote) =>
+export const rangeMismatch = ({ url, path }: RemoteFile) =>
   new MediactlError(`${url.host} sends other bytes of ${path} than requested`, {
     code: 'source_failed',
     exitCode: exitCodes.unreachable,
@@ -119,7 +119,7 @@ export const otherRange = ({ url, path }: Remote) =>
   });
 
 /** Error for a server whose responses end before the file does; retryable. */
-export const fellShort = ({ url, path }: Remote, at: number) =>
+export const sourceTruncated = ({ url, path }: RemoteFile, at: number) =>
   new MediactlError(`${url.host} sends no more than ${at} bytes of ${path}`, {
     code: 'source_failed',
     exitCode: exitCodes.unreachable,

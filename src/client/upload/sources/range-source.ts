@@ -4,24 +4,30 @@ import { MediactlError } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
 import {
-  type Answer,
+  type RemoteFile,
+  rangeMismatch,
+  requestRange,
+  sourceNotReadable,
+  sourceTruncated,
+  toSourceError,
+} from './range-request.ts';
+import {
+  type ContentVersion,
   identityOf,
   isEncoded,
-  mediaTypeIn,
-  sizeIn,
-  type Version,
-  versionIn,
-} from './range-answer.ts';
+  parseMediaType,
+  parseSize,
+  parseVersion,
+  type RangeResponse,
+} from './range-response.ts';
 import {
-  askForRange,
-  fellShort,
-  notToBeRead,
-  otherRange,
-  type Remote,
-  refusalOf,
-} from './range-request.ts';
-import { changed, type FileIdentity, gone, type Reading, type Source } from './source.ts';
-import { dispositionName, fileNameOf, readAddress } from './source-address.ts';
+  type FileIdentity,
+  fileChanged,
+  fileGone,
+  type ReadOptions,
+  type UploadSource,
+} from './source.ts';
+import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 /** Options of `RangeSource.open`. */
 export type RangeOptions = {
@@ -35,11 +41,11 @@ export type RangeOptions = {
   mayFollow?: ((target: URL) => boolean) | undefined;
 };
 
-const triesWithoutProgress = 4;
+const maxTriesWithoutProgress = 4;
 /** Minimum bytes before a timeout that count as progress: else a slow-drip server could stall an upload forever. */
 const minProgressBytes = 4096;
 /** Maximum bytes buffered between the server and the reader before back-pressure. */
-const aheadBytes = 1024 * 1024;
+const maxBufferedBytes = 1024 * 1024;
 
 /**
  * Reads a file from a web server by range requests (RFC 9110 §14), without storing it locally.
@@ -48,7 +54,7 @@ const aheadBytes = 1024 * 1024;
  * versions. So the server must send a strong ETag or at least a Last-Modified, and every response is
  * compared with the first one.
  */
-export class RangeSource implements Source {
+export class RangeSource implements UploadSource {
   readonly path: string;
   readonly realPath: string;
   readonly identity: FileIdentity;
@@ -56,22 +62,22 @@ export class RangeSource implements Source {
   readonly fileName: string;
   /** Media type, if the server sends a specific one. */
   readonly contentType: string | undefined;
-  readonly #remote: Remote;
-  readonly #version: Version;
+  readonly #remote: RemoteFile;
+  readonly #version: ContentVersion;
 
   private constructor(
-    remote: Remote,
+    remote: RemoteFile,
     realPath: string,
     sizeBytes: number,
     headers: ResponseHeaders,
   ) {
     this.#remote = remote;
-    this.#version = versionIn(headers);
+    this.#version = parseVersion(headers);
     this.path = remote.path;
     this.realPath = realPath;
     this.identity = identityOf(sizeBytes, this.#version);
-    this.fileName = dispositionName(headers['content-disposition']) ?? fileNameOf(remote.url);
-    this.contentType = mediaTypeIn(headers['content-type']);
+    this.fileName = parseDispositionName(headers['content-disposition']) ?? fileNameOf(remote.url);
+    this.contentType = parseMediaType(headers['content-type']);
   }
 
   /**
@@ -86,20 +92,20 @@ export class RangeSource implements Source {
     transport: Transport,
     { label, headers, signal, mayFollow }: RangeOptions = {},
   ): Promise<RangeSource> {
-    const read = readAddress(address);
-    const path = label ?? read.path;
+    const parsed = parseSourceUrl(address);
+    const path = label ?? parsed.path;
     const remote = {
-      ...{ transport, signal, path, mayFollow, url: read.url },
-      headers: { ...read.headers, ...headers },
+      ...{ transport, signal, path, mayFollow, url: parsed.url },
+      headers: { ...parsed.headers, ...headers },
     };
-    const answer = await firstByte(remote);
-    const sizeBytes = sizeIn(answer);
-    if (sizeBytes === undefined) throw refusalOf(remote, answer);
-    if (typeof sizeBytes === 'string') throw notToBeRead(remote, sizeBytes);
-    const { etag, modified } = versionIn(answer.headers);
+    const response = await requestFirstByte(remote);
+    const sizeBytes = parseSize(response);
+    if (sizeBytes === undefined) throw toSourceError(remote, response);
+    if (typeof sizeBytes === 'string') throw sourceNotReadable(remote, sizeBytes);
+    const { etag, modified } = parseVersion(response.headers);
     if (sizeBytes > 0 && etag === undefined && modified === undefined)
-      throw notToBeRead(remote, 'its server does not tell one version of it from another');
-    return new RangeSource(remote, label ?? read.realPath, sizeBytes, answer.headers);
+      throw sourceNotReadable(remote, 'its server does not tell one version of it from another');
+    return new RangeSource(remote, label ?? parsed.realPath, sizeBytes, response.headers);
   }
 
   get sizeBytes(): number {
@@ -116,10 +122,10 @@ export class RangeSource implements Source {
   async *read(
     start: number,
     end: number,
-    { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: Reading = {},
+    { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: ReadOptions = {},
   ): AsyncGenerator<Buffer> {
     let at = start;
-    for await (const bytes of this.#resuming(start, end)) {
+    for await (const bytes of this.#readWithRetry(start, end)) {
       onRead(at, bytes);
       at += bytes.length;
       if (at >= end) await assertUnchanged();
@@ -127,14 +133,14 @@ export class RangeSource implements Source {
     }
   }
 
-  async *#resuming(start: number, end: number): AsyncGenerator<Buffer> {
+  async *#readWithRetry(start: number, end: number): AsyncGenerator<Buffer> {
     const { transport, signal } = this.#remote;
     let at = start;
     for (let tries = 0; at < end; tries++) {
       const from = at;
-      let failure = fellShort(this.#remote, at);
+      let failure = sourceTruncated(this.#remote, at);
       try {
-        for await (const bytes of this.#part(at, end)) {
+        for await (const bytes of this.#requestPart(at, end)) {
           at += bytes.length;
           yield bytes;
         }
@@ -143,51 +149,52 @@ export class RangeSource implements Source {
         if (!(error instanceof MediactlError) || !error.explanation.retryable) throw error;
         failure = error;
       }
-      const least = failure.explanation.code === 'timeout' ? minProgressBytes : 1;
-      if (at - from >= least) tries = 0;
-      if (tries + 1 >= triesWithoutProgress) throw failure;
+      const minBytes = failure.explanation.code === 'timeout' ? minProgressBytes : 1;
+      if (at - from >= minBytes) tries = 0;
+      if (tries + 1 >= maxTriesWithoutProgress) throw failure;
       await transport.waitBeforeRetry(tries, failure, signal);
     }
   }
 
   /** Requests [at, end) once and yields the response's bytes. Bytes received before a failure are still yielded. */
-  async *#part(at: number, end: number): AsyncGenerator<Buffer> {
-    const left = new AbortController();
+  async *#requestPart(at: number, end: number): AsyncGenerator<Buffer> {
+    const abandoned = new AbortController();
     const { signal } = this.#remote;
-    const pipe = new PassThrough({ highWaterMark: aheadBytes });
+    const pipe = new PassThrough({ highWaterMark: maxBufferedBytes });
     let received = 0;
-    const answered = askForRange(this.#remote, at, end, {
-      headers: this.#conditions,
-      signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
+    const request = requestRange(this.#remote, at, end, {
+      headers: this.#conditionalHeaders,
+      signal: signal ? AbortSignal.any([signal, abandoned.signal]) : abandoned.signal,
       retry: 'rate-limit',
       sink: async (part, answer) => {
         if (received === 0) this.#assertPart(answer, at, end);
         received += part.length;
-        if (at + received > end) throw otherRange(this.#remote);
-        if (!pipe.write(part)) await once(pipe, 'drain', { signal: left.signal });
+        if (at + received > end) throw rangeMismatch(this.#remote);
+        if (!pipe.write(part)) await once(pipe, 'drain', { signal: abandoned.signal });
       },
     })
       .then((answer) => {
-        if (answer.status > 299) throw refusalOf(this.#remote, answer, () => this.#lost(answer));
+        if (answer.status > 299)
+          throw toSourceError(this.#remote, answer, () => this.#changeError(answer));
         this.#assertPart(answer, at, end); // an empty body has not been checked by `sink`
       })
       .finally(() => pipe.end());
-    answered.catch(() => {}); // awaited below, unless the consumer leaves first
+    request.catch(() => {}); // awaited below, unless the consumer leaves first
     try {
       for await (const bytes of pipe) yield bytes;
-      await answered;
+      await request;
     } finally {
-      left.abort();
+      abandoned.abort();
     }
   }
 
   /** Asks the server again. @throws MediactlError `file_changed` if it has another version, `file_gone` if none */
   async assertUnchanged(): Promise<void> {
-    const answer = await firstByte(this.#remote, this.#conditions);
-    const sizeBytes = sizeIn(answer);
+    const answer = await requestFirstByte(this.#remote, this.#conditionalHeaders);
+    const sizeBytes = parseSize(answer);
     if (this.sizeBytes === 0 && sizeBytes === 0) return;
     if (sizeBytes === undefined || answer.status === 416)
-      throw refusalOf(this.#remote, answer, () => this.#lost(answer));
+      throw toSourceError(this.#remote, answer, () => this.#changeError(answer));
     this.#assertPart(answer, 0, 1);
   }
 
@@ -195,43 +202,43 @@ export class RangeSource implements Source {
   async close(): Promise<void> {}
 
   /** Conditional headers that prevent mixing two versions: If-Match, or If-Unmodified-Since without an ETag. */
-  get #conditions(): Record<string, string> {
+  get #conditionalHeaders(): Record<string, string> {
     const { etag, modified } = this.#version;
     if (etag !== undefined) return { 'if-match': etag };
     return modified === undefined ? {} : { 'if-unmodified-since': modified };
   }
 
   /** Checks version and range of a response, because not every server evaluates conditional headers. */
-  #assertPart({ status, headers }: Answer, at: number, end: number): void {
+  #assertPart({ status, headers }: RangeResponse, at: number, end: number): void {
     if (status !== 206) throw this.#changed('the server sent it from its beginning');
     const [, first, last, total] =
       /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? [];
     if (total !== '*' && total !== undefined && Number(total) !== this.sizeBytes)
       throw this.#changed(`its size went from ${this.sizeBytes} to ${total} bytes`);
-    const { etag, modified } = versionIn(headers);
+    const { etag, modified } = parseVersion(headers);
     const isSame =
       this.#version.etag === undefined
         ? modified === this.#version.modified
         : etag === this.#version.etag;
     if (!isSame) throw this.#changed('the server has another version of it');
     if (isEncoded(headers) || Number(first) !== at || !(Number(last) < end))
-      throw otherRange(this.#remote);
+      throw rangeMismatch(this.#remote);
   }
 
   /** Converts an error status that means a deleted or changed file; undefined for any other status. */
-  #lost({ status }: Answer): MediactlError | undefined {
-    if (status === 404 || status === 410) return gone(this.path);
+  #changeError({ status }: RangeResponse): MediactlError | undefined {
+    if (status === 404 || status === 410) return fileGone(this.path);
     if (status === 412) return this.#changed('the server has another version of it');
     return status === 416 ? this.#changed('it became shorter') : undefined;
   }
 
   #changed(reason: string): MediactlError {
-    return changed(this.path, reason).with({
+    return fileChanged(this.path, reason).with({
       hint: 'once it no longer changes, the same command with --again, which makes a new asset',
     });
   }
 }
 
-const firstByte = (remote: Remote, headers: Record<string, string> = {}) =>
+const requestFirstByte = (remote: RemoteFile, headers: Record<string, string> = {}) =>
   // Limit of 2 bytes: the end of a 1-byte body is then read, which keeps the connection alive.
-  askForRange(remote, 0, 1, { headers, retry: 'reads', maxBodyBytes: 2 });
+  requestRange(remote, 0, 1, { headers, retry: 'reads', maxBodyBytes: 2 });

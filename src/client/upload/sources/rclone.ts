@@ -1,9 +1,9 @@
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import type { Transport } from '../../http/transport.ts';
 import { RangeSource } from './range-source.ts';
-import { type RcloneServer, type RcloneTools, rcloneLines, serveRemote } from './rclone-child.ts';
-import { changed, gone, type Source } from './source.ts';
-import { basicAuth } from './source-address.ts';
+import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
+import { fileChanged, fileGone, type UploadSource } from './source.ts';
+import { basicAuth } from './source-url.ts';
 
 /** A file in an rclone listing. */
 export type RcloneFile = {
@@ -16,7 +16,7 @@ export type RcloneFile = {
 };
 
 /** Options of `openRclone`. */
-export type RcloneOptions = RcloneTools & {
+export type RcloneOptions = RcloneDeps & {
   /** Accepts a directory and lists all files in it. */
   recursive: boolean;
   /** Transport without an API key. */
@@ -29,7 +29,7 @@ export type RcloneFiles = {
   /** Returns `rclone:REMOTE:PATH` of a file. */
   addressOf(file: RcloneFile): string;
   /** Opens a file; the first call starts the shared server. @throws MediactlError as `RangeSource.open` */
-  sourceOf(file: RcloneFile): Promise<Source>;
+  sourceOf(file: RcloneFile): Promise<UploadSource>;
   /** Stops the server. */
   close(): Promise<void>;
 };
@@ -44,10 +44,10 @@ export async function openRclone(
   address: string,
   { recursive, transport, ...tools }: RcloneOptions,
 ): Promise<RcloneFiles> {
-  const remote = remoteIn(address);
-  const found = await stat(remote, tools);
+  const remote = parseRemote(address);
+  const found = await statRemote(remote, tools);
   if (found.isDirectory && !recursive) throw isDirectory(address);
-  const files = found.isDirectory ? await filesBelow(remote, tools) : [found.file];
+  const files = found.isDirectory ? await listFiles(remote, tools) : [found.file];
   const join = (base: string, path: string) => `${base}${/[:/]$/.test(base) ? '' : '/'}${path}`;
   const addressOf = ({ path }: RcloneFile) => (found.isDirectory ? join(address, path) : address);
   let serving: Promise<RcloneServer> | undefined;
@@ -76,8 +76,8 @@ async function openSource(
   listed: RcloneFile,
   label: string,
   transport: Transport,
-  tools: RcloneTools,
-): Promise<Source> {
+  tools: RcloneDeps,
+): Promise<UploadSource> {
   const { signal } = tools;
   const path = listed.path.split('/').map(encodeURIComponent).join('/');
   const source = await RangeSource.open(new URL(path, url).href, transport, {
@@ -90,19 +90,20 @@ async function openSource(
     sizeBytes: source.sizeBytes,
     modTime: new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString(),
   };
-  const now = () => fileNow(label, tools);
+  const statNow = () => statAgain(label, tools);
   // The file may have been modified between the listing and now.
-  const begun = isSame(listed, served) ? listed : await now();
+  const initial = isSameVersion(listed, served) ? listed : await statNow();
   const assertSame = (file: RcloneFile) => {
-    if (isSame(begun, file)) return;
-    throw changed(label, `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`).with(
-      {
-        hint: 'once it no longer changes, the same command with --again, which makes a new asset',
-      },
-    );
+    if (isSameVersion(initial, file)) return;
+    throw fileChanged(
+      label,
+      `on the remote it is of ${file.sizeBytes} bytes and ${file.modTime}`,
+    ).with({
+      hint: 'once it no longer changes, the same command with --again, which makes a new asset',
+    });
   };
   assertSame(served);
-  const assertUnchanged = async () => assertSame(await now());
+  const assertUnchanged = async () => assertSame(await statNow());
   return {
     ...{ path: label, realPath: label, identity: source.identity, sizeBytes: source.sizeBytes },
     async *read(start, end, reading) {
@@ -120,18 +121,18 @@ async function openSource(
 }
 
 /** Returns the file's current listing entry. @throws MediactlError `file_gone` if it no longer exists */
-async function fileNow(address: string, tools: RcloneTools): Promise<RcloneFile> {
+async function statAgain(address: string, tools: RcloneDeps): Promise<RcloneFile> {
   try {
-    const found = await stat(remoteIn(address), tools);
+    const found = await statRemote(parseRemote(address), tools);
     if (!found.isDirectory) return found.file; // object stores report a missing path as a directory
   } catch (error) {
     if (!(error instanceof MediactlError) || error.explanation.code !== 'no_such_file') throw error;
   }
-  throw gone(address);
+  throw fileGone(address);
 }
 
 /** Returns true if size and modification time are equal. Some remotes report fractions of a second only in listings. */
-function isSame(one: RcloneFile, other: RcloneFile): boolean {
+function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
   const [a, b] = [one, other].map(({ modTime }) => ({
     second: Math.floor(Date.parse(modTime) / 1000),
     fraction: (/\.(\d+)/.exec(modTime)?.[1] ?? '').replace(/0+$/, ''),
@@ -141,24 +142,24 @@ function isSame(one: RcloneFile, other: RcloneFile): boolean {
   return one.sizeBytes === other.sizeBytes && isSameTime;
 }
 
-async function stat(remote: string, tools: RcloneTools) {
+async function statRemote(remote: string, tools: RcloneDeps) {
   const lines: string[] = [];
   for await (const line of rcloneLines(['lsjson', '--stat', '--no-mimetype'], remote, tools))
     lines.push(line);
-  return entryIn(lines.join('\n'));
+  return parseListEntry(lines.join('\n'));
 }
 
 /** Lists the files of a directory, parsing line by line: the output for 100,000 files is never buffered as a whole. */
-async function filesBelow(remote: string, tools: RcloneTools): Promise<RcloneFile[]> {
+async function listFiles(remote: string, tools: RcloneDeps): Promise<RcloneFile[]> {
   const files: RcloneFile[] = [];
   const command = ['lsjson', '--recursive', '--files-only', '--no-mimetype'];
   for await (const line of rcloneLines(command, remote, tools))
-    if (line.startsWith('{')) files.push(entryIn(line.replace(/,$/, '')).file);
+    if (line.startsWith('{')) files.push(parseListEntry(line.replace(/,$/, '')).file);
   return files;
 }
 
 /** Parses one entry of `rclone lsjson`. @throws MediactlError `rclone_failed` if it is malformed */
-function entryIn(text: string): { file: RcloneFile; isDirectory: boolean } {
+function parseListEntry(text: string): { file: RcloneFile; isDirectory: boolean } {
   try {
     const { Path, Size, ModTime, IsDir } = JSON.parse(text);
     if (typeof Path !== 'string' || typeof ModTime !== 'string' || !Number.isSafeInteger(Size))
@@ -176,7 +177,7 @@ function entryIn(text: string): { file: RcloneFile; isDirectory: boolean } {
 }
 
 /** Returns `REMOTE:PATH`. Accepts only named remotes: a connection string would expose its secrets. */
-function remoteIn(address: string): string {
+function parseRemote(address: string): string {
   const remote = address.replace(/^rclone:/, '');
   if (/^(:local|[\p{L}\p{N}_.+@][\p{L}\p{N}_.+@ -]*):/u.test(remote)) return remote;
   throw usageError(
@@ -196,6 +197,6 @@ const isDirectory = (address: string) =>
 const unknownLength = (address: string) =>
   usageError(
     `${address} has no known length`,
-    `rclone cat '${remoteIn(address)}' | mediactl upload - --name NAME`,
+    `rclone cat '${parseRemote(address)}' | mediactl upload - --name NAME`,
     'the length must be known before an upload starts',
   );

@@ -20,7 +20,7 @@ export type FileIdentity = {
  * Returns a description of why a file's content may have changed; undefined if nothing suggests it. Device
  * numbers are ignored, because a reboot may change them.
  */
-export function differenceBetween(before: FileIdentity, now: FileIdentity): string | undefined {
+export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
   if (before.sizeBytes !== now.sizeBytes)
     return `its size went from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
   if (differ(before.validator, now.validator)) return 'the server has another version of it';
@@ -41,14 +41,13 @@ const differ = (one: string | undefined, other: string | undefined) =>
  * length is known (stdin).
  */
 export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
-  differenceBetween(before, now) === undefined &&
-  (now.mtimeNs !== '0' || now.validator !== undefined);
+  describeChange(before, now) === undefined && (now.mtimeNs !== '0' || now.validator !== undefined);
 
 /** Size of a read. It matters more than the HTTP library: 64 KiB reads ran at half the speed. */
-const readBytes = 2 * 1024 * 1024;
+const readBufferBytes = 2 * 1024 * 1024;
 
 /** Pool of free read buffers, reused to avoid an allocation per file. It grows with concurrency, not with files. */
-const rings: Buffer[][] = [];
+const bufferPool: Buffer[][] = [];
 
 /** A local file to upload, read by position through one handle that stays open for the whole upload. */
 export class FileSource {
@@ -70,7 +69,7 @@ export class FileSource {
    * @param sourceId its real path, if already resolved
    * @throws MediactlError if it does not exist, is unreadable, or is a directory, pipe or device
    */
-  static async open(path: string, knownAs?: string): Promise<FileSource> {
+  static async open(path: string, sourceId?: string): Promise<FileSource> {
     try {
       // Without O_NONBLOCK, opening a FIFO waits for its writer.
       const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -79,13 +78,13 @@ export class FileSource {
         if (!found.isFile()) throw notAFile(path, found.isDirectory());
         const identity = identityOf(found);
         if (identity.sizeBytes === 0) await assertEmpty(path, handle);
-        return new FileSource(path, knownAs ?? (await placeOf(path)), identity, handle);
+        return new FileSource(path, sourceId ?? (await realPathOf(path)), identity, handle);
       } catch (error) {
         await handle.close();
         throw error;
       }
     } catch (error) {
-      throw error instanceof MediactlError ? error : unreadable(path, error);
+      throw error instanceof MediactlError ? error : unreadableFile(path, error);
     }
   }
 
@@ -107,36 +106,38 @@ export class FileSource {
   async *read(
     start: number,
     end: number,
-    { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: Reading = {},
+    { onRead = () => {}, assertUnchanged = () => this.assertUnchanged() }: ReadOptions = {},
   ): AsyncGenerator<Buffer> {
     // Three buffers in rotation: one at the socket, one at the consumer, one being filled. They return to the
     // pool only after a complete read: an aborted request may still use one.
-    const ring = rings.pop() ?? [];
-    const fill = (at: number, turn: number) => {
-      ring[turn % 3] ??= Buffer.allocUnsafeSlow(readBytes);
-      const buffer = ring[turn % 3] as Buffer;
-      const filled = this.#fill(buffer, at, Math.min(readBytes, end - at)).then((bytes) => {
-        onRead(at, bytes);
-        return bytes;
-      });
+    const buffers = bufferPool.pop() ?? [];
+    const prefetch = (at: number, turn: number) => {
+      buffers[turn % 3] ??= Buffer.allocUnsafeSlow(readBufferBytes);
+      const buffer = buffers[turn % 3] as Buffer;
+      const filled = this.#readFully(buffer, at, Math.min(readBufferBytes, end - at)).then(
+        (bytes) => {
+          onRead(at, bytes);
+          return bytes;
+        },
+      );
       filled.catch(() => {}); // awaited below, unless the consumer leaves first
       return filled;
     };
-    let next = fill(start, 0);
+    let next = prefetch(start, 0);
     for (let at = start, turn = 1; at < end; turn++) {
       const filled = await next;
       at += filled.length;
-      if (at < end) next = fill(at, turn);
+      if (at < end) next = prefetch(at, turn);
       else await assertUnchanged();
       yield filled;
     }
-    rings.push(ring);
+    bufferPool.push(buffers);
   }
 
-  async #fill(buffer: Buffer, at: number, length: number): Promise<Buffer> {
+  async #readFully(buffer: Buffer, at: number, length: number): Promise<Buffer> {
     for (let done = 0; done < length; ) {
       const { bytesRead } = await this.#handle.read(buffer, done, length - done, at + done);
-      if (bytesRead === 0) throw changed(this.path, 'it became shorter');
+      if (bytesRead === 0) throw fileChanged(this.path, 'it became shorter');
       done += bytesRead;
     }
     return buffer.subarray(0, length);
@@ -154,11 +155,14 @@ export class FileSource {
     const now = identityOf(fstatSync(this.#handle.fd, { bigint: true }));
     const before = this.#identity;
     if (now.sizeBytes !== before.sizeBytes)
-      throw changed(this.path, `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`);
-    if (now.mtimeNs !== before.mtimeNs) throw changed(this.path, 'it was written to');
-    const there = lookAt(this.path);
+      throw fileChanged(
+        this.path,
+        `its size went from ${this.sizeBytes} to ${now.sizeBytes} bytes`,
+      );
+    if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was written to');
+    const there = statPath(this.path);
     if (String(there.ino) !== before.ino || String(there.dev) !== before.dev)
-      throw changed(this.path, 'another file took its place');
+      throw fileChanged(this.path, 'another file took its place');
     if (now.ctimeNs === before.ctimeNs) return;
     await assertSameContent();
     this.#identity = now;
@@ -170,13 +174,13 @@ export class FileSource {
 }
 
 /** A readable source of an upload: a local file, a URL, an rclone file or stdin. */
-export type Source = Pick<
+export type UploadSource = Pick<
   FileSource,
   'path' | 'realPath' | 'identity' | 'sizeBytes' | 'read' | 'assertUnchanged' | 'close'
 >;
 
 /** Callbacks of a read. */
-export type Reading = {
+export type ReadOptions = {
   /** Called with each buffer and its offset as soon as it is filled, while the one before is being sent. */
   onRead?: (at: number, bytes: Buffer) => void;
   /** Called before the last buffer is yielded; throws if the file has changed. */
@@ -184,11 +188,13 @@ export type Reading = {
 };
 
 /** Returns the `stat` of a path. @throws MediactlError `file_gone` (1) */
-function lookAt(path: string): BigIntStats {
+function statPath(path: string): BigIntStats {
   try {
     return statSync(path, { bigint: true });
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? gone(path) : unreadable(path, error);
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? fileGone(path)
+      : unreadableFile(path, error);
   }
 }
 
@@ -203,7 +209,8 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIden
 }
 
 /** Returns the real path of the directory plus the file name; a link at the path itself is not followed. */
-export const placeOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
+export const realPathOf = async (path: string) =>
+  join(await realpath(dirname(path)), basename(path));
 
 /** Checks that a file of size 0 is empty: /proc and some FUSE file systems report 0 for files with content. */
 async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
@@ -212,7 +219,7 @@ async function assertEmpty(path: string, handle: FileHandle): Promise<void> {
 }
 
 /** Error for a file that changed during its upload. */
-export const changed = (path: string, reason: string, since = 'its upload began') =>
+export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
   new MediactlError(`${path} changed since ${since}`, {
     code: 'file_changed',
     exitCode: exitCodes.integrity,
@@ -221,7 +228,7 @@ export const changed = (path: string, reason: string, since = 'its upload began'
   });
 
 /** Error for a file that was deleted or renamed during its upload. */
-export const gone = (path: string) =>
+export const fileGone = (path: string) =>
   new MediactlError(`${path} is gone`, {
     code: 'file_gone',
     exitCode: exitCodes.unclassified,
@@ -251,7 +258,7 @@ const notEmpty = (path: string) =>
   });
 
 /** Converts a system error of opening or reading a file. */
-export function unreadable(path: string, error: unknown): MediactlError {
+export function unreadableFile(path: string, error: unknown): MediactlError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ENOTDIR')
     return new MediactlError(`no such file: ${path}`, {

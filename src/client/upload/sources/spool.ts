@@ -7,11 +7,11 @@ import { makeStateFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
 
 /** The complete stdin, spooled to disk. */
-export type Spooled = {
+export type SpooledInput = {
   sizeBytes: number;
   blake3: string;
   /** Renames the file to `name`; an existing file of that name and size has the same bytes. @returns its path */
-  keepAs(name: string): Promise<string>;
+  saveAs(name: string): Promise<string>;
 };
 
 /**
@@ -29,25 +29,25 @@ export class Spool {
   }
 
   /** Writes stdin to the spool. @throws MediactlError `usage` if it is empty, `spool` if it cannot be written */
-  async take(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<Spooled> {
+  async write(input: AsyncIterable<Buffer | string>, signal?: AbortSignal): Promise<SpooledInput> {
     await makeStateFolder(this.#directory);
     const directory = await realpath(this.#directory);
-    const taken = randomUUID();
-    const part = join(directory, `${taken}.part`);
-    const release = await this.#locks.acquire(taken);
+    const partName = randomUUID();
+    const part = join(directory, `${partName}.part`);
+    const release = await this.#locks.acquire(partName);
     try {
-      const { sizeBytes, blake3 } = await written(part, input, signal);
+      const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
       if (sizeBytes === 0)
         throw usageError('nothing came on stdin', 'check the command before the pipe');
-      const keepAs = async (name: string) => {
-        const kept = join(directory, name);
-        if ((await stat(kept).catch(() => undefined))?.size === sizeBytes)
+      const saveAs = async (name: string) => {
+        const path = join(directory, name);
+        if ((await stat(path).catch(() => undefined))?.size === sizeBytes)
           await rm(part, { force: true });
-        else await rename(part, kept);
+        else await rename(part, path);
         await release?.();
-        return kept;
+        return path;
       };
-      return { sizeBytes, blake3, keepAs };
+      return { sizeBytes, blake3, saveAs };
     } catch (error) {
       await rm(part, { force: true });
       await release?.();
@@ -92,7 +92,7 @@ export class Spool {
 }
 
 /** Writes a stream to disk and hashes it on the way. */
-async function written(
+async function writeToDisk(
   path: string,
   input: AsyncIterable<Buffer | string>,
   signal: AbortSignal | undefined,

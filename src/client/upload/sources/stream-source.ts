@@ -1,5 +1,5 @@
 import { exitCodes, MediactlError } from '../../errors.ts';
-import type { FileIdentity, Reading, Source } from './source.ts';
+import type { FileIdentity, ReadOptions, UploadSource } from './source.ts';
 
 /** Options of a stream source. */
 export type StreamOptions = {
@@ -14,7 +14,7 @@ export type StreamOptions = {
 };
 
 /** Input stream. It is destroyed on close if possible, because an open pipe would keep the process running. */
-type Input = AsyncIterable<Buffer | string> & { destroy?: () => unknown };
+type StreamInput = AsyncIterable<Buffer | string> & { destroy?: () => unknown };
 
 /** Size of the blocks that incoming bytes are buffered in. */
 const blockBytes = 1024 * 1024;
@@ -23,25 +23,25 @@ const blockBytes = 1024 * 1024;
  * Uploads stdin of known length without spooling it to disk. It can only be read forward. The current chunk
  * stays buffered in memory for a retry; a read that starts further on frees the bytes before it.
  */
-export class StreamSource implements Source {
+export class StreamSource implements UploadSource {
   readonly path = '-';
   readonly realPath: string;
   readonly identity: FileIdentity;
   readonly #chunkBytes: number;
-  readonly #input: Input;
+  readonly #input: StreamInput;
   readonly #pieces: AsyncIterator<Buffer | string>;
   readonly #aborted: Promise<never>;
   /** Buffered blocks by their index in the stream. Never overwritten, because a socket may still use one. */
   readonly #blocks = new Map<number, Buffer>();
   /** The buffered bytes are [from, to). */
-  #from = 0;
-  #to = 0;
+  #bufferStart = 0;
+  #bufferEnd = 0;
   #isEnded = false;
-  #isLonger = false;
+  #isTooLong = false;
   /** The pending read of the input, shared: an abandoned read may still wait for the same piece. */
   #pulling: Promise<void> | undefined;
 
-  constructor(input: Input, { sizeBytes, chunkBytes, realPath, signal }: StreamOptions) {
+  constructor(input: StreamInput, { sizeBytes, chunkBytes, realPath, signal }: StreamOptions) {
     this.realPath = realPath;
     this.identity = { sizeBytes, mtimeNs: '0' };
     this.#chunkBytes = chunkBytes;
@@ -67,19 +67,19 @@ export class StreamSource implements Source {
   async *read(
     start: number,
     end: number,
-    { onRead = () => {} }: Reading = {},
+    { onRead = () => {} }: ReadOptions = {},
   ): AsyncGenerator<Buffer> {
     const isChunk = end - start <= this.#chunkBytes;
     for (let at = start; at < end; ) {
-      if (at < this.#from) throw streamGone(at, this.#from);
+      if (at < this.#bufferStart) throw streamGone(at, this.#bufferStart);
       const keepFrom = isChunk ? start : at;
-      this.#release(keepFrom);
-      while (this.#to <= at) {
-        if (this.#isEnded) throw tooShort(this.#to, this.sizeBytes);
+      this.#freeBefore(keepFrom);
+      while (this.#bufferEnd <= at) {
+        if (this.#isEnded) throw tooShort(this.#bufferEnd, this.sizeBytes);
         await this.#pull();
-        this.#release(keepFrom);
+        this.#freeBefore(keepFrom);
       }
-      const bytes = this.#held(at, end);
+      const bytes = this.#buffered(at, end);
       onRead(at, bytes);
       at += bytes.length;
       if (at >= this.sizeBytes) await this.#assertEnds();
@@ -91,40 +91,40 @@ export class StreamSource implements Source {
   async assertUnchanged(): Promise<void> {}
 
   async close(): Promise<void> {
-    this.#release(this.#to);
+    this.#freeBefore(this.#bufferEnd);
     this.#blocks.clear();
     this.#input.destroy?.();
   }
 
   /** Checks that the stream ends. @throws MediactlError `size_differs`, before the last byte is sent */
   async #assertEnds(): Promise<void> {
-    while (!this.#isEnded && !this.#isLonger) await this.#pull();
-    if (this.#isLonger) throw tooLong(this.sizeBytes);
+    while (!this.#isEnded && !this.#isTooLong) await this.#pull();
+    if (this.#isTooLong) throw tooLong(this.sizeBytes);
   }
 
   #pull(): Promise<void> {
-    this.#pulling ??= this.#takeNext().finally(() => {
+    this.#pulling ??= this.#readNext().finally(() => {
       this.#pulling = undefined;
     });
     this.#pulling.catch(() => {}); // avoids an unhandled rejection if the reader was aborted
     return Promise.race([this.#pulling, this.#aborted]);
   }
 
-  async #takeNext(): Promise<void> {
+  async #readNext(): Promise<void> {
     const { done, value } = await this.#pieces.next();
     if (done) this.#isEnded = true;
-    else this.#hold(typeof value === 'string' ? Buffer.from(value) : value);
+    else this.#append(typeof value === 'string' ? Buffer.from(value) : value);
   }
 
-  #hold(piece: Buffer): void {
-    const room = this.sizeBytes - this.#to;
-    if (piece.length > room) this.#isLonger = true;
-    for (let rest = piece.subarray(0, room); rest.length > 0; ) {
-      const within = this.#to % blockBytes;
-      const block = this.#block(Math.floor(this.#to / blockBytes));
+  #append(piece: Buffer): void {
+    const remaining = this.sizeBytes - this.#bufferEnd;
+    if (piece.length > remaining) this.#isTooLong = true;
+    for (let rest = piece.subarray(0, remaining); rest.length > 0; ) {
+      const within = this.#bufferEnd % blockBytes;
+      const block = this.#block(Math.floor(this.#bufferEnd / blockBytes));
       const copied = rest.copy(block, within);
       rest = rest.subarray(copied);
-      this.#to += copied;
+      this.#bufferEnd += copied;
     }
   }
 
@@ -135,18 +135,18 @@ export class StreamSource implements Source {
   }
 
   /** Returns the buffered bytes from an offset up to the end of its block. */
-  #held(at: number, end: number): Buffer {
+  #buffered(at: number, end: number): Buffer {
     const index = Math.floor(at / blockBytes);
     const blockStart = index * blockBytes;
-    const to = Math.min(end, this.#to, blockStart + blockBytes);
+    const to = Math.min(end, this.#bufferEnd, blockStart + blockBytes);
     return this.#block(index).subarray(at - blockStart, to - blockStart);
   }
 
   /** Frees the blocks before an offset. */
-  #release(from: number): void {
-    this.#from = Math.max(this.#from, Math.min(from, this.#to));
+  #freeBefore(from: number): void {
+    this.#bufferStart = Math.max(this.#bufferStart, Math.min(from, this.#bufferEnd));
     for (const index of this.#blocks.keys()) {
-      if ((index + 1) * blockBytes > this.#from) break; // ordered by index
+      if ((index + 1) * blockBytes > this.#bufferStart) break; // ordered by index
       this.#blocks.delete(index);
     }
   }

@@ -5,7 +5,7 @@ import type { Prefix } from '../sources/prefix-digest.ts';
 import type { FileIdentity } from '../sources/source.ts';
 
 /** Fields of a journal entry in every state. */
-type Common = {
+type EntryBase = {
   version: 2;
   id: string;
   /** Path as typed or shown to the user, such as `stdin`. */
@@ -25,17 +25,17 @@ type Common = {
 };
 
 /** Entry before any request to the service, or after one that certainly made nothing. */
-export type Planned = Common & { state: 'planned' };
+export type PlannedEntry = EntryBase & { state: 'planned' };
 
 /** Entry whose creation is about to be sent, or was sent without a response yet. */
-export type Intended = Common & { state: 'intended' };
+export type IntendedEntry = EntryBase & { state: 'intended' };
 
-type WithSession = Common & {
+type SessionEntry = EntryBase & {
   session: { uid: string; url: string; assetUid: string; expiresAt: string };
 };
 
 /** Entry of an upload whose session accepts bytes. */
-export type Open = WithSession & {
+export type OpenEntry = SessionEntry & {
   state: 'open';
   /** Number of bytes that the service has acknowledged. */
   offset: number;
@@ -51,7 +51,7 @@ export type Open = WithSession & {
  * Entry of an upload whose bytes are all acknowledged. It is written only if there is no receipt yet:
  * the checksum differs, tags are still to be set, or the receipt cannot be written.
  */
-export type Whole = WithSession & {
+export type CompleteEntry = SessionEntry & {
   state: 'whole';
   /** BLAKE3 of the file, in hex. */
   blake3: string;
@@ -62,7 +62,7 @@ export type Whole = WithSession & {
 };
 
 /** The journal entry of an upload that this machine has started and not finished. */
-export type JournalEntry = Planned | Intended | Open | Whole;
+export type JournalEntry = PlannedEntry | IntendedEntry | OpenEntry | CompleteEntry;
 
 /** A journal entry that cannot be parsed, with the fields that could still be extracted. */
 export type CorruptEntry = {

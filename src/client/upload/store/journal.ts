@@ -17,15 +17,15 @@ import { exitCodes, MediactlError } from '../../errors.ts';
 import { isIdentifier } from '../../http/identifier.ts';
 import { isDiskFull, stateError } from '../../state-error.ts';
 import { makeStateFolder } from '../../state-files.ts';
-import type { Claims } from './claims.ts';
-import { type CorruptEntry, isEntry, type JournalEntry, type Open } from './journal-entry.ts';
+import { type CorruptEntry, isEntry, type JournalEntry, type OpenEntry } from './journal-entry.ts';
+import type { UploadLocks } from './upload-locks.ts';
 
 /** Maximum size of a journal entry; usually it is a few hundred bytes. */
-const largestPage = 1024 * 1024;
+const maxEntryBytes = 1024 * 1024;
 /** Size that each entry is padded to (one disk block), so that it can be rewritten in place on a full disk. */
-const pageBytes = 4096;
-const ending = '.json';
-const synced = promisify(fsync);
+const paddedEntryBytes = 4096;
+const extension = '.json';
+const fsyncAsync = promisify(fsync);
 
 /**
  * Journal of unfinished uploads for crash recovery: one file per upload in its own folder (0700, files 0600).
@@ -33,18 +33,18 @@ const synced = promisify(fsync);
  */
 export class Journal {
   readonly directory: string;
-  readonly #claims: () => Promise<Claims>;
+  readonly #locks: () => Promise<UploadLocks>;
 
-  constructor(stateDir: string, claims: () => Promise<Claims>) {
+  constructor(stateDir: string, claims: () => Promise<UploadLocks>) {
     this.directory = join(stateDir, 'uploads');
-    this.#claims = claims;
+    this.#locks = claims;
   }
 
   async read(id: string): Promise<JournalEntry | CorruptEntry | undefined> {
     const path = this.#path(id);
     try {
-      const text = await pageAt(path);
-      return text === undefined ? undefined : entryIn(text, id, path);
+      const text = await readEntryFile(path);
+      return text === undefined ? undefined : parseEntry(text, id, path);
     } catch (error) {
       return { id, path, reason: (error as Error).message };
     }
@@ -66,8 +66,8 @@ export class Journal {
       throw stateError(error, this.directory);
     });
     return names
-      .filter((name) => name.endsWith(ending))
-      .map((name) => name.slice(0, -ending.length));
+      .filter((name) => name.endsWith(extension))
+      .map((name) => name.slice(0, -extension.length));
   }
 
   /**
@@ -76,34 +76,34 @@ export class Journal {
    * the last of several chunks is always synced.
    */
   async write(entry: JournalEntry): Promise<void> {
-    const isBrief =
-      entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes && !isEnding(entry);
+    const isSyncSkipped =
+      entry.state === 'open' && entry.file.sizeBytes <= maxChunkBytes && !isSendingLastChunk(entry);
     const path = this.#path(entry.id);
-    if (isBrief && overwritten(path, textOf(entry))) return;
+    if (isSyncSkipped && overwriteInPlace(path, textOf(entry))) return;
     const temporary = `${path}.tmp`;
     // Synchronous calls: without fsync they take microseconds, less than a trip to the thread pool.
     try {
-      const page = await this.#opened(temporary);
+      const fd = await this.#openForWrite(temporary);
       try {
-        writeFileSync(page, textOf(entry).padEnd(pageBytes, '\n'));
-        if (!isBrief) await synced(page);
+        writeFileSync(fd, textOf(entry).padEnd(paddedEntryBytes, '\n'));
+        if (!isSyncSkipped) await fsyncAsync(fd);
       } finally {
-        closeSync(page);
+        closeSync(fd);
       }
       await rename(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });
       // On a full disk the existing file can still be rewritten in place.
-      if (isDiskFull(error) && overwritten(path, textOf(entry))) return;
+      if (isDiskFull(error) && overwriteInPlace(path, textOf(entry))) return;
       throw error;
     }
-    if (isBrief) return;
-    const folder = openSync(this.directory, 'r');
-    await synced(folder).finally(() => closeSync(folder));
+    if (isSyncSkipped) return;
+    const folderFd = openSync(this.directory, 'r');
+    await fsyncAsync(folderFd).finally(() => closeSync(folderFd));
   }
 
   /** Opens a file for writing and creates the journal folder if it is missing. */
-  async #opened(path: string): Promise<number> {
+  async #openForWrite(path: string): Promise<number> {
     try {
       return openSync(path, 'w', 0o600);
     } catch (error) {
@@ -135,25 +135,26 @@ export class Journal {
    * @throws MediactlError `already_uploading` if another process holds it
    */
   async lock(id: string): Promise<() => Promise<void>> {
-    const claims = await this.#claims();
-    const pid = await claims.take(id);
+    const claims = await this.#locks();
+    const pid = await claims.tryLock(id);
     if (pid !== undefined) throw alreadyUploading(pid);
     return async () => claims.release(id);
   }
 
   /** Removes temporary files of killed processes and releases their locks. */
   async sweep(): Promise<void> {
-    const claims = await this.#claims();
+    const claims = await this.#locks();
     await claims.sweep((id) => rm(`${this.#path(id)}.tmp`, { force: true }));
   }
 
   #path(id: string): string {
-    return join(this.directory, `${id}${ending}`);
+    return join(this.directory, `${id}${extension}`);
   }
 }
 
 /** Returns true once the last of several chunks is being sent: from then on the service may have the complete file. */
-const isEnding = ({ offset, sentTo, file }: Open) => offset > 0 && sentTo === file.sizeBytes;
+const isSendingLastChunk = ({ offset, sentTo, file }: OpenEntry) =>
+  offset > 0 && sentTo === file.sizeBytes;
 
 const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
 
@@ -163,31 +164,31 @@ const textOf = (entry: JournalEntry) => `${JSON.stringify(entry, null, 2)}\n`;
  *
  * @returns false if the file does not exist or is too small
  */
-function overwritten(path: string, text: string): boolean {
-  let page: number;
+function overwriteInPlace(path: string, text: string): boolean {
+  let fd: number;
   try {
-    page = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch {
     return false; // missing or not writable: the normal write reports it
   }
   try {
-    const found = fstatSync(page);
+    const found = fstatSync(fd);
     const bytes = Buffer.alloc(found.size, '\n');
     if (!found.isFile() || Buffer.byteLength(text) > found.size) return false;
     bytes.write(text);
-    return writeSync(page, bytes, 0, bytes.length, 0) === bytes.length;
+    return writeSync(fd, bytes, 0, bytes.length, 0) === bytes.length;
   } finally {
-    closeSync(page);
+    closeSync(fd);
   }
 }
 
-const notAPage = () => new Error('it is not a page of the journal');
+const notAnEntry = () => new Error('it is not a page of the journal');
 
 /** Reads an entry's file; undefined if it does not exist. @throws Error if it is no regular file or unreadable */
-async function pageAt(path: string): Promise<string | undefined> {
+async function readEntryFile(path: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
-    if (!lstatSync(path).isFile()) throw notAPage(); // a link may lead anywhere
+    if (!lstatSync(path).isFile()) throw notAnEntry(); // a link may lead anywhere
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a pipe may have no writer
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -196,7 +197,7 @@ async function pageAt(path: string): Promise<string | undefined> {
   }
   try {
     const found = await handle.stat();
-    if (!found.isFile() || found.size > largestPage) throw notAPage();
+    if (!found.isFile() || found.size > maxEntryBytes) throw notAnEntry();
     return await handle.readFile('utf8');
   } finally {
     await handle.close();
@@ -204,7 +205,7 @@ async function pageAt(path: string): Promise<string | undefined> {
 }
 
 /** Parses an entry; for a damaged one, extracts the asset uid and start time if possible. */
-function entryIn(text: string, id: string, path: string): JournalEntry | CorruptEntry {
+function parseEntry(text: string, id: string, path: string): JournalEntry | CorruptEntry {
   let reason = 'it is not an upload that this version knows';
   try {
     const entry: unknown = JSON.parse(text);
@@ -212,10 +213,10 @@ function entryIn(text: string, id: string, path: string): JournalEntry | Corrupt
   } catch (error) {
     reason = (error as Error).message;
   }
-  const found = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
-  const assetUid = found('assetUid');
+  const extractField = (field: string) => new RegExp(`"${field}":\\s*"([^"]+)"`).exec(text)?.[1];
+  const assetUid = extractField('assetUid');
   return {
-    ...{ id, path, reason, begunAt: found('begunAt') },
+    ...{ id, path, reason, begunAt: extractField('begunAt') },
     assetUid: isIdentifier(assetUid) ? assetUid : undefined,
   };
 }

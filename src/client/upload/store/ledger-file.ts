@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type Libsql from 'libsql';
 import { stateFailure } from '../../state-error.ts';
 
-const version = 1;
+const schemaVersion = 1;
 /** Maximum size for an integrity check; a larger database would take seconds. */
 const maxCheckedBytes = 256 * 1024 * 1024;
 
@@ -38,11 +38,11 @@ CREATE INDEX receipts_by_content ON receipts (service, workspace, size, blake3);
 CREATE INDEX receipts_by_asset ON receipts (asset);
 CREATE INDEX receipts_pending ON receipts (service, workspace) WHERE state = 'pending';
 CREATE INDEX folders_by_path ON folders (service, workspace, path);
-PRAGMA user_version = ${version};
+PRAGMA user_version = ${schemaVersion};
 `;
 
 /** Trial write that changes nothing and commits, because a rollback would never reach the disk. */
-export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${version}; COMMIT`;
+export const trialWrite = `BEGIN IMMEDIATE; PRAGMA user_version = ${schemaVersion}; COMMIT`;
 
 /** Returns the column names of a table definition, for a SELECT that checks the schema. */
 const columnNames = (columns: string) =>
@@ -52,12 +52,13 @@ const columnNames = (columns: string) =>
 export const ledgerPath = (stateDir: string) => join(stateDir, 'receipts.db');
 
 /** Returns the path of the id file, which shows that a missing database was deleted rather than never created. */
-const markOf = (path: string) => path.replace(/\.db$/, '.id');
+const idPathOf = (path: string) => path.replace(/\.db$/, '.id');
 
-const found = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
+const statIfExists = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
 /** Returns true if there is a database, or was one. */
-export const hadLedger = (path: string) => [path, markOf(path)].some((each) => found(each));
+export const hasEverExisted = (path: string) =>
+  [path, idPathOf(path)].some((each) => statIfExists(each));
 
 /**
  * Creates the database if there never was one: under a temporary name first, so that it appears atomically.
@@ -65,15 +66,19 @@ export const hadLedger = (path: string) => [path, markOf(path)].some((each) => f
  * @throws MediactlError `state_not_a_file`, `state_emptied`; Error from the system
  */
 export async function ensureLedgerFile(path: string, Database: typeof Libsql): Promise<void> {
-  const mark = markOf(path);
-  for (const each of [path, `${path}-wal`, `${path}-shm`, mark])
-    if (found(each)?.isFile() === false)
-      throw stateFailure('state_not_a_file', `${each} is ${kindAt(each)}`);
-  const { size } = found(path) ?? {};
+  const idPath = idPathOf(path);
+  for (const each of [path, `${path}-wal`, `${path}-shm`, idPath])
+    if (statIfExists(each)?.isFile() === false)
+      throw stateFailure('state_not_a_file', `${each} is ${describeKind(each)}`);
+  const { size } = statIfExists(path) ?? {};
   if (size === 0) throw stateFailure('state_emptied', `${path} is empty`);
   if (size !== undefined) return;
-  if (lstatSync(path, { throwIfNoEntry: false }) || found(mark) || found(`${path}-wal`)?.size) {
-    if (found(path)?.size) return; // another process has created it meanwhile
+  if (
+    lstatSync(path, { throwIfNoEntry: false }) ||
+    statIfExists(idPath) ||
+    statIfExists(`${path}-wal`)?.size
+  ) {
+    if (statIfExists(path)?.size) return; // another process has created it meanwhile
     throw stateFailure('state_emptied', `${path} is missing`);
   }
   const temporary = `${path}.${randomUUID()}`;
@@ -81,7 +86,7 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
     await open(temporary, 'wx', 0o600).then((handle) => handle.close()); // SQLite would make it readable by others
     const database = new Database(temporary);
     try {
-      database.exec(`BEGIN; ${schema} PRAGMA application_id = ${newId()}; COMMIT`);
+      database.exec(`BEGIN; ${schema} PRAGMA application_id = ${createId()}; COMMIT`);
     } finally {
       database.close();
     }
@@ -103,56 +108,57 @@ export async function ensureLedgerFile(path: string, Database: typeof Libsql): P
 export async function assertLedger(
   path: string,
   database: Libsql.Database,
-  isChecked: boolean,
+  hasIntegrityCheck: boolean,
 ): Promise<void> {
   const pragma = (name: string) =>
     (database.prepare(`PRAGMA ${name}`).get() as { [name: string]: unknown })[name];
   const foundVersion = Number(pragma('user_version'));
-  if (foundVersion > version)
+  if (foundVersion > schemaVersion)
     throw stateFailure('state_newer', `${path} has version ${foundVersion}`);
-  const mark = markOf(path);
+  const idPath = idPathOf(path);
   // A power failure may have left it empty.
-  const id = (found(mark) && Number.parseInt(readFileSync(mark, 'utf8'), 10)) || undefined;
+  const id =
+    (statIfExists(idPath) && Number.parseInt(readFileSync(idPath, 'utf8'), 10)) || undefined;
   if (foundVersion === 0 && !id) throw stateFailure('state_damaged', `${path} has no receipts`);
   if (foundVersion === 0 || (id && id !== pragma('application_id')))
     throw stateFailure('state_emptied', `${path} is not the one that was there`);
   for (const [name, columns] of Object.entries(tables))
     database.prepare(`SELECT ${columnNames(columns)} FROM ${name}`);
-  const isSmall = (found(path)?.size ?? 0) <= maxCheckedBytes;
-  const fault = isChecked && isSmall ? pragma('quick_check') : 'ok';
+  const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
+  const fault = hasIntegrityCheck && isSmall ? pragma('quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
   if (id) return;
   if (pragma('application_id') === 0) {
     database.exec('BEGIN IMMEDIATE');
     // Another process may have been first.
-    if (pragma('application_id') === 0) database.exec(`PRAGMA application_id = ${newId()}`);
+    if (pragma('application_id') === 0) database.exec(`PRAGMA application_id = ${createId()}`);
     database.exec('COMMIT');
   }
-  const temporary = `${mark}.${randomUUID()}`;
+  const temporary = `${idPath}.${randomUUID()}`;
   await writeFile(temporary, `${pragma('application_id')}\n`, { mode: 0o600 });
-  await rename(temporary, mark);
+  await rename(temporary, idPath);
 }
 
 /** Renames an unusable database. @returns its new path; undefined if there was none */
 export function setLedgerAside(path: string): string | undefined {
   let aside: string | undefined;
-  if (found(path)) {
+  if (statIfExists(path)) {
     let number = 1;
-    while (found(`${path}.unusable-${number}`)) number++;
+    while (statIfExists(`${path}.unusable-${number}`)) number++;
     aside = `${path}.unusable-${number}`;
   }
   for (const suffix of ['', '-wal', '-shm'])
-    if (found(`${path}${suffix}`))
+    if (statIfExists(`${path}${suffix}`))
       renameSync(`${path}${suffix}`, `${aside ?? `${path}.unusable`}${suffix}`);
   rmSync(path, { force: true }); // a dangling link
-  rmSync(markOf(path), { force: true });
+  rmSync(idPathOf(path), { force: true });
   return aside;
 }
 
-const newId = () => randomInt(1, 2 ** 31);
+const createId = () => randomInt(1, 2 ** 31);
 
-function kindAt(path: string): string {
-  const at = found(path);
+function describeKind(path: string): string {
+  const at = statIfExists(path);
   if (at?.isDirectory()) return 'a directory';
   return at?.isFIFO() ? 'a named pipe' : 'a device';
 }

@@ -16,17 +16,17 @@ import {
 } from './ledger-file.ts';
 
 /** Value of an SQL parameter. */
-export type Value = string | number | null;
+export type SqlValue = string | number | null;
 
 /** Busy timeout of a read while another program locks the database. Short, because it blocks the event loop. */
-const readBusyMs = 1_000;
+const readBusyTimeoutMs = 1_000;
 /** Busy timeout of one write attempt. Short, because it blocks the event loop. */
-const writeBusyMs = 5;
+const writeBusyTimeoutMs = 5;
 /** Maximum time for which a busy database is retried. */
-const patienceMs = 60_000;
+const maxBusyWaitMs = 60_000;
 
-/** Purpose of opening: `check` runs an integrity check, `write` a trial write, `again` both and replaces a bad database. */
-export type LedgerUse = 'read' | 'check' | 'write' | 'again';
+/** Purpose of opening: `check` runs an integrity check, `write` a trial write, `recreate` both and replaces a bad database. */
+export type LedgerUse = 'read' | 'check' | 'write' | 'recreate';
 
 /** Options of `Ledger.open`. */
 export type LedgerOptions = {
@@ -44,16 +44,16 @@ export type LedgerOptions = {
 export class Ledger {
   readonly path: string;
   /** Unique id of this process, recorded with its upload locks. */
-  readonly run = randomUUID();
+  readonly processId = randomUUID();
   readonly processes: NamedLocks;
   readonly #database: Libsql.Database;
   readonly #options: LedgerOptions;
   readonly #file: Stats;
   readonly #statements = new Map<string, Libsql.Statement>();
   #release: Promise<(() => Promise<void>) | undefined> | undefined;
-  #kept: (() => void)[] = [];
+  #batch: (() => void)[] = [];
   #flush: Promise<void> | undefined;
-  #longestMs = 0;
+  #lastFlushMs = 0;
   #hasWritten = false;
 
   private constructor(stateDir: string, database: Libsql.Database, options: LedgerOptions) {
@@ -75,21 +75,22 @@ export class Ledger {
     use: LedgerUse = 'read',
   ): Promise<Ledger> {
     const path = ledgerPath(stateDir);
-    const opened = () => whileBusy(path, options, () => Ledger.#opened(stateDir, options, use));
+    const openDatabase = () =>
+      retryWhileBusy(path, options, () => Ledger.#openDatabase(stateDir, options, use));
     try {
       await makeStateFolder(stateDir);
-      if (use !== 'again') return await opened();
+      if (use !== 'recreate') return await openDatabase();
       const lock = join(stateDir, 'receipts.lock');
       const busy = () => stateFailure('state_locked', `${lock} is locked`);
       // The lock serializes processes: the second one finds the database that the first created.
-      return await withLock({ path: lock, waitMs: patienceMs, busy }, () =>
-        opened().catch((error) => {
+      return await withLock({ path: lock, waitMs: maxBusyWaitMs, busy }, () =>
+        openDatabase().catch((error) => {
           const failure = stateError(error, path);
           if (!['state_damaged', 'state_emptied'].includes(failure.explanation.code)) throw error;
           const aside = setLedgerAside(path);
-          const kept = aside ? `; the old one is kept as ${aside}` : '';
-          options.say?.(`${failure.message}: a new one is begun${kept}`);
-          return opened();
+          const note = aside ? `; the old one is kept as ${aside}` : '';
+          options.say?.(`${failure.message}: a new one is begun${note}`);
+          return openDatabase();
         }),
       );
     } catch (error) {
@@ -97,17 +98,21 @@ export class Ledger {
     }
   }
 
-  static async #opened(stateDir: string, options: LedgerOptions, use: LedgerUse): Promise<Ledger> {
+  static async #openDatabase(
+    stateDir: string,
+    options: LedgerOptions,
+    use: LedgerUse,
+  ): Promise<Ledger> {
     const Database = await loadLibsql();
     const path = ledgerPath(stateDir);
     await ensureLedgerFile(path, Database);
     const database = new Database(path);
     try {
-      database.exec(`PRAGMA busy_timeout = ${writeBusyMs};`);
+      database.exec(`PRAGMA busy_timeout = ${writeBusyTimeoutMs};`);
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-      await assertLedger(path, database, use === 'check' || use === 'again');
-      if (use === 'write' || use === 'again') database.exec(trialWrite);
-      database.exec(`PRAGMA busy_timeout = ${readBusyMs};`);
+      await assertLedger(path, database, use === 'check' || use === 'recreate');
+      if (use === 'write' || use === 'recreate') database.exec(trialWrite);
+      database.exec(`PRAGMA busy_timeout = ${readBusyTimeoutMs};`);
       return new Ledger(stateDir, database, options);
     } catch (error) {
       database.close();
@@ -115,11 +120,11 @@ export class Ledger {
     }
   }
 
-  all<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.#explained(() => this.#prepared(sql).all(...values)) as Row[];
+  all<Row>(sql: string, ...values: SqlValue[]): Row[] {
+    return this.#withStateError(() => this.#prepared(sql).all(...values)) as Row[];
   }
 
-  *each<Row>(sql: string, ...values: Value[]): Generator<Row> {
+  *each<Row>(sql: string, ...values: SqlValue[]): Generator<Row> {
     try {
       for (const row of this.#prepared(sql).iterate(...values)) yield row as Row;
     } catch (error) {
@@ -127,39 +132,39 @@ export class Ledger {
     }
   }
 
-  get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.#explained(() => this.#prepared(sql).get(...values)) as Row | undefined;
+  get<Row>(sql: string, ...values: SqlValue[]): Row | undefined {
+    return this.#withStateError(() => this.#prepared(sql).get(...values)) as Row | undefined;
   }
 
   /** Runs a statement within a transaction. @returns number of changed rows */
-  change(sql: string, ...values: Value[]): number {
+  execute(sql: string, ...values: SqlValue[]): number {
     return this.#prepared(sql).run(...values).changes;
   }
 
   /** Runs a statement in a transaction of its own. @returns number of changed rows */
-  write(sql: string, ...values: Value[]): Promise<number> {
-    return this.transaction(() => this.change(sql, ...values));
+  write(sql: string, ...values: SqlValue[]): Promise<number> {
+    return this.transaction(() => this.execute(sql, ...values));
   }
 
   /** Runs `work` in an exclusive write transaction. Retries while another process is writing. */
-  transaction<T>(work: () => T, isFlushed = false): Promise<T> {
+  transaction<T>(work: () => T, isSynced = false): Promise<T> {
     const { path } = this;
     this.#hasWritten = true;
-    return whileBusy(path, this.#options, async () => this.#atOnce(work, isFlushed)).catch(
-      (error) => {
-        throw stateError(error, path);
-      },
-    );
+    return retryWhileBusy(path, this.#options, async () =>
+      this.#runTransaction(work, isSynced),
+    ).catch((error) => {
+      throw stateError(error, path);
+    });
   }
 
-  #atOnce<T>(work: () => T, isFlushed = false): T {
+  #runTransaction<T>(work: () => T, isSynced = false): T {
     const found = statSync(this.path, { throwIfNoEntry: false });
     if (!found?.size || found.ino !== this.#file.ino || found.dev !== this.#file.dev)
       throw stateFailure('state_emptied', `${this.path} was removed or replaced meanwhile`);
     const database = this.#database;
-    if (isFlushed) database.exec('PRAGMA synchronous = FULL');
+    if (isSynced) database.exec('PRAGMA synchronous = FULL');
     try {
-      database.exec(`PRAGMA busy_timeout = ${writeBusyMs}; BEGIN IMMEDIATE`);
+      database.exec(`PRAGMA busy_timeout = ${writeBusyTimeoutMs}; BEGIN IMMEDIATE`);
       const result = work();
       database.exec('COMMIT');
       return result;
@@ -171,11 +176,11 @@ export class Ledger {
       }
       throw error;
     } finally {
-      database.exec(`PRAGMA busy_timeout = ${readBusyMs}; PRAGMA synchronous = NORMAL`);
+      database.exec(`PRAGMA busy_timeout = ${readBusyTimeoutMs}; PRAGMA synchronous = NORMAL`);
     }
   }
 
-  #explained<T>(work: () => T): T {
+  #withStateError<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
@@ -187,28 +192,28 @@ export class Ledger {
    * Resolves once the writes survive a power failure. Group commit: writes requested within some milliseconds
    * share one transaction, because each sync blocks the event loop.
    */
-  async writeThrough(work: () => void): Promise<void> {
-    this.#kept.push(work);
-    this.#flush ??= this.#written();
+  async writeDurably(work: () => void): Promise<void> {
+    this.#batch.push(work);
+    this.#flush ??= this.#flushBatch();
     await this.#flush;
   }
 
-  async #written(): Promise<void> {
+  async #flushBatch(): Promise<void> {
     // Collect for longer if the disk is slow, so that it is synced less often.
-    await new Promise((resolve) => setTimeout(resolve, Math.max(20, 4 * this.#longestMs)));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(20, 4 * this.#lastFlushMs)));
     this.#flush = undefined;
-    const work = this.#kept;
-    this.#kept = [];
+    const work = this.#batch;
+    this.#batch = [];
     const startedAt = performance.now();
     await this.transaction(() => {
       for (const each of work) each();
     }, true);
-    this.#longestMs = Math.min(250, performance.now() - startedAt);
+    this.#lastFlushMs = Math.min(250, performance.now() - startedAt);
   }
 
   /** Marks this process as running, by a kernel lock on a file of its own. */
-  async enlist(): Promise<void> {
-    this.#release ??= this.processes.acquire(this.run);
+  async registerProcess(): Promise<void> {
+    this.#release ??= this.processes.acquire(this.processId);
     await this.#release;
   }
 
@@ -217,7 +222,10 @@ export class Ledger {
     await this.#flush?.catch(() => {}); // its caller reports it
     const release = await this.#release?.catch(() => undefined);
     try {
-      if (release) this.#atOnce(() => this.change('DELETE FROM claims WHERE run = ?', this.run));
+      if (release)
+        this.#runTransaction(() =>
+          this.execute('DELETE FROM claims WHERE run = ?', this.processId),
+        );
       // libsql does not checkpoint on close: without this the next process has to read the WAL first.
       if (this.#hasWritten) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
@@ -237,7 +245,7 @@ export class Ledger {
 }
 
 /** Retries `work` while another program locks the database. @throws Error of the last attempt */
-async function whileBusy<T>(
+async function retryWhileBusy<T>(
   path: string,
   options: LedgerOptions,
   work: () => Promise<T>,
@@ -251,7 +259,7 @@ async function whileBusy<T>(
         if (!isBusy(error)) throw error;
       },
     );
-  const done = await retryUntilAcquired(path, { ...options, waitMs: patienceMs }, attempt);
+  const done = await retryUntilAcquired(path, { ...options, waitMs: maxBusyWaitMs }, attempt);
   if (!done) throw busy;
   return done.result;
 }

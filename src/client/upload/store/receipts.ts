@@ -12,7 +12,7 @@ export type ReceiptKey = {
 };
 
 /** Last processing state of an asset that this machine has seen. */
-export type AssetState = 'pending' | 'ready' | 'failed';
+export type ProcessingState = 'pending' | 'ready' | 'failed';
 
 /** Record of an upload that this machine has finished. */
 export type Receipt = ReceiptKey & {
@@ -26,14 +26,14 @@ export type Receipt = ReceiptKey & {
   assetUid: string;
   sessionUid: string;
   name: string;
-  state: AssetState;
+  state: ProcessingState;
   /** Reason why processing failed. */
   reason: string | null;
   /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
 };
 
-type Row = {
+type ReceiptRow = {
   service: string;
   workspace: string;
   folder: string;
@@ -45,7 +45,7 @@ type Row = {
   asset: string;
   session: string;
   name: string;
-  state: AssetState;
+  state: ProcessingState;
   reason: string | null;
   at: string;
 };
@@ -62,12 +62,12 @@ export type Orphan = {
 };
 
 /** An asset superseded by a newer upload of the same path. */
-export type Replaced = { folder: string; path: string; assetUid: string };
+export type ReplacedAsset = { folder: string; path: string; assetUid: string };
 
 const columns =
   'service, workspace, folder, path, size, mtime_ns, blake3, verified, asset, session, name, state, reason, at';
 /** Reports imported receipts as unverified, because this machine has not compared them. */
-const selected = columns.replace('verified', 'iif(imported, NULL, verified) AS verified');
+const selectedColumns = columns.replace('verified', 'iif(imported, NULL, verified) AS verified');
 const byKey = 'service = ? AND workspace = ? AND folder = ? AND path = ?';
 
 /** Receipts of finished uploads: a local record that is never read from the service and never expires. */
@@ -79,8 +79,8 @@ export class Receipts {
   }
 
   find({ service, workspace, folder, path }: ReceiptKey): Receipt | undefined {
-    const sql = `SELECT ${selected} FROM receipts WHERE ${byKey}`;
-    return receiptIn(this.#ledger.get<Row>(sql, service, workspace, folder, path));
+    const sql = `SELECT ${selectedColumns} FROM receipts WHERE ${byKey}`;
+    return receiptIn(this.#ledger.get<ReceiptRow>(sql, service, workspace, folder, path));
   }
 
   /**
@@ -97,17 +97,17 @@ export class Receipts {
    *
    * @param mark highest receipt id that counts: later receipts belong to the run itself
    */
-  sameContent(
+  findByContent(
     { service, workspace, folder }: ReceiptKey,
     { sizeBytes, blake3 }: { sizeBytes: number; blake3: string },
-    before: number,
+    mark: number,
   ): Receipt | undefined {
-    const sql = `SELECT ${selected} FROM receipts
+    const sql = `SELECT ${selectedColumns} FROM receipts
       WHERE service = ? AND workspace = ? AND size = ? AND blake3 = ? AND folder = ?
         AND state <> 'failed' AND (id <= ? OR imported = 1)
       ORDER BY id DESC LIMIT 1`;
-    const found = [service, workspace, sizeBytes, blake3, folder, before];
-    return receiptIn(this.#ledger.get<Row>(sql, ...found));
+    const found = [service, workspace, sizeBytes, blake3, folder, mark];
+    return receiptIn(this.#ledger.get<ReceiptRow>(sql, ...found));
   }
 
   hasAsset(assetUid: string): boolean {
@@ -119,15 +119,15 @@ export class Receipts {
    * Saves a receipt; resolves once it is on disk. It replaces an earlier receipt of the same key, whose asset
    * is recorded as replaced.
    */
-  keep(receipt: Receipt): Promise<void> {
+  save(receipt: Receipt): Promise<void> {
     const { service, workspace, folder, path, assetUid } = receipt;
-    return this.#ledger.writeThrough(() => {
-      this.#ledger.change(
+    return this.#ledger.writeDurably(() => {
+      this.#ledger.execute(
         `INSERT OR IGNORE INTO replaced SELECT service, workspace, folder, path, asset FROM receipts
           WHERE ${byKey} AND asset <> ? AND imported = 0`,
         ...[service, workspace, folder, path, assetUid],
       );
-      this.#ledger.change(
+      this.#ledger.execute(
         `INSERT OR REPLACE INTO receipts (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...valuesOf(receipt),
       );
@@ -135,23 +135,30 @@ export class Receipts {
   }
 
   /** Updates the modification time of a file that was touched and has the same content. */
-  touched({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
+  updateMtime({ service, workspace, folder, path }: ReceiptKey, mtimeNs: string): Promise<void> {
     const sql = `UPDATE receipts SET mtime_ns = ? WHERE ${byKey}`;
-    return this.#ledger.writeThrough(
-      () => void this.#ledger.change(sql, mtimeNs, service, workspace, folder, path),
+    return this.#ledger.writeDurably(
+      () => void this.#ledger.execute(sql, mtimeNs, service, workspace, folder, path),
     );
   }
 
   /** Updates the path of a file that was moved. */
-  moved({ service, workspace, folder, path }: ReceiptKey, to: { path: string; mtimeNs: string }) {
+  updatePath(
+    { service, workspace, folder, path }: ReceiptKey,
+    to: { path: string; mtimeNs: string },
+  ) {
     const sql = `UPDATE OR IGNORE receipts SET path = ?, mtime_ns = ? WHERE ${byKey}`;
-    return this.#ledger.writeThrough(
-      () => void this.#ledger.change(sql, to.path, to.mtimeNs, service, workspace, folder, path),
+    return this.#ledger.writeDurably(
+      () => void this.#ledger.execute(sql, to.path, to.mtimeNs, service, workspace, folder, path),
     );
   }
 
   /** Updates the processing state of an asset. */
-  async settled(assetUid: string, state: AssetState, reason: string | null = null): Promise<void> {
+  async setState(
+    assetUid: string,
+    state: ProcessingState,
+    reason: string | null = null,
+  ): Promise<void> {
     const sql = 'UPDATE receipts SET state = ?, reason = ? WHERE asset = ?';
     await this.#ledger.write(sql, state, reason, assetUid);
   }
@@ -160,15 +167,15 @@ export class Receipts {
   forgetAsset(assetUid: string): Promise<void> {
     return this.#ledger.transaction(() => {
       for (const table of ['orphans', 'replaced', 'receipts'])
-        this.#ledger.change(`DELETE FROM ${table} WHERE asset = ?`, assetUid);
+        this.#ledger.execute(`DELETE FROM ${table} WHERE asset = ?`, assetUid);
     });
   }
 
   /** Returns the receipts of assets not known to be ready or failed, oldest first. */
   pending(service: string, workspace: string): Receipt[] {
-    const sql = `SELECT ${selected} FROM receipts
+    const sql = `SELECT ${selectedColumns} FROM receipts
       WHERE service = ? AND workspace = ? AND state = 'pending' ORDER BY id`;
-    return this.#ledger.all<Row>(sql, service, workspace).map(receiptOf);
+    return this.#ledger.all<ReceiptRow>(sql, service, workspace).map(receiptOf);
   }
 
   count(): number {
@@ -178,7 +185,9 @@ export class Receipts {
   }
 
   *all(): Generator<Receipt> {
-    for (const row of this.#ledger.each<Row>(`SELECT ${selected} FROM receipts ORDER BY id`))
+    for (const row of this.#ledger.each<ReceiptRow>(
+      `SELECT ${selectedColumns} FROM receipts ORDER BY id`,
+    ))
       yield receiptOf(row);
   }
 
@@ -186,26 +195,32 @@ export class Receipts {
    * Yields the receipts of files under a directory that this machine uploaded itself; '' means all local
    * files. Ids increase with time: see `startRun`.
    */
-  *below(
+  *listBelow(
     service: string,
     workspace: string,
     directory: string,
   ): Generator<Receipt & { id: number }> {
-    const sql = `SELECT id, ${selected} FROM receipts
+    const sql = `SELECT id, ${selectedColumns} FROM receipts
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND imported = 0
       ORDER BY path`;
     const first = `${directory}/`;
     const end = `${directory}0`; // the character after the slash
     const range = [service, workspace, first, end];
-    for (const row of this.#ledger.each<Row & { id: number }>(sql, ...range))
+    for (const row of this.#ledger.each<ReceiptRow & { id: number }>(sql, ...range))
       yield { ...receiptOf(row), id: row.id };
   }
 
   /** Returns the replaced assets of files under a directory. */
-  replacedBelow(service: string, workspace: string, directory: string): Replaced[] {
+  listReplacedBelow(service: string, workspace: string, directory: string): ReplacedAsset[] {
     const sql = `SELECT folder, path, asset AS assetUid FROM replaced
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? ORDER BY path`;
-    return this.#ledger.all<Replaced>(sql, service, workspace, `${directory}/`, `${directory}0`);
+    return this.#ledger.all<ReplacedAsset>(
+      sql,
+      service,
+      workspace,
+      `${directory}/`,
+      `${directory}0`,
+    );
   }
 
   /** Imports receipts of another machine, all or none. Existing ones win. @returns number of new receipts */
@@ -213,7 +228,8 @@ export class Receipts {
     const sql = `INSERT OR IGNORE INTO receipts (${columns}, imported)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`;
     return this.#ledger.transaction(
-      () => receipts.filter((receipt) => this.#ledger.change(sql, ...valuesOf(receipt)) > 0).length,
+      () =>
+        receipts.filter((receipt) => this.#ledger.execute(sql, ...valuesOf(receipt)) > 0).length,
     );
   }
 
@@ -222,10 +238,10 @@ export class Receipts {
    * started). Dedupe by content ignores later receipts: two files of one command that have the same content
    * are both uploaded.
    */
-  runBegins(id: string): Promise<number> {
+  startRun(id: string): Promise<number> {
     return this.#ledger.transaction(() => {
       const sql = 'INSERT OR IGNORE INTO runs SELECT ?, coalesce(max(id), 0) FROM receipts';
-      this.#ledger.change(sql, id);
+      this.#ledger.execute(sql, id);
       return this.runMark(id) ?? 0;
     });
   }
@@ -236,11 +252,11 @@ export class Receipts {
   }
 
   /** Deletes the mark of a finished run. Never throws: a run whose mark stays counts as the same run next time. */
-  async runEnds(id: string): Promise<void> {
+  async finishRun(id: string): Promise<void> {
     await this.#ledger.write('DELETE FROM runs WHERE id = ?', id).catch(() => {});
   }
 
-  async keepOrphan(
+  async saveOrphan(
     service: string,
     { assetUid, name, path, at, isGuessed }: Orphan,
   ): Promise<void> {
@@ -261,13 +277,18 @@ export class Receipts {
   }
 
   /** Returns the uid of a folder that this machine created after a mark of `folderMark`, by its path. */
-  madeFolder(service: string, workspace: string, path: string, since: number): string | undefined {
+  findCreatedFolder(
+    service: string,
+    workspace: string,
+    path: string,
+    since: number,
+  ): string | undefined {
     const sql = `SELECT uid FROM folders
       WHERE service = ? AND workspace = ? AND path = ? AND id > ? ORDER BY id DESC LIMIT 1`;
     return this.#ledger.get<{ uid: string }>(sql, service, workspace, path, since)?.uid;
   }
 
-  async keepFolder(service: string, workspace: string, path: string, uid: string): Promise<void> {
+  async saveFolder(service: string, workspace: string, path: string, uid: string): Promise<void> {
     const sql = 'INSERT INTO folders (service, workspace, path, uid) VALUES (?, ?, ?, ?)';
     await this.#ledger.write(sql, service, workspace, path, uid);
   }
@@ -286,9 +307,9 @@ const valuesOf = (receipt: Receipt) => [
   ...[receipt.state, receipt.reason, receipt.at],
 ];
 
-const receiptIn = (row: Row | undefined) => row && receiptOf(row);
+const receiptIn = (row: ReceiptRow | undefined) => row && receiptOf(row);
 
-function receiptOf(row: Row): Receipt {
+function receiptOf(row: ReceiptRow): Receipt {
   const { size, mtime_ns, verified, asset, session, ...same } = row;
   return {
     ...{ service: same.service, workspace: same.workspace, folder: same.folder, path: same.path },

@@ -3,13 +3,13 @@ import type { ApiResponse } from '../../http/api-request.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { FileIdentity } from './source.ts';
 
-export type Answer = { status: number; headers: ResponseHeaders };
+export type RangeResponse = { status: number; headers: ResponseHeaders };
 
 /** Version of a remote file: strong ETag and Last-Modified. The time is compared only if there is no ETag. */
-export type Version = { etag?: string; modified?: string };
+export type ContentVersion = { etag?: string; modified?: string };
 
 /** Extracts the version from response headers; ignores a weak ETag and an invalid date. */
-export function versionIn({ etag, 'last-modified': modified }: ResponseHeaders): Version {
+export function parseVersion({ etag, 'last-modified': modified }: ResponseHeaders): ContentVersion {
   return {
     ...(etag !== undefined && /^"[^"]*"$/.test(etag) && { etag }),
     ...(!Number.isNaN(Date.parse(modified ?? '')) && { modified }),
@@ -17,7 +17,7 @@ export function versionIn({ etag, 'last-modified': modified }: ResponseHeaders):
 }
 
 /** Returns the identity of a remote file for the journal. */
-export function identityOf(sizeBytes: number, { etag, modified }: Version): FileIdentity {
+export function identityOf(sizeBytes: number, { etag, modified }: ContentVersion): FileIdentity {
   const mtimeNs = modified === undefined ? '0' : String(BigInt(Date.parse(modified)) * 1_000_000n);
   return { sizeBytes, mtimeNs, ...(etag !== undefined && { validator: etag }) };
 }
@@ -26,7 +26,7 @@ export function identityOf(sizeBytes: number, { etag, modified }: Version): File
  * Returns the file size from the response to a request for the first byte; a string with the reason if it
  * gives none; undefined for an error status.
  */
-export function sizeIn({ status, headers, bytes }: ApiResponse): number | string | undefined {
+export function parseSize({ status, headers, bytes }: ApiResponse): number | string | undefined {
   const range = headers['content-range'] ?? '';
   if (status === 416) return range === 'bytes */0' ? 0 : 'its server does not send its first byte';
   if (status > 299) return undefined;
@@ -41,7 +41,7 @@ export const isEncoded = ({ 'content-encoding': encoding = 'identity' }: Respons
   encoding.toLowerCase() !== 'identity';
 
 /** Returns the media type of a Content-Type header; undefined if it is malformed or only means "bytes". */
-export function mediaTypeIn(header = ''): string | undefined {
+export function parseMediaType(header = ''): string | undefined {
   const type = header.split(';')[0]?.trim().toLowerCase() ?? '';
   return /^[\w.+-]+\/[\w.+-]+$/.test(type) && !isGenericType(type) ? type : undefined;
 }

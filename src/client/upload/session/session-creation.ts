@@ -3,8 +3,8 @@ import type { Api } from '../../api/api.ts';
 import type { CreatedSession } from '../../api/upload-sessions.ts';
 import { MediactlError } from '../../errors.ts';
 import { wasNotSent } from '../../http/network-error.ts';
-import type { Intended, Open } from '../store/journal-entry.ts';
-import { sentAhead } from './send-file.ts';
+import type { IntendedEntry, OpenEntry } from '../store/journal-entry.ts';
+import { sendAheadLimit } from './send-file.ts';
 import type { UploadRun } from './upload-run.ts';
 
 const maxTries = 10;
@@ -14,45 +14,48 @@ const maxTries = 10;
  *
  * @param previousEntry expired session to replace; kept in the journal if creation fails
  */
-export async function createUpload(run: UploadRun, earlier?: Open): Promise<Open> {
+export async function createUpload(run: UploadRun, previousEntry?: OpenEntry): Promise<OpenEntry> {
   const { api, signal } = run.tools;
-  const intended: Intended = { ...run.planned(), state: 'intended' };
-  await run.page.write(intended);
+  const intended: IntendedEntry = { ...run.planned(), state: 'intended' };
+  await run.journal.write(intended);
   signal?.throwIfAborted();
   try {
     const created = await createSession(run);
-    const entry: Open = {
+    const entry: OpenEntry = {
       ...intended,
       state: 'open',
       session: {
         uid: created.uid,
         url: created.sessionUrl,
         assetUid: created.assetUid,
-        expiresAt: created.expiresAt ?? dayFromNow(api),
+        expiresAt: created.expiresAt ?? defaultExpiry(api),
       },
       offset: 0,
-      sentTo: sentAhead(0, run),
+      sentTo: sendAheadLimit(0, run),
     };
     run.sessionsCreated++;
     run.resumedFrom = null;
-    await run.page.write(entry);
-    run.say({ event: 'created', asset_uid: created.assetUid, session_uid: created.uid });
+    await run.journal.write(entry);
+    run.emit({ event: 'created', asset_uid: created.assetUid, session_uid: created.uid });
     return entry;
   } catch (error) {
-    if (madeNothing(error)) await forgetIntent(run, earlier);
+    if (hasCreatedNothing(error)) await restorePrevious(run, previousEntry);
     throw error;
   }
 }
 
 /** Restores the earlier journal entry, if it names an asset or the only copy of stdin; else removes the entry. */
-async function forgetIntent(run: UploadRun, earlier: Open | undefined): Promise<void> {
-  if (earlier) await run.page.write(earlier);
-  else if (run.job.identity !== undefined) await run.page.write(run.planned());
-  else await run.page.forget();
+async function restorePrevious(
+  run: UploadRun,
+  previousEntry: OpenEntry | undefined,
+): Promise<void> {
+  if (previousEntry) await run.journal.write(previousEntry);
+  else if (run.job.identity !== undefined) await run.journal.write(run.planned());
+  else await run.journal.forget();
 }
 
 /** Returns the default expiry, for a service that names none: "sessions expire after 24 hours" (§2). */
-const dayFromNow = ({ transport }: Api) =>
+const defaultExpiry = ({ transport }: Api) =>
   new Date(transport.clock.now() + sessionLifetimeMs).toISOString();
 
 /**
@@ -81,18 +84,18 @@ const isStorageUnavailable = (error: unknown): error is MediactlError =>
   error.explanation.isPlainText === true;
 
 /** Statuses of a service or gateway that rejected the request without acting on it. */
-const refusals = new Set([
+const rejectionStatuses = new Set([
   ...[400, 401, 402, 403, 404, 405, 407, 410, 411, 412, 413, 414, 415, 417, 421, 422, 426, 429],
   ...[431, 451, 501, 505, 507, 511],
 ]);
 
 /** Returns true if a failed creation certainly made no asset, so that its intent may be dropped. */
-function madeNothing(error: unknown): boolean {
+function hasCreatedNothing(error: unknown): boolean {
   if (!(error instanceof MediactlError)) return false;
   const { status } = error.explanation;
   return (
     wasNotSent(error) ||
     isStorageUnavailable(error) ||
-    (status !== undefined && refusals.has(status))
+    (status !== undefined && rejectionStatuses.has(status))
   );
 }

@@ -3,7 +3,7 @@ import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { usageError } from '../../errors.ts';
 
 /** A parsed http or https URL with its secrets separated. */
-export type SourceAddress = {
+export type SourceUrl = {
   /** URL to request, without user name and password. */
   url: URL;
   /** Basic authentication header, if the URL had a user name or password. */
@@ -15,18 +15,18 @@ export type SourceAddress = {
 };
 
 /** Returns true for an http or https URL. */
-export const isAddress = (path: string) => /^https?:\/\//i.test(path);
+export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 
 /** Query parameters of signed URLs, of any object store or CDN. */
-const signing =
+const signatureParams =
   /^(?:x-(?:amz|goog)-.*|signature|sig|token|expires|policy|key-pair-id|awsaccesskeyid|googleaccessid)$/i;
 /** Parameters of an Azure SAS URL. Their names are generic, so they count only together with `sig`. */
-const besideSig = new Set(
+const azureSasParams = new Set(
   'se sp sr sv ss st si srt sip spr sdd skoid sktid skt ske sks skv saoid suoid scid'.split(' '),
 );
 
 /** Parses a URL and separates its secrets. @throws MediactlError `usage` if it is not http or https */
-export function readAddress(text: string): SourceAddress {
+export function parseSourceUrl(text: string): SourceUrl {
   const url = parseHttpUrl(text);
   if (!url) throw usageError('that is not an http or https address', 'mediactl upload https://…');
   const { username, password } = url;
@@ -34,18 +34,18 @@ export function readAddress(text: string): SourceAddress {
   const path = url.origin + url.pathname;
   const names = [...url.searchParams.keys()];
   const isSigning = (name: string) =>
-    signing.test(name) || (names.includes('sig') && besideSig.has(name));
-  const lasting = [...url.searchParams].filter(([name]) => !isSigning(name));
+    signatureParams.test(name) || (names.includes('sig') && azureSasParams.has(name));
+  const stableParams = [...url.searchParams].filter(([name]) => !isSigning(name));
   return {
     url,
-    headers: username || password ? basicAuth(decoded(username), decoded(password)) : {},
+    headers: username || password ? basicAuth(decodeOrKeep(username), decodeOrKeep(password)) : {},
     path,
-    realPath: lasting.length > 0 ? `${path}#${shortHash(JSON.stringify(lasting))}` : path,
+    realPath: stableParams.length > 0 ? `${path}#${shortHash(JSON.stringify(stableParams))}` : path,
   };
 }
 
 /** Returns true if a URL may contain credentials: a query, a user name or a password. */
-export function letsIn(address: string): boolean {
+export function hasCredentials(address: string): boolean {
   const { search, username, password } = new URL(address);
   return [search, username, password].some((part) => part !== '');
 }
@@ -58,32 +58,32 @@ export const basicAuth = (user: string, password: string) => ({
 /** Returns the file name of a URL: the last part of its path, else the host. */
 export function fileNameOf(url: URL): string {
   const last = url.pathname.split('/').filter(Boolean).at(-1) ?? '';
-  return nameIn(decoded(last)) ?? url.hostname;
+  return sanitizeFileName(decodeOrKeep(last)) ?? url.hostname;
 }
 
 /** Returns the file name in a Content-Disposition header (RFC 6266), sanitized; undefined if missing or malformed. */
-export function dispositionName(header = ''): string | undefined {
+export function parseDispositionName(header = ''): string | undefined {
   const [, extended] =
     /;\s*filename\*\s*=\s*utf-8'[\w-]*'([\w!#$&+.^`|~%-]+)\s*(?:;|$)/i.exec(header) ?? [];
   const [, quoted, token] =
     /;\s*filename\s*=\s*(?:"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*)"|([\w!#$&'*+.^`|~%-]+))\s*(?:;|$)/i.exec(
       header,
     ) ?? [];
-  const named = extended === undefined ? undefined : unescaped(extended);
-  return nameIn(named ?? quoted?.replace(/\\(.)/g, '$1') ?? token ?? '');
+  const named = extended === undefined ? undefined : decodePercent(extended);
+  return sanitizeFileName(named ?? quoted?.replace(/\\(.)/g, '$1') ?? token ?? '');
 }
 
 /** Sanitizes a file name against path traversal: keeps the part after the last separator; undefined if that is invalid. */
-function nameIn(text: string): string | undefined {
+function sanitizeFileName(text: string): string | undefined {
   const name = text.split(/[/\\]/).at(-1)?.trim() ?? '';
   const isName = name !== '' && name !== '.' && name !== '..' && !/\p{Cc}/u.test(name);
   return isName ? name : undefined;
 }
 
-const decoded = (text: string) => unescaped(text) ?? text;
+const decodeOrKeep = (text: string) => decodePercent(text) ?? text;
 
 /** Decodes percent escapes; undefined if they are not valid UTF-8. */
-function unescaped(text: string): string | undefined {
+function decodePercent(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,10 +1,10 @@
 import type { MediactlError } from '../../errors.ts';
 import type { Spool } from '../sources/spool.ts';
-import type { Outcome } from './events.ts';
-import type { Uploaded, UploadJob, UploadTools } from './job.ts';
+import type { UploadOutcome } from './events.ts';
+import type { UploadDeps, Uploaded, UploadJob } from './upload-job.ts';
 
 /** Dependencies of an upload run. */
-export type RunTools = UploadTools & {
+export type RunDeps = UploadDeps & {
   spool: Spool;
   /** Opens stdin, the source of the path `-`. */
   stdin(): AsyncIterable<Buffer | string>;
@@ -32,7 +32,7 @@ export type FileOutcome = {
 };
 
 /** Returns the outcome's name. A file that is complete on the service and failed later counts as uploaded. */
-export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): Outcome {
+export function outcomeOf({ uploaded, isElsewhere, queueId, error }: FileOutcome): UploadOutcome {
   if (isElsewhere) return 'elsewhere';
   if (queueId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isStop(error) ? 'left' : 'failed');

@@ -8,7 +8,7 @@ import { exitCodes, MediactlError, usageError } from '../../errors.ts';
 import { withoutApiKey } from '../../processes.ts';
 
 /** Dependencies of an rclone process. */
-export type RcloneTools = {
+export type RcloneDeps = {
   /** Environment for rclone, passed on without our API key; its PATH locates rclone. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Stops every rclone process. */
@@ -26,13 +26,13 @@ export type RcloneServer = {
 };
 
 /** RCLONE_* variables removed from the child's environment: they change its output or its server's authentication. */
-const unfit =
+const removedVariables =
   /^RCLONE_(?:LOG_.*|USE_JSON_LOG|VERBOSE|QUIET|SYSLOG.*|STATS.*|PROGRESS.*|RC|RC_.*|USER|PASS|HTPASSWD|BASEURL|CERT|KEY|CLIENT_CA|AUTH_PROXY|NO_MODTIME)$/;
 
 /** Flags of every call. Server modification times come with the listing; others cost a request per file (S3, Swift). */
-const common = ['--use-server-modtime', '--ask-password=false'];
+const commonFlags = ['--use-server-modtime', '--ask-password=false'];
 /** Milliseconds between SIGTERM and SIGKILL. */
-const patienceMs = 2_000;
+const killDelayMs = 2_000;
 
 /**
  * Runs an rclone command and yields its output line by line.
@@ -42,14 +42,14 @@ const patienceMs = 2_000;
 export async function* rcloneLines(
   command: readonly string[],
   remote: string,
-  tools: RcloneTools,
+  tools: RcloneDeps,
 ): AsyncGenerator<string> {
-  const rclone = new Rclone(command, remote, 'pipe', tools);
+  const rclone = new RcloneProcess(command, remote, 'pipe', tools);
   try {
     yield* createInterface({ input: rclone.child.stdout as Readable });
     const code = await rclone.ended;
     tools.signal?.throwIfAborted();
-    if (code !== 0) throw rclone.failure(code);
+    if (code !== 0) throw rclone.toError(code);
   } finally {
     await rclone.end();
   }
@@ -66,9 +66,9 @@ export async function* rcloneLines(
  * @param remote `REMOTE:PATH`
  * @throws MediactlError if rclone fails; the abort reason of the signal
  */
-export async function serveRemote(remote: string, tools: RcloneTools): Promise<RcloneServer> {
+export async function serveRemote(remote: string, tools: RcloneDeps): Promise<RcloneServer> {
   const [user, password] = [randomBytes(12).toString('hex'), randomBytes(24).toString('hex')];
-  const rclone = new Rclone(
+  const rclone = new RcloneProcess(
     [
       ...['serve', 'webdav', '--read-only', '--addr', '127.0.0.1:0'],
       ...['--stats', '2s', '--stats-one-line', '--stats-log-level', 'NOTICE'],
@@ -80,7 +80,7 @@ export async function serveRemote(remote: string, tools: RcloneTools): Promise<R
     { RCLONE_USER: user, RCLONE_PASS: password },
   );
   const stopped = new AbortController();
-  const end = rclone.ended.then((code) => stopped.abort(rclone.failure(code)));
+  const end = rclone.ended.then((code) => stopped.abort(rclone.toError(code)));
   const failed = end.catch((error) => stopped.abort(error));
   const address = await Promise.race([rclone.address, failed]);
   tools.signal?.throwIfAborted();
@@ -90,7 +90,7 @@ export async function serveRemote(remote: string, tools: RcloneTools): Promise<R
 }
 
 /** A running rclone process. */
-class Rclone {
+class RcloneProcess {
   readonly child: ChildProcess;
   /** Exit code; null if it was killed by a signal. Rejects with a MediactlError if rclone is not installed. */
   readonly ended: Promise<number | null>;
@@ -99,25 +99,27 @@ class Rclone {
   readonly #remote: string;
   readonly #signal: AbortSignal | undefined;
   readonly #stop = () => void this.end();
-  #lastWords = '';
+  #lastErrorLine = '';
 
   constructor(
     command: readonly string[],
     remote: string,
     stdout: 'pipe' | 'ignore',
-    { environment, signal }: RcloneTools,
+    { environment, signal }: RcloneDeps,
     own: Record<string, string> = {},
   ) {
     signal?.throwIfAborted();
-    const fit = Object.entries(withoutApiKey(environment)).filter(([name]) => !unfit.test(name));
-    this.child = spawn('rclone', [...command, ...common, '--', remote], {
-      env: { ...Object.fromEntries(fit), ...own },
+    const inherited = Object.entries(withoutApiKey(environment)).filter(
+      ([name]) => !removedVariables.test(name),
+    );
+    this.child = spawn('rclone', [...command, ...commonFlags, '--', remote], {
+      env: { ...Object.fromEntries(inherited), ...own },
       stdio: ['ignore', stdout, 'pipe'],
     });
     this.ended = once(this.child, 'close').then(
       ([code]) => code,
       (error) => {
-        throw notThere(error);
+        throw rcloneNotFound(error);
       },
     );
     this.ended.catch(() => {}); // awaited after its output is read
@@ -134,14 +136,14 @@ class Rclone {
         const address = /server started on \[?(http:\/\/127\.0\.0\.1:\d+\/)/i.exec(line)?.[1];
         if (address) resolve(address);
         // NOTICE lines are not errors: statistics, dangling links.
-        else if (!/ NOTICE: /.test(line)) this.#lastWords = line;
+        else if (!/ NOTICE: /.test(line)) this.#lastErrorLine = line;
       });
     });
   }
 
   /** Converts an exit code and the last error line of rclone to an error. */
-  failure(code: number | null): MediactlError {
-    const words = this.#lastWords.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
+  toError(code: number | null): MediactlError {
+    const words = this.#lastErrorLine.replace(/^[\d/]+ [\d:.]+ +(?:[A-Z]+ *: )?/, '').trim();
     const reason = escapeControls(words) || `it ended with ${code ?? 'a signal'}`;
     // "3: directory not found, 4: file not found" (rclone's own exit codes).
     if (code === 3 || code === 4)
@@ -172,13 +174,13 @@ class Rclone {
     const timer = setTimeout(() => {
       this.child.kill('SIGKILL');
       for (const pipe of [this.child.stdout, this.child.stderr]) pipe?.destroy();
-    }, patienceMs);
+    }, killDelayMs);
     await this.ended.catch(() => {}); // it never started
     clearTimeout(timer);
   }
 }
 
-function notThere(error: NodeJS.ErrnoException): unknown {
+function rcloneNotFound(error: NodeJS.ErrnoException): unknown {
   if (error.code !== 'ENOENT' && error.code !== 'EACCES') return error;
   return usageError(
     'this machine has no rclone',

@@ -1,8 +1,8 @@
 import { openChecksum } from '../sources/checksum.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
-import type { FileIdentity, Source } from '../sources/source.ts';
+import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { Receipt, ReceiptKey, Receipts } from '../store/receipts.ts';
-import type { How, Uploaded } from './job.ts';
+import type { SuccessOutcome, Uploaded } from './upload-job.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Version of a source that has neither modification time nor ETag (stdin). It never counts as unchanged. */
@@ -12,16 +12,16 @@ const unknownVersion = '0';
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
 
 /** Returns true if size and modification time equal those in the receipt. */
-export const isAsSent = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
+export const isUnchanged = (receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>, now: FileIdentity) =>
   receipt.sizeBytes === now.sizeBytes &&
   receipt.mtimeNs === versionOf(now) &&
   receipt.mtimeNs !== unknownVersion;
 
 /** Returns the finished upload of this path if the file is unchanged since. */
-export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undefined {
-  const receipt = tools.receipts?.find(key);
-  return receipt && isAsSent(receipt, source.identity)
-    ? uploadedBefore(receipt, 'there')
+export function findReceiptByPath({ tools, receiptKey, source }: UploadRun): Uploaded | undefined {
+  const receipt = tools.receipts?.find(receiptKey);
+  return receipt && isUnchanged(receipt, source.identity)
+    ? toUploaded(receipt, 'there')
     : undefined;
 }
 
@@ -29,21 +29,22 @@ export function thereBefore({ tools, key, source }: UploadRun): Uploaded | undef
  * Returns an upload with the same content: of this path (the file was only touched), or of another file in
  * the same folder (dedupe). Hashes the file only if a receipt has its size.
  */
-export async function sentBefore(run: UploadRun): Promise<Uploaded | undefined> {
-  const { tools, key, source, options, job } = run;
+export async function findReceiptByContent(run: UploadRun): Promise<Uploaded | undefined> {
+  const { tools, receiptKey, source, options, job } = run;
   const { receipts } = tools;
-  if (job.isOnce || !receipts || !mayBeKnown(receipts, key, source.sizeBytes)) return undefined;
+  if (job.isSingleRead || !receipts || !mayHaveReceipt(receipts, receiptKey, source.sizeBytes))
+    return undefined;
   const digest = await digestOf(run);
-  const before = options.same === 'skip' ? tools.before : undefined;
-  const known = knownByContent(receipts, key, source.sizeBytes, digest, before);
-  if (known?.kind === 'there') await receipts.touched(key, versionOf(source.identity));
-  return known && uploadedBefore(known.receipt, known.kind);
+  const mark = options.same === 'skip' ? tools.receiptMark : undefined;
+  const match = matchReceiptByContent(receipts, receiptKey, source.sizeBytes, digest, mark);
+  if (match?.kind === 'there') await receipts.updateMtime(receiptKey, versionOf(source.identity));
+  return match && toUploaded(match.receipt, match.kind);
 }
 
-type Book = Pick<Receipts, 'find' | 'hasSize' | 'sameContent'>;
+type ReceiptLookup = Pick<Receipts, 'find' | 'hasSize' | 'findByContent'>;
 
 /** Returns true if hashing a file could find a receipt: one has its size. Empty files are never deduped. */
-export const mayBeKnown = (receipts: Book, key: ReceiptKey, sizeBytes: number) =>
+export const mayHaveReceipt = (receipts: ReceiptLookup, key: ReceiptKey, sizeBytes: number) =>
   sizeBytes > 0 && receipts.hasSize(key, sizeBytes);
 
 /**
@@ -51,22 +52,22 @@ export const mayBeKnown = (receipts: Book, key: ReceiptKey, sizeBytes: number) =
  *
  * @param mark highest receipt id that counts for other paths; undefined ignores other paths
  */
-export function knownByContent(
-  receipts: Book,
+export function matchReceiptByContent(
+  receipts: ReceiptLookup,
   key: ReceiptKey,
   sizeBytes: number,
   blake3: string,
-  before: number | undefined,
+  mark: number | undefined,
 ): { kind: 'there' | 'same'; receipt: Receipt } | undefined {
   const own = receipts.find(key);
   if (own?.sizeBytes === sizeBytes && own.blake3 === blake3) return { kind: 'there', receipt: own };
-  if (before === undefined) return undefined;
-  const other = receipts.sameContent(key, { sizeBytes, blake3 }, before);
+  if (mark === undefined) return undefined;
+  const other = receipts.findByContent(key, { sizeBytes, blake3 }, mark);
   return other && { kind: 'same', receipt: other };
 }
 
 /** Returns the BLAKE3 of a file and closes it. */
-export async function digestAt(opening: Promise<Source>): Promise<string> {
+export async function digestAndClose(opening: Promise<UploadSource>): Promise<string> {
   const source = await opening;
   return digestOf({ source }).finally(() => source.close());
 }
@@ -80,7 +81,7 @@ export async function digestOf({ source }: Pick<UploadRun, 'source'>): Promise<s
 }
 
 /** Converts the receipt of an earlier upload to the result of this run, which sent no bytes. */
-export const uploadedBefore = (receipt: Receipt, how: How): Uploaded => ({
+export const toUploaded = (receipt: Receipt, how: SuccessOutcome): Uploaded => ({
   how,
   state: receipt.state,
   assetUid: receipt.assetUid,

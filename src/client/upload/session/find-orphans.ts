@@ -6,16 +6,16 @@ import type { Api } from '../../api/api.ts';
 import { exitCodes, MediactlError } from '../../errors.ts';
 import type { UploadJournal } from '../store/journal.ts';
 import { assetOf, isCorrupt } from '../store/journal-entry.ts';
-import type { FoundAssets, LostCreation } from './lost.ts';
 import { isSessionGone } from './session-gone.ts';
+import type { OrphanCandidates, UnconfirmedCreation } from './unconfirmed-creation.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /** Tolerated difference between the clocks of this machine and the service. */
 const clockSkewMs = 5 * 60_000;
 /** Number of newest assets that are scanned whatever their creation time, since a clock may be wrong. */
-const fewAssets = 300;
+const minScannedAssets = 300;
 /** Maximum number of assets scanned, if all are newer than the creation request. */
-const manyAssets = 5_000;
+const maxScannedAssets = 5_000;
 
 /**
  * Looks for the asset that an unconfirmed creation may have made. If there may be one, asks the user to
@@ -24,13 +24,16 @@ const manyAssets = 5_000;
  * @throws MediactlError `creation_unknown` (2) if there is no terminal to ask on; `declined`
  * @throws DeferredLookup in a batch
  */
-export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreation): Promise<void> {
-  const { confirmNewAsset, findLost } = run.tools;
-  const found = await findLost(lost);
-  if (found.assets.length === 0 && found.isAll) return;
+export async function confirmPossibleDuplicate(
+  run: UploadRun,
+  creation: UnconfirmedCreation,
+): Promise<void> {
+  const { confirmNewAsset, findOrphans } = run.tools;
+  const found = await findOrphans(creation);
+  if (found.assets.length === 0 && found.isComplete) return;
   const assetUids = found.assets.map(({ uid }) => uid);
   await confirmNewAsset(creationUnknown(run.label, found, run.id), assetUids);
-  for (const uid of assetUids) await run.leaveBehind(uid, true);
+  for (const uid of assetUids) await run.recordOrphan(uid, true);
   if (found.assets.length > 0) run.notice(`left alone: ${assetUids.join(', ')}`);
 }
 
@@ -41,24 +44,24 @@ export async function confirmAfterLostCreation(run: UploadRun, lost: LostCreatio
  *
  * @param isKnown returns true for an asset that this machine has uploaded
  */
-export async function findLost(
+export async function findOrphans(
   api: Api,
   journal: Pick<UploadJournal, 'list'>,
   isKnown: (assetUid: string) => boolean,
-  losts: readonly LostCreation[],
-): Promise<Map<LostCreation, FoundAssets>> {
-  const others = await journal.list();
-  const underWay = new Set(others.map((other) => !isCorrupt(other) && assetOf(other)));
-  const found = new Map(losts.map((lost) => [lost, new Map<string, Asset>()]));
-  const byName = new Map<string, LostCreation[]>();
-  for (const lost of losts) {
-    for (const name of namesOf(lost.metadata))
+  creations: readonly UnconfirmedCreation[],
+): Promise<Map<UnconfirmedCreation, OrphanCandidates>> {
+  const entries = await journal.list();
+  const journaledAssets = new Set(entries.map((other) => !isCorrupt(other) && assetOf(other)));
+  const found = new Map(creations.map((lost) => [lost, new Map<string, Asset>()]));
+  const byName = new Map<string, UnconfirmedCreation[]>();
+  for (const lost of creations) {
+    for (const name of possibleNames(lost.metadata))
       byName.set(name, [...(byName.get(name) ?? []), lost]);
-    const named = lost.assetUid === undefined ? undefined : await there(api, lost.assetUid);
+    const named = lost.assetUid === undefined ? undefined : await findAsset(api, lost.assetUid);
     if (named) found.get(lost)?.set(named.uid, named);
   }
-  const take = (asset: Asset) => {
-    if (underWay.has(asset.uid) || isKnown(asset.uid)) return;
+  const collect = (asset: Asset) => {
+    if (journaledAssets.has(asset.uid) || isKnown(asset.uid)) return;
     const isInProgress = classifyStatus(asset.status) === 'in progress';
     const size = asNumber(asset.size);
     // Some services report the bytes received so far as the size. An empty file is complete at once.
@@ -66,15 +69,15 @@ export async function findLost(
       if ((isInProgress || lost.sizeBytes === 0) && [undefined, 0, lost.sizeBytes].includes(size))
         found.get(lost)?.set(asset.uid, asset);
   };
-  const isAll = await newestSeen(api, sinceOf(losts), take);
+  const isComplete = await scanNewestAssets(api, earliestSendTime(creations), collect);
   return new Map(
-    [...found].map(([lost, assets]) => [lost, { assets: [...assets.values()], isAll }]),
+    [...found].map(([lost, assets]) => [lost, { assets: [...assets.values()], isComplete }]),
   );
 }
 
 /** Returns the time (ms since the epoch) before which none of the creations was sent; undefined if one has no time. */
-function sinceOf(losts: readonly LostCreation[]): number | undefined {
-  const times = losts.map(({ begunAt }) =>
+function earliestSendTime(creations: readonly UnconfirmedCreation[]): number | undefined {
+  const times = creations.map(({ begunAt }) =>
     begunAt === undefined ? Number.NaN : Date.parse(begunAt),
   );
   const first = Math.min(...times);
@@ -82,40 +85,40 @@ function sinceOf(losts: readonly LostCreation[]): number | undefined {
 }
 
 /** Passes the newest assets to `visit`. @returns true if they include every asset created since `since` */
-async function newestSeen(
+async function scanNewestAssets(
   api: Api,
   since: number | undefined,
-  take: (asset: Asset) => void,
+  visit: (asset: Asset) => void,
 ): Promise<boolean> {
-  const most = since === undefined ? fewAssets : manyAssets;
+  const maxAssets = since === undefined ? minScannedAssets : maxScannedAssets;
   let count = 0;
-  let newestFirst = true;
+  let isNewestFirst = true;
   let newest: number | undefined;
   let oldest: number | undefined;
-  for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: most })) {
+  for await (const page of api.assets.list({ ordering: '-created_at' }, { limit: maxAssets })) {
     count += page.length;
-    for (const asset of page) take(asset);
-    newestFirst &&= isFalling(page, oldest);
+    for (const asset of page) visit(asset);
+    isNewestFirst &&= isSortedNewestFirst(page, oldest);
     newest ??= parseTimestamp(page[0]?.created_at);
     oldest = parseTimestamp(page.at(-1)?.created_at) ?? oldest;
-    const isPast =
-      since !== undefined && !page.some(({ created_at }) => isSince(created_at, since));
+    const isOlder =
+      since !== undefined && !page.some(({ created_at }) => mayBeCreatedSince(created_at, since));
     // A service that ignores `ordering` may list new assets on any page, so an old page proves nothing.
-    const isOrdered = newestFirst && (newest ?? 0) > (oldest ?? 0);
-    if (isPast && isOrdered && count >= fewAssets) return true;
+    const isOrdered = isNewestFirst && (newest ?? 0) > (oldest ?? 0);
+    if (isOlder && isOrdered && count >= minScannedAssets) return true;
   }
-  return since === undefined || count < most;
+  return since === undefined || count < maxAssets;
 }
 
 /** Returns the possible names of the upload's asset: its own, else the file name with or without extension. */
-function namesOf({ filename, asset_name }: UploadMetadata): Set<string> {
+function possibleNames({ filename, asset_name }: UploadMetadata): Set<string> {
   const names =
     asset_name === undefined ? [filename, filename.replace(/\.[^.]+$/, '')] : [asset_name];
   return new Set(names.map(normalizeName));
 }
 
 /** Returns true if a page is ordered by creation time, newest first. */
-function isFalling(page: readonly Asset[], before: number | undefined): boolean {
+function isSortedNewestFirst(page: readonly Asset[], before: number | undefined): boolean {
   const times = [before, ...page.map(({ created_at }) => parseTimestamp(created_at))];
   return times.every((time, at) => {
     const [earlier] = times.slice(Math.max(0, at - 1), at);
@@ -124,17 +127,21 @@ function isFalling(page: readonly Asset[], before: number | undefined): boolean 
 }
 
 /** Returns true if an asset may have been created since then. One without a creation time may. */
-const isSince = (createdAt: unknown, since: number | undefined) =>
+const mayBeCreatedSince = (createdAt: unknown, since: number | undefined) =>
   since === undefined || (parseTimestamp(createdAt) ?? since) >= since;
 
-const there = (api: Api, uid: string): Promise<Asset | undefined> =>
+const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
   api.assets.get(uid).catch((error) => {
     if (isSessionGone(error)) return undefined;
     throw error;
   });
 
 /** Error for an earlier attempt that may have made an asset, if the user cannot be asked. */
-const creationUnknown = (path: string, { assets, isAll }: FoundAssets, id: string) =>
+const creationUnknown = (
+  path: string,
+  { assets, isComplete: isAll }: OrphanCandidates,
+  id: string,
+) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',
     exitCode: exitCodes.usage,

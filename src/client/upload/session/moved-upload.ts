@@ -4,11 +4,11 @@ import { asMediactlError } from '../../errors.ts';
 import { stateError } from '../../state-error.ts';
 import { openChecksum } from '../sources/checksum.ts';
 import { PrefixDigest } from '../sources/prefix-digest.ts';
-import type { Source } from '../sources/source.ts';
-import type { CorruptEntry, JournalEntry, Open } from '../store/journal-entry.ts';
-import type { UploadTools } from './job.ts';
+import type { UploadSource } from '../sources/source.ts';
+import type { CorruptEntry, JournalEntry, OpenEntry } from '../store/journal-entry.ts';
+import type { UploadDeps } from './upload-job.ts';
 
-type Tools = Pick<UploadTools, 'journal' | 'receipts'>;
+type MovedUploadDeps = Pick<UploadDeps, 'journal' | 'receipts'>;
 
 /**
  * Returns a function that finds the unfinished upload of a moved file and rewrites its journal entry to the
@@ -16,19 +16,25 @@ type Tools = Pick<UploadTools, 'journal' | 'receipts'>;
  * must no longer exist, and exactly one upload may match. Similar uploads that are not resumed are reported
  * to the user. The journal is listed once a run and cached.
  */
-export function resumableFinder({ journal, receipts }: Tools): UploadTools['findResumable'] {
+export function createMovedUploadFinder({
+  journal,
+  receipts,
+}: MovedUploadDeps): UploadDeps['findResumable'] {
   let unfinished: Promise<[key: string, id: string][]> | undefined;
   return async (file, source, notice) => {
     if (!isFile(file)) return undefined;
-    unfinished ??= journal.list().then((all) => all.filter(isOpen).map((e) => [keyOf(e), e.id]));
-    const own = keyOf(file);
-    const similar = (await unfinished).filter(([key]) => key === own);
+    unfinished ??= journal
+      .list()
+      .then((all) => all.filter(isOpen).map((e) => [matchKeyOf(e), e.id]));
+    const ownKey = matchKeyOf(file);
+    const similar = (await unfinished).filter(([key]) => key === ownKey);
     if (similar.length === 0) return undefined;
-    const pages = await Promise.all(similar.map(([, id]) => journal.read(id)));
-    const isSent = ({ session }: Open) => receipts?.hasAsset(session.assetUid);
-    const entries = pages.filter(isOpen).filter((entry) => !isSent(entry));
-    const [found, another] = await fitting(source, entries);
-    const release = found && !another && (await journal.lock(found.id).catch(unlessElsewhere));
+    const similarEntries = await Promise.all(similar.map(([, id]) => journal.read(id)));
+    const isSent = ({ session }: OpenEntry) => receipts?.hasAsset(session.assetUid);
+    const entries = similarEntries.filter(isOpen).filter((entry) => !isSent(entry));
+    const [found, another] = await findMatching(source, entries);
+    const release =
+      found && !another && (await journal.lock(found.id).catch(ignoreAlreadyUploading));
     try {
       const entry = release && (await journal.read(found.id)); // may have changed before our lock
       if (entry && isOpen(entry)) {
@@ -52,12 +58,15 @@ export function resumableFinder({ journal, receipts }: Tools): UploadTools['find
 }
 
 /** Returns the entries whose path no longer exists and whose acknowledged bytes are a prefix of this file. */
-async function fitting(source: Source, entries: readonly Open[]): Promise<Open[]> {
+async function findMatching(
+  source: UploadSource,
+  entries: readonly OpenEntry[],
+): Promise<OpenEntry[]> {
   const digest = new PrefixDigest(source, await openChecksum());
-  const found: Open[] = [];
-  const offsetOf = ({ prefix }: Open) => prefix?.offset ?? 0;
+  const found: OpenEntry[] = [];
+  const offsetOf = ({ prefix }: OpenEntry) => prefix?.offset ?? 0;
   // A run killed while it moved an entry leaves two for one session: use the one with more bytes acknowledged.
-  const bySession = new Map<string, Open>();
+  const bySession = new Map<string, OpenEntry>();
   for (const entry of [...entries].sort((a, b) => offsetOf(a) - offsetOf(b)))
     bySession.set(entry.session.uid, entry);
   for (const entry of bySession.values()) {
@@ -70,14 +79,14 @@ async function fitting(source: Source, entries: readonly Open[]): Promise<Open[]
 }
 
 /** Ignores the error that another process is sending this upload. @throws any other error */
-function unlessElsewhere(error: unknown): undefined {
+function ignoreAlreadyUploading(error: unknown): undefined {
   if (asMediactlError(error).explanation.code !== 'already_uploading') throw error;
 }
 
 const isFile = ({ realPath, identity }: JournalEntry) => isAbsolute(realPath) && !identity;
 
-const isOpen = (entry?: JournalEntry | CorruptEntry): entry is Open =>
+const isOpen = (entry?: JournalEntry | CorruptEntry): entry is OpenEntry =>
   entry !== undefined && 'state' in entry && entry.state === 'open' && isFile(entry);
 
-const keyOf = ({ baseUrl, metadata, file }: JournalEntry) =>
+const matchKeyOf = ({ baseUrl, metadata, file }: JournalEntry) =>
   JSON.stringify([baseUrl, Object.entries(metadata).sort(), file.sizeBytes]);

@@ -1,32 +1,32 @@
 import type { ReceiptKey } from '../store/receipts.ts';
 
 /** A file that the user wants on the service, described before any byte of it is read. */
-export type Wanted = {
+export type UploadCandidate = {
   /** Path or URL shown to the user; `-` is stdin. */
   path: string;
   /** Command-line argument that the file was found by: its path, a parent directory or a glob. */
-  named?: string | undefined;
+  typedPath?: string | undefined;
   /** Key under which receipts store the file: its real path or URL; undefined for stdin. */
-  knownAs?: string | undefined;
+  sourceId?: string | undefined;
   /** Size of the file; undefined for stdin, whose length is unknown until it is read. */
   sizeBytes?: number | undefined;
   mtimeNs?: string | undefined;
   /** Subfolders between the given directory and the file, such as `day 1/cam a`; empty for a file given directly. */
-  below: string;
+  relativeDir: string;
   /** File name to send to the service if the last part of `path` is not it. */
   filename?: string | undefined;
   /** Name for events and errors if `path` means nothing to the user. */
   label?: string | undefined;
   /** True for a stream that can be read only once, so its content cannot be compared before it is sent. */
-  isOnce?: boolean;
+  isSingleRead?: boolean;
   /** Metadata of this file from a manifest. */
-  about?: About | undefined;
+  about?: UserMetadata | undefined;
   /** The unfinished upload to resume, if the file comes from the journal. */
-  begun?: Begun;
+  resumable?: ResumableUpload;
 };
 
 /** The properties of an unfinished upload, as recorded in its journal entry. */
-type Begun = {
+type ResumableUpload = {
   id: string;
   workspace: string;
   folder?: string | undefined;
@@ -36,7 +36,7 @@ type Begun = {
 };
 
 /** Metadata that the user sets for a file, by flags or a manifest. */
-export type About = {
+export type UserMetadata = {
   name?: string | undefined;
   description?: string | undefined;
   contentType?: string | undefined;
@@ -46,31 +46,31 @@ export type About = {
 };
 
 /** Returns the metadata of a file: its own, else the run's, else the content type derived from its path. */
-export const saidOf = (
-  { path, about }: Pick<Wanted, 'path' | 'about'>,
-  all: Pick<About, 'name' | 'description' | 'contentType'>,
+export const userMetadataOf = (
+  { path, about }: Pick<UploadCandidate, 'path' | 'about'>,
+  defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
   contentType: (path: string) => string | undefined,
 ) => ({
-  name: about?.name ?? all.name,
-  description: about?.description ?? all.description,
-  contentType: about?.contentType ?? all.contentType ?? contentType(path),
+  name: about?.name ?? defaults.name,
+  description: about?.description ?? defaults.description,
+  contentType: about?.contentType ?? defaults.contentType ?? contentType(path),
   ...(about?.tags && { tags: about.tags }),
 });
 
 /** Maps each file to its target folder on the service. */
-export type Folders = {
+export type FolderResolver = {
   /** Returns the uid of the target folder: undefined for the top level, null if it does not exist yet. */
-  find(file: Wanted): string | undefined | null;
+  find(file: UploadCandidate): string | undefined | null;
   /** Returns the same uid, creating the folder if it does not exist. */
-  make(file: Wanted): Promise<string | undefined>;
+  findOrCreate(file: UploadCandidate): Promise<string | undefined>;
 };
 
 /** Returns the receipt key of a file; undefined for stdin and if the target folder does not exist yet. */
-export function keyOf(
-  file: Wanted,
-  { service, workspace, folders }: { service: string; workspace: string; folders: Folders },
+export function receiptKeyOf(
+  file: UploadCandidate,
+  { service, workspace, folders }: { service: string; workspace: string; folders: FolderResolver },
 ): ReceiptKey | undefined {
-  const folder = file.begun ? file.begun.folder : folders.find(file);
-  if (file.knownAs === undefined || folder === null) return undefined;
-  return { service, workspace, folder: folder ?? '', path: file.knownAs };
+  const folder = file.resumable ? file.resumable.folder : folders.find(file);
+  if (file.sourceId === undefined || folder === null) return undefined;
+  return { service, workspace, folder: folder ?? '', path: file.sourceId };
 }

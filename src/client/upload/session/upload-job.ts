@@ -2,13 +2,13 @@ import { basename } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import type { MediactlError } from '../../errors.ts';
-import type { Source } from '../sources/source.ts';
+import type { UploadSource } from '../sources/source.ts';
 import type { UploadJournal } from '../store/journal.ts';
-import type { Open, Planned } from '../store/journal-entry.ts';
-import type { AssetState, Receipts } from '../store/receipts.ts';
+import type { OpenEntry, PlannedEntry } from '../store/journal-entry.ts';
+import type { ProcessingState, Receipts } from '../store/receipts.ts';
 import type { OnUploadEvent } from './events.ts';
-import type { FoundAssets, LostCreation } from './lost.ts';
 import type { Throttle } from './throttle.ts';
+import type { OrphanCandidates, UnconfirmedCreation } from './unconfirmed-creation.ts';
 
 /** A file to upload, with the metadata for the service. */
 export type UploadJob = {
@@ -30,9 +30,9 @@ export type UploadJob = {
   /** Media type. */
   contentType?: string | undefined;
   /** Key under which receipts store the file, if already resolved: its real path or URL. */
-  knownAs?: string | undefined;
+  sourceId?: string | undefined;
   /** True for a stream that can be read only once, so its content is not compared before it is sent. */
-  isOnce?: boolean | undefined;
+  isSingleRead?: boolean | undefined;
   /** Tags (slugs), set once the upload is complete. */
   tags?: readonly string[] | undefined;
 };
@@ -53,13 +53,13 @@ export type UploadOptions = {
 };
 
 /** Dependencies of the upload of one file. */
-export type UploadTools = {
+export type UploadDeps = {
   api: Api;
   journal: UploadJournal;
   /** Receipts of earlier uploads; undefined if the state folder cannot be used. */
-  receipts?: ReceiptBook | undefined;
+  receipts?: UploadReceipts | undefined;
   /** Highest receipt id that counts for dedupe by content: receipts of this run do not. */
-  before: number;
+  receiptMark: number;
   /** Bandwidth limit shared by all files. */
   throttle?: Throttle | undefined;
   /** Name of the profile, recorded for the user in the journal. */
@@ -67,7 +67,7 @@ export type UploadTools = {
   signal?: AbortSignal | undefined;
   onEvent: OnUploadEvent;
   /** Opens a source for reading. @throws MediactlError if nothing at that path can be uploaded */
-  openSource(path: string, knownAs?: string): Promise<Source>;
+  openSource(path: string, knownAs?: string): Promise<UploadSource>;
   /**
    * Asks the user to confirm a new asset although an earlier attempt may already have made one.
    *
@@ -79,35 +79,39 @@ export type UploadTools = {
    *
    * @throws DeferredLookup in a batch, which looks up all of them together later
    */
-  findLost(lost: LostCreation): Promise<FoundAssets>;
+  findOrphans(lost: UnconfirmedCreation): Promise<OrphanCandidates>;
   /** Finds the unfinished upload of the same file under its former path; absent if files do not move. */
-  findResumable?(file: Planned, source: Source, notice: Notice): Promise<Open | undefined>;
+  findResumable?(
+    file: PlannedEntry,
+    source: UploadSource,
+    notice: Notice,
+  ): Promise<OpenEntry | undefined>;
 };
 
 type Notice = (message: string) => void;
 
 /** The receipt operations that the uploader uses. */
-type ReceiptBook = Pick<
+type UploadReceipts = Pick<
   Receipts,
   | 'find'
   | 'hasSize'
   | 'hasAsset'
-  | 'sameContent'
-  | 'keep'
-  | 'touched'
-  | 'settled'
-  | 'keepOrphan'
+  | 'findByContent'
+  | 'save'
+  | 'updateMtime'
+  | 'setState'
+  | 'saveOrphan'
   | 'forgetAsset'
 >;
 
 /** Success outcome of a file: sent by this run, or uploaded before from this path (`there`) or with this content (`same`). */
-export type How = 'uploaded' | 'there' | 'same';
+export type SuccessOutcome = 'uploaded' | 'there' | 'same';
 
 /** A file that is complete on the service. */
 export type Uploaded = {
-  how: How;
+  how: SuccessOutcome;
   /** Last known processing state of the asset. */
-  state: AssetState;
+  state: ProcessingState;
   assetUid: string;
   sessionUid: string;
   name: string;

@@ -7,14 +7,14 @@ import type { CorruptEntry, JournalEntry } from './journal-entry.ts';
  * Handle of one upload's journal entry. A failed write aborts the upload, to be resumed later; if the entry is
  * optional, the failure is reported once and the upload continues.
  */
-export class JournalPage {
+export class JournalHandle {
   readonly #journal: UploadJournal;
   readonly #id: string;
   readonly #isOptional: boolean;
   readonly #notice: (message: string) => void;
-  #isSaid = false;
+  #hasReported = false;
   /** State to write next; a newer one replaces one whose write has not started (write coalescing). */
-  #next: JournalEntry | undefined;
+  #pending: JournalEntry | undefined;
   #writing: Promise<void> | undefined;
 
   /** @param isOptional true if the upload continues when the entry cannot be written */
@@ -41,7 +41,7 @@ export class JournalPage {
     } catch (error) {
       const failure = stateError(error, this.#journal.directory);
       if (failure.exitCode !== exitCodes.state) throw failure;
-      this.#failed(failure);
+      this.#throwOrReport(failure);
       return async () => {};
     }
   }
@@ -59,17 +59,17 @@ export class JournalPage {
 
   /** Writes the entry; resolves once this state or a newer one is on disk. @throws MediactlError `state_…` (14) */
   write(entry: JournalEntry): Promise<void> {
-    this.#next = structuredClone(entry);
+    this.#pending = structuredClone(entry);
     this.#writing ??= this.#writeAll();
     return this.#writing;
   }
 
   async #writeAll(): Promise<void> {
     try {
-      for (let state = this.#next; state; state = this.#next) {
-        this.#next = undefined;
+      for (let state = this.#pending; state; state = this.#pending) {
+        this.#pending = undefined;
         await this.#journal.write(state).catch(async (error) => {
-          this.#failed(error);
+          this.#throwOrReport(error);
           await this.#journal.remove(this.#id).catch(() => {}); // a stale entry would claim that less was sent
         });
       }
@@ -80,17 +80,17 @@ export class JournalPage {
 
   async forget(): Promise<void> {
     await this.#writing;
-    await this.#journal.remove(this.#id).catch((error) => this.#noticed(error));
+    await this.#journal.remove(this.#id).catch((error) => this.#reportOnce(error));
   }
 
-  #failed(error: unknown): void {
+  #throwOrReport(error: unknown): void {
     if (!this.#isOptional) throw stateError(error, this.#journal.directory);
-    this.#noticed(error);
+    this.#reportOnce(error);
   }
 
-  #noticed(error: unknown): void {
-    if (this.#isSaid) return;
-    this.#isSaid = true;
+  #reportOnce(error: unknown): void {
+    if (this.#hasReported) return;
+    this.#hasReported = true;
     this.#notice(
       `cannot write to ${this.#journal.directory} (${(error as Error).message}); if this run is interrupted, the upload cannot be resumed`,
     );

@@ -4,8 +4,8 @@ import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { exitCodes, MediactlError, usageError } from '../../errors.ts';
-import { notAFile, placeOf, unreadable as unreadableFile } from './source.ts';
-import type { Wanted } from './wanted.ts';
+import { notAFile, realPathOf, unreadableFile } from './source.ts';
+import type { UploadCandidate } from './upload-candidate.ts';
 
 /** Options of a directory walk. */
 export type WalkOptions = {
@@ -14,16 +14,16 @@ export type WalkOptions = {
   include: readonly string[];
   exclude: readonly string[];
   /** Real path of a file to skip, such as an output file that is being written. */
-  leaveOut?: string | undefined;
+  excludedPath?: string | undefined;
   /** Called with a duplicate: a file already found by another spelling of its path. */
-  onRepeat?: (file: Wanted) => void;
+  onDuplicate?: (file: UploadCandidate) => void;
 };
 
-type Failure = { path: string; error: MediactlError };
+type WalkFailure = { path: string; error: MediactlError };
 type Matches = (inside: string) => boolean;
 
 /** Kinds of skipped entries: singular, plural, and a note for the user. */
-const kinds = {
+const skipKinds = {
   system: [
     'file of a file manager',
     'files of file managers',
@@ -34,43 +34,43 @@ const kinds = {
 } as const;
 
 /** Duration in ms from which a `stat` counts as slow: a local disk is faster unless it is busy. */
-const slowLookMs = 1;
-const mostSlowLooks = 20;
+const minSlowStatMs = 1;
+const maxSlowStats = 20;
 
 /** Number of files whose `stat` runs concurrently. */
-const atOnce = 64;
+const maxConcurrentStats = 64;
 
 /**
  * Streams the files of the given paths as they are found, without collecting them. Directories are walked if
  * `recursive` is set; a path that does not exist may be a glob that no shell has expanded.
  */
-export class Walk {
+export class FileWalker {
   readonly #options: WalkOptions;
-  readonly #counts = new Map<keyof typeof kinds, number>();
-  readonly #failures: Failure[] = [];
-  #places: Place[] = [];
-  #slowLooks = 0;
-  #isFar = false;
+  readonly #counts = new Map<keyof typeof skipKinds, number>();
+  readonly #failures: WalkFailure[] = [];
+  #roots: WalkRoot[] = [];
+  #slowStats = 0;
+  #isSlowFileSystem = false;
 
   constructor(options: WalkOptions) {
     this.#options = options;
   }
 
   /** Descriptions of the skipped entries, one per kind: "2 linked directories". */
-  get passedOver(): string[] {
+  get skipped(): string[] {
     return [...this.#counts].map(([kind, count]) => {
-      const [one, several, more] = kinds[kind];
+      const [one, several, more] = skipKinds[kind];
       return `${count} ${count === 1 ? one : several}${more}`;
     });
   }
 
   /** Directories that cannot be read, and names that are not UTF-8. */
-  get failures(): readonly Failure[] {
+  get failures(): readonly WalkFailure[] {
     return this.#failures;
   }
 
   /** Yields all files; call `checkPaths` first. */
-  async *files(): AsyncGenerator<Wanted> {
+  async *files(): AsyncGenerator<UploadCandidate> {
     const { include, exclude } = this.#options;
     const { default: picomatch } = await import('picomatch');
     const anyOf = (globs: readonly string[]): Matches => {
@@ -80,45 +80,46 @@ export class Walk {
       return (inside) => each.some((matches) => matches(inside));
     };
     const isIncluded = anyOf(include);
-    const isWanted = (inside: string) => include.length === 0 || isIncluded(inside);
-    const isUnwanted = anyOf(exclude);
+    const isPassed = (inside: string) => include.length === 0 || isIncluded(inside);
+    const isExcluded = anyOf(exclude);
     // Dedupe by real path: a file may be given under several spellings.
-    const seen = this.#places.length > 1 ? new Set<string>() : undefined;
-    const isNew = (file: Wanted) => {
-      const { knownAs = file.path } = file;
-      if (knownAs === this.#options.leaveOut) return false;
-      if (seen?.has(knownAs)) {
-        this.#options.onRepeat?.(file);
+    const seen = this.#roots.length > 1 ? new Set<string>() : undefined;
+    const isNew = (file: UploadCandidate) => {
+      const { sourceId = file.path } = file;
+      if (sourceId === this.#options.excludedPath) return false;
+      if (seen?.has(sourceId)) {
+        this.#options.onDuplicate?.(file);
         return false;
       }
-      seen?.add(knownAs);
+      seen?.add(sourceId);
       return true;
     };
-    for (const place of this.#places) {
+    for (const place of this.#roots) {
       if ('file' in place) {
         if (isNew(place.file)) yield place.file;
         continue;
       }
-      const insideOf = (found: string) => relative(place.directory, found).split(sep).join('/');
-      const isMeant: Matches =
-        place.glob === undefined ? isWanted : picomatch(place.glob, { dot: false });
-      const deepest =
+      const relativePathOf = (found: string) =>
+        relative(place.directory, found).split(sep).join('/');
+      const isMatch: Matches =
+        place.glob === undefined ? isPassed : picomatch(place.glob, { dot: false });
+      const maxDepth =
         place.glob === undefined || place.glob.includes('**')
           ? Number.POSITIVE_INFINITY
           : place.glob.split('/').length;
-      for await (const file of this.#under(place.directory, deepest, (found) => {
-        const inside = insideOf(found);
-        if (isUnwanted(inside) || !isMeant(inside)) return false;
-        if (!isOfSystem(inside) || isIncluded(inside)) return true;
-        this.#passOver('system');
+      for await (const file of this.#walkDirectory(place.directory, maxDepth, (found) => {
+        const inside = relativePathOf(found);
+        if (isExcluded(inside) || !isMatch(inside)) return false;
+        if (!isSystemFile(inside) || isIncluded(inside)) return true;
+        this.#skip('system');
         return false;
       })) {
         if (place.glob === undefined)
-          file.below = insideOf(file.path).split('/').slice(0, -1).join('/');
-        file.named = place.named;
+          file.relativeDir = relativePathOf(file.path).split('/').slice(0, -1).join('/');
+        file.typedPath = place.named;
         if (isNew(file)) yield file;
       }
-      this.#dropFailures(({ path }) => isUnwanted(insideOf(path)));
+      this.#dropFailures(({ path }) => isExcluded(relativePathOf(path)));
     }
   }
 
@@ -128,14 +129,14 @@ export class Walk {
    * @param mayBeGlob returns true if a path that does not exist may be a glob that no shell expanded
    * @throws MediactlError exit 2 naming each path that cannot be uploaded
    */
-  async look(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
-    const places: Place[] = [];
-    const failed: Failure[] = [];
-    for (let at = 0; at < paths.length; at += atOnce)
+  async checkPaths(paths: readonly string[], mayBeGlob: (path: string) => boolean = () => false) {
+    const places: WalkRoot[] = [];
+    const failed: WalkFailure[] = [];
+    for (let at = 0; at < paths.length; at += maxConcurrentStats)
       await Promise.all(
-        paths.slice(at, at + atOnce).map(async (path, n) => {
+        paths.slice(at, at + maxConcurrentStats).map(async (path, n) => {
           try {
-            places[at + n] = await this.#placeAt(path, mayBeGlob(path));
+            places[at + n] = await this.#resolveRoot(path, mayBeGlob(path));
           } catch (error) {
             failed[at + n] = { path, error: error as MediactlError };
           }
@@ -150,16 +151,16 @@ export class Walk {
         'check the paths; nothing was sent',
         failures.map(({ error }) => error.message).join('; '),
       );
-    this.#places = places;
+    this.#roots = places;
   }
 
-  async #placeAt(path: string, mayBeGlob: boolean): Promise<Place> {
-    if (path === '-') return { file: { path, named: path, below: '' } };
+  async #resolveRoot(path: string, mayBeGlob: boolean): Promise<WalkRoot> {
+    if (path === '-') return { file: { path, typedPath: path, relativeDir: '' } };
     let found: BigIntStats;
     try {
       found = await stat(path, { bigint: true });
     } catch (error) {
-      const pattern = mayBeGlob ? await globIn(path) : undefined;
+      const pattern = mayBeGlob ? await parseGlob(path) : undefined;
       if (pattern) return pattern;
       throw unreadableFile(path, error);
     }
@@ -171,21 +172,21 @@ export class Walk {
         throw unreadableFile(path, error);
       },
     );
-    return { file: { ...wanted(path, await placeOf(path), found), named: path } };
+    return { file: { ...toCandidate(path, await realPathOf(path), found), typedPath: path } };
   }
 
   /** Walks a directory in order of name. Follows links to files, not to directories. */
-  async *#under(
+  async *#walkDirectory(
     directory: string,
-    deepest: number,
-    isMeant: Matches,
-    real?: string,
-  ): AsyncGenerator<Wanted> {
-    const realHere = real ?? (await realpath(directory));
-    let together: Dirent[] = [];
-    const looked = async () => {
-      const some = together;
-      together = [];
+    maxDepth: number,
+    isMatch: Matches,
+    realDirectory?: string,
+  ): AsyncGenerator<UploadCandidate> {
+    const realHere = realDirectory ?? (await realpath(directory));
+    let batch: Dirent[] = [];
+    const statBatch = async () => {
+      const some = batch;
+      batch = [];
       const files = await Promise.all(
         some.map((entry) =>
           this.#fileAt(entry, join(directory, entry.name), join(realHere, entry.name)),
@@ -196,26 +197,26 @@ export class Walk {
     for (const entry of await this.#entriesOf(directory)) {
       const path = join(directory, entry.name);
       if (!entry.isDirectory()) {
-        if (isMeant(path)) together.push(entry);
-        if (together.length >= atOnce) yield* await looked();
-      } else if (deepest > 1) {
-        yield* await looked();
-        yield* this.#under(path, deepest - 1, isMeant, join(realHere, entry.name));
+        if (isMatch(path)) batch.push(entry);
+        if (batch.length >= maxConcurrentStats) yield* await statBatch();
+      } else if (maxDepth > 1) {
+        yield* await statBatch();
+        yield* this.#walkDirectory(path, maxDepth - 1, isMatch, join(realHere, entry.name));
       }
     }
-    yield* await looked();
+    yield* await statBatch();
   }
 
-  async #fileAt(entry: Dirent, path: string, real: string): Promise<Wanted | undefined> {
+  async #fileAt(entry: Dirent, path: string, real: string): Promise<UploadCandidate | undefined> {
     if (!entry.isFile() && !entry.isSymbolicLink()) {
-      this.#passOver('special');
+      this.#skip('special');
       return undefined;
     }
-    const found = await this.#look(path);
+    const found = await this.#stat(path);
     // A dangling link or a file deleted since then is reported when it is opened.
-    if (!found) return { path, below: '' };
-    if (found.isFile()) return wanted(path, real, found);
-    this.#passOver(found.isDirectory() ? 'link' : 'special');
+    if (!found) return { path, relativeDir: '' };
+    if (found.isFile()) return toCandidate(path, real, found);
+    this.#skip(found.isDirectory() ? 'link' : 'special');
     return undefined;
   }
 
@@ -223,12 +224,12 @@ export class Walk {
    * Runs `stat` synchronously, which on a local file system is five times faster than the thread pool. After
    * too many slow calls it switches to asynchronous ones: a network file system must not block the event loop.
    */
-  async #look(path: string): Promise<BigIntStats | undefined> {
-    if (this.#isFar) return stat(path, { bigint: true }).catch(() => undefined);
+  async #stat(path: string): Promise<BigIntStats | undefined> {
+    if (this.#isSlowFileSystem) return stat(path, { bigint: true }).catch(() => undefined);
     const startedAt = performance.now();
-    const found = lookNow(path);
-    this.#slowLooks += performance.now() - startedAt > slowLookMs ? 1 : 0;
-    this.#isFar = this.#slowLooks >= mostSlowLooks;
+    const found = statSyncIfExists(path);
+    this.#slowStats += performance.now() - startedAt > minSlowStatMs ? 1 : 0;
+    this.#isSlowFileSystem = this.#slowStats >= maxSlowStats;
     return found;
   }
 
@@ -248,35 +249,35 @@ export class Walk {
           : entries.filter(({ name }) => !unreadableNames.includes(name));
       return readable.sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
-      this.#failures.push({ path: folder, error: unreadable(folder, error as Error) });
+      this.#failures.push({ path: folder, error: unreadableDirectory(folder, error as Error) });
       return [];
     }
   }
 
-  #passOver(kind: keyof typeof kinds): void {
+  #skip(kind: keyof typeof skipKinds): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
   }
 
-  #dropFailures(isMeant: (failure: Failure) => boolean): void {
+  #dropFailures(isMeant: (failure: WalkFailure) => boolean): void {
     for (const failure of this.#failures.filter(isMeant))
       this.#failures.splice(this.#failures.indexOf(failure), 1);
   }
 }
 
-type Place = { file: Wanted } | { directory: string; named: string; glob?: string };
+type WalkRoot = { file: UploadCandidate } | { directory: string; named: string; glob?: string };
 
-function wanted(path: string, knownAs: string, found: BigIntStats): Wanted {
+function toCandidate(path: string, sourceId: string, found: BigIntStats): UploadCandidate {
   return {
     path,
     // Share one string if they are equal, to save memory with 100,000 files.
-    knownAs: knownAs === path ? path : knownAs,
+    sourceId: sourceId === path ? path : sourceId,
     sizeBytes: Number(found.size),
     mtimeNs: String(found.mtimeNs),
-    below: '',
+    relativeDir: '',
   };
 }
 
-function lookNow(path: string): BigIntStats | undefined {
+function statSyncIfExists(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
@@ -285,7 +286,7 @@ function lookNow(path: string): BigIntStats | undefined {
 }
 
 /** Parses a glob into its base directory and pattern; undefined if it is no glob or the directory does not exist. */
-async function globIn(path: string): Promise<Place | undefined> {
+async function parseGlob(path: string): Promise<WalkRoot | undefined> {
   const { default: picomatch } = await import('picomatch');
   const { base, glob, isGlob } = picomatch.scan(path);
   if (!isGlob) return undefined;
@@ -298,11 +299,11 @@ async function globIn(path: string): Promise<Place | undefined> {
 }
 
 /** Files that file managers create: thumbnails, view settings and resource forks. */
-const ofSystem =
+const systemFilePattern =
   /(^|\/)(\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini|\.(Spotlight-V100|Trashes|fseventsd)(\/.*)?)$/i;
-const isOfSystem = (inside: string) => ofSystem.test(inside);
+const isSystemFile = (inside: string) => systemFilePattern.test(inside);
 
-const unreadable = (folder: string, { message }: Error) =>
+const unreadableDirectory = (folder: string, { message }: Error) =>
   new MediactlError(`cannot read the directory ${escapeControls(folder)}`, {
     code: 'unreadable_directory',
     exitCode: exitCodes.usage,

@@ -1,0 +1,41 @@
+import type { UploadCandidate } from '../sources/upload-candidate.ts';
+
+/**
+ * Schedules files over the upload slots (lanes). Resumed uploads come first, since sessions expire after a
+ * day. Of the rest, one slot in four sends the largest files and the others the smallest: large files use
+ * the bandwidth and small ones the rate limit, so both are used fully at the same time. A single slot
+ * sends the files in the given order.
+ */
+export class FileScheduler {
+  readonly #resumed: UploadCandidate[];
+  readonly #bySize: UploadCandidate[];
+  readonly #largeLanes: number;
+  #smallest = 0;
+  #largest: number;
+
+  constructor(
+    files: readonly UploadCandidate[],
+    isResumable: (file: UploadCandidate) => boolean,
+    lanes: number,
+  ) {
+    this.#resumed = files.filter(isResumable);
+    this.#bySize = files.filter((file) => !isResumable(file));
+    this.#largeLanes = lanes > 1 ? Math.ceil(lanes / 4) : 0;
+    if (lanes > 1) this.#bySize.sort((a, b) => (a.sizeBytes ?? 0) - (b.sizeBytes ?? 0));
+    this.#resumed.reverse();
+    this.#largest = this.#bySize.length;
+  }
+
+  /** Number of files not handed out yet. */
+  get remaining(): number {
+    return this.#resumed.length + this.#largest - this.#smallest;
+  }
+
+  /** Removes and returns the next file of a lane. @param lane counted from 0 */
+  next(lane: number): UploadCandidate | undefined {
+    const resumed = this.#resumed.pop();
+    if (resumed) return resumed;
+    if (this.#smallest >= this.#largest) return undefined;
+    return lane < this.#largeLanes ? this.#bySize[--this.#largest] : this.#bySize[this.#smallest++];
+  }
+}

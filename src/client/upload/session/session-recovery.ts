@@ -1,0 +1,61 @@
+import { openChecksum } from '../sources/checksum.ts';
+import { PrefixDigest } from '../sources/prefix-digest.ts';
+import type { CompleteEntry, OpenEntry } from '../store/journal-entry.ts';
+import { completeEntry, findSuspectedChange } from './send-file.ts';
+import { createUpload } from './session-creation.ts';
+import {
+  checkCompleteness,
+  type SessionGoneError,
+  sessionExpired,
+  sessionRefused,
+  sessionUnknown,
+} from './session-gone.ts';
+import type { UploadRun } from './upload-run.ts';
+
+/**
+ * Recovers from a session that the service no longer knows, or never knew. The state of its asset decides
+ * between a complete upload and a new session. The expiry time is not used: clocks may be wrong.
+ *
+ * @throws MediactlError `session_refused`, `session_expired`, `session_unknown` (3), each naming the asset
+ */
+export async function recoverFromGoneSession(
+  run: UploadRun,
+  entry: OpenEntry,
+  { underlying, hasResponded, isAllSent }: SessionGoneError,
+): Promise<OpenEntry | CompleteEntry> {
+  const { confirmNewAsset } = run.tools;
+  // Created by this run and unknown to the service on first use.
+  const isRefused = run.sessionsCreated > 0 && !hasResponded;
+  // A session that the service has never known, in an earlier run either, received no bytes.
+  const mayBeComplete = isAllSent && (hasResponded || !entry.isRefused);
+  const assetContent =
+    isRefused && !mayBeComplete ? 'unfinished' : await checkCompleteness(run, entry, mayBeComplete);
+  if (assetContent === 'complete') return completeWithoutSession(run, entry);
+  if (isRefused && assetContent !== 'unknown') {
+    await run.journal.write({ ...entry, isRefused: true });
+    throw sessionRefused(entry, underlying);
+  }
+  // Replace a lost session only once a run: a service that loses every session would get endless assets.
+  if (run.sessionsCreated > 1) throw sessionRefused(entry, underlying);
+  if (run.options.onExpired === 'fail') throw sessionExpired(entry, underlying);
+  const { assetUid } = entry.session;
+  if (assetContent === 'unknown')
+    await confirmNewAsset(sessionUnknown(entry, underlying), [assetUid]);
+  else if (entry.isRefused) await confirmNewAsset(sessionRefused(entry, underlying), [assetUid]);
+  if (assetContent !== 'gone') await run.recordOrphan(assetUid);
+  run.notice(
+    assetContent === 'gone'
+      ? `the upload session and its asset ${assetUid} are gone; starting again`
+      : `the upload session is gone; starting again. Asset ${assetUid} stays unfinished`,
+  );
+  return createUpload(run, entry);
+}
+
+/** Completes an upload whose session is gone and thus reports no checksum: hashes the file for the receipt. */
+async function completeWithoutSession(run: UploadRun, entry: OpenEntry): Promise<CompleteEntry> {
+  const doubt = findSuspectedChange(run, entry, run.source.sizeBytes);
+  const digest = new PrefixDigest(run.source, await openChecksum(), entry.prefix);
+  await digest.catchUp(run.source.sizeBytes);
+  await digest.assertUnchanged();
+  return completeEntry(run, entry, digest.current().blake3, { verified: null }, doubt);
+}

@@ -7,7 +7,7 @@ import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
 
 /** Rejects requests with a foreign Host header, such as a web page sends by DNS rebinding. */
-export const hostChecked =
+export const checkHost =
   ({ publicUrl }: Service): MiddlewareHandler =>
   async (c, next) => {
     const { port } = new URL(publicUrl());
@@ -22,19 +22,19 @@ export const hostChecked =
  * Rate-limit window shared by all callers without valid credentials, so that they cannot use up a
  * key's.
  */
-const unknownCallers = 'unknown';
+const anonymousCaller = 'unknown';
 
 /**
  * Requires an API key: "Every endpoint except POST /playback/info/ requires … Bearer <API_KEY>"
  * (§5.1, §5.3).
  */
-export const authenticated = (service: Service): MiddlewareHandler<Env> => {
+export const requireApiKey = (service: Service): MiddlewareHandler<Env> => {
   const { keys } = service;
   return async (c, next) => {
     if (c.req.path === descriptionPath || c.req.path === playbackPath) return next();
     const [, bearer] = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '') ?? [];
     const key = bearer && keys.find(bearer);
-    count(c, service, key ? key.hash : unknownCallers);
+    countRequest(c, service, key ? key.hash : anonymousCaller);
     if (!key)
       throw new ServiceError(401, bearer ? 'this API key is not known' : 'an API key is required');
     c.set('key', key);
@@ -45,7 +45,7 @@ export const authenticated = (service: Service): MiddlewareHandler<Env> => {
 const maxJsonBytes = 1024 * 1024;
 
 /** Rejects JSON bodies over 1 MiB with 413. */
-export const limitedJson = bodyLimit({
+export const limitJsonBody = bodyLimit({
   maxSize: maxJsonBytes,
   onError: () => {
     throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
@@ -58,7 +58,7 @@ const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateL
  * Rate limits POST /playback/info/, which has no key, per playback token; each has a window as
  * large as a key's (§8).
  */
-export const playbackCounted = (service: Service): MiddlewareHandler<Env>[] => [
+export const limitPlaybackRequests = (service: Service): MiddlewareHandler<Env>[] => [
   // Browsers call it from pages of any site, with only the token.
   cors({
     origin: '*',
@@ -69,32 +69,32 @@ export const playbackCounted = (service: Service): MiddlewareHandler<Env>[] => [
   bodyLimit({
     maxSize: maxJsonBytes,
     onError: (c) => {
-      count(c, service, unknownCallers);
+      countRequest(c, service, anonymousCaller);
       throw new ServiceError(413, 'a JSON body holds at most 1 MiB');
     },
   }),
   async (c, next) => {
-    count(c, service, (await tokenOf(c, service)) ?? unknownCallers);
+    countRequest(c, service, (await readValidToken(c, service)) ?? anonymousCaller);
     await next();
   },
 ];
 
 /** Returns the playback token of the body if it is valid; the route reports other errors. */
-async function tokenOf(c: Context, { signer, now }: Service): Promise<string | undefined> {
+async function readValidToken(c: Context, { signer, now }: Service): Promise<string | undefined> {
   const body: unknown = await c.req.json().catch(() => undefined); // not JSON, or incomplete
   const token = (body as { playback_token?: unknown } | null | undefined)?.playback_token;
-  return typeof token === 'string' && signer.readToken(token, now()) ? token : undefined;
+  return typeof token === 'string' && signer.verifyToken(token, now()) ? token : undefined;
 }
 
 /**
  * Applies the rate limit to one request: "Rate-limit headers on every response"; "Over the limit:
  * 429 with Retry-After" (§8).
  */
-function count(c: Context, { rateLimiter, faults, now }: Service, who: string): void {
-  const { headers, retryAfterSeconds } = rateLimiter.count(who, now());
+function countRequest(c: Context, { rateLimiter, faults, now }: Service, caller: string): void {
+  const { headers, retryAfterSeconds } = rateLimiter.count(caller, now());
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (retryAfterSeconds === undefined) return;
-  faults.take('rate-limit', { method: c.req.method, path: c.req.path });
+  faults.findAndFire('rate-limit', { method: c.req.method, path: c.req.path });
   throw new ServiceError(429, 'rate limit exceeded', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });

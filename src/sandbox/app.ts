@@ -1,9 +1,9 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { authenticated, hostChecked, limitedJson, playbackCounted } from './access.ts';
+import { checkHost, limitJsonBody, limitPlaybackRequests, requireApiKey } from './access.ts';
 import { type App, apiPrefix, type Env, playbackPath, uploadPath } from './http.ts';
-import { describe } from './openapi.ts';
+import { registerDescription } from './openapi.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { embedRoutes } from './routes/embeds.ts';
 import { folderRoutes } from './routes/folders.ts';
@@ -15,10 +15,10 @@ import { watchRoutes } from './routes/watch.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import type { Service } from './service.ts';
 import { ServiceError } from './service-error.ts';
-import { storageFailure } from './storage-failure.ts';
+import { classifyStorageFailure } from './storage-failure.ts';
 
 /** Names of request parts in error details, where the validator's differ from OpenAPI's. */
-const places: Partial<Record<string, string>> = { json: 'body', param: 'path' };
+const partNames: Partial<Record<string, string>> = { json: 'body', param: 'path' };
 
 /**
  * Statuses of failed upload creations that get a plain text body: "returns plain text bodies for
@@ -33,19 +33,19 @@ export function createApp(service: Service): App {
     defaultHook: (result) => {
       if (result.success) return;
       const details = result.error.issues.map(({ path, message }) => ({
-        loc: [places[result.target] ?? result.target, ...path],
+        loc: [partNames[result.target] ?? result.target, ...path],
         msg: message,
       }));
       throw new ServiceError(422, 'invalid parameters or body', { details });
     },
   });
-  app.use(hostChecked(service), logged(service));
-  app.use(playbackPath, ...playbackCounted(service));
-  app.use(`${apiPrefix}/*`, authenticated(service));
+  app.use(checkHost(service), logRequests(service));
+  app.use(playbackPath, ...limitPlaybackRequests(service));
+  app.use(`${apiPrefix}/*`, requireApiKey(service));
   app.use(service.faults.middleware);
   for (const path of ['assets/*', 'videos/*', 'workspaces/*'])
-    app.use(`${apiPrefix}/${path}`, limitedJson);
-  describe(app, service);
+    app.use(`${apiPrefix}/${path}`, limitJsonBody);
+  registerDescription(app, service);
   for (const routes of [
     assetRoutes,
     uploadRoutes,
@@ -59,20 +59,28 @@ export function createApp(service: Service): App {
   ])
     routes(app, service);
   const page = async (c: Context, next: () => Promise<void>) =>
-    (await service.page(c.req.raw)) ?? next();
+    (await service.servePage(c.req.raw)) ?? next();
   app.get('/', page);
   app.all('/b/*', page);
   app.get('/health', (c) => {
-    const { pid, tools, leftOut, faults } = service;
-    return c.json({ status: 'ok', pid, tools, left_out: leftOut, faults: faults.active() });
+    const { pid, tools, missingFeatures, faults } = service;
+    return c.json({
+      status: 'ok',
+      pid,
+      tools,
+      left_out: missingFeatures,
+      faults: faults.listActive(),
+    });
   });
-  app.notFound((c) => answer(c, service, new ServiceError(404, `nothing at ${c.req.path}`)));
+  app.notFound((c) =>
+    respondWithError(c, service, new ServiceError(404, `nothing at ${c.req.path}`)),
+  );
   app.onError((error, c) => {
     const failure = asServiceError(error, service);
     const isCreation = c.req.method === 'POST' && c.req.path === uploadPath;
     return isCreation && textStatuses.has(failure.status)
       ? c.text(`${failure.message}\n`, failure.status)
-      : answer(c, service, failure);
+      : respondWithError(c, service, failure);
   });
   return app;
 }
@@ -82,18 +90,18 @@ function asServiceError(error: Error, service: Service): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof HTTPException) return new ServiceError(400, error.message);
   service.log(`error ${error.stack ?? error.message}`);
-  const failure = storageFailure(error);
+  const failure = classifyStorageFailure(error);
   if (failure === 'full') return new ServiceError(507, 'no space left');
   if (failure) return new ServiceError(503, 'storage temporarily unavailable');
   return new ServiceError(500, 'a defect of this sandbox; its log tells where');
 }
 
-function answer(c: Context, { answers }: Service, error: ServiceError): Response {
+function respondWithError(c: Context, { responseSchemas }: Service, error: ServiceError): Response {
   for (const [name, value] of Object.entries(error.headers)) c.header(name, value);
-  return c.json(answers.serialize(answers.errorAnswer, error.body), error.status);
+  return c.json(responseSchemas.serialize(responseSchemas.errorAnswer, error.body), error.status);
 }
 
-const logged =
+const logRequests =
   ({ log, now }: Service): MiddlewareHandler =>
   async (c, next) => {
     const startedAt = now();

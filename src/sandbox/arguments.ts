@@ -14,7 +14,7 @@ export type Arguments = Omit<
  *
  * @throws ArgumentError with a one-line message that names the invalid argument
  */
-export function readArguments(args: readonly string[]): Arguments {
+export function parseArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -43,41 +43,41 @@ export function readArguments(args: readonly string[]): Arguments {
   if (!values.data) throw new ArgumentError('--data is required');
   values.fault?.forEach(parseFault);
   const rateLimit = values['rate-limit'];
-  return given({
+  return omitUndefined({
     dataDir: values.data,
     logPath: values.log,
-    port: portOf(number('port') ?? defaults.port),
+    port: parsePort(number('port') ?? defaults.port),
     faults: values.fault,
     strict: values.strict,
     seed: number('seed'),
-    rateLimit: rateLimit === undefined ? undefined : rateLimitOf(rateLimit),
+    rateLimit: rateLimit === undefined ? undefined : parseRateLimit(rateLimit),
     sessionSeconds: number('session-lifetime'),
     playbackSeconds: number('token-lifetime'),
     credits: number('credits'),
     maxUploadBytes: number('max-upload-size'),
     storageBytes: number('storage'),
-    player: { autoPlay: values['auto-play'], theme: themeOf(values.theme) },
+    player: { autoPlay: values['auto-play'], theme: parseTheme(values.theme) },
   });
 }
 
-function portOf(port: number): number {
+function parsePort(port: number): number {
   if (Number.isInteger(port) && port <= 65_535) return port;
   throw new ArgumentError(`--port takes a number up to 65535, not ${port}`);
 }
 
-function themeOf(text: string): Theme {
+function parseTheme(text: string): Theme {
   const theme = themes.find((each) => each === text);
   if (!theme) throw new ArgumentError(`--theme is one of ${themes.join(', ')}`);
   return theme;
 }
 
-function rateLimitOf(text: string): { limit: number; windowSeconds: number } {
+function parseRateLimit(text: string): { limit: number; windowSeconds: number } {
   const [, limit, seconds] = /^(\d+)\/(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   if (!Number(seconds)) throw new ArgumentError(`--rate-limit takes LIMIT/SECONDS, not '${text}'`);
   return { limit: Number(limit), windowSeconds: Number(seconds) };
 }
 
-const given = (values: { [Name in keyof Arguments]: Arguments[Name] | undefined }) =>
+const omitUndefined = (values: { [Name in keyof Arguments]: Arguments[Name] | undefined }) =>
   Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),
   ) as Arguments;

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
  * Limits the number of open connections. At the limit, a new connection replaces the one that has
  * been idle longest (no request in progress); if all are busy, the new one is closed.
  */
-export function boundConnections(server: Server, most: number): void {
+export function limitConnections(server: Server, maxConnections: number): void {
   /** Number of requests in progress per connection. */
   const open = new Map<Socket, number>();
   /** Connections without a request in progress, longest idle first. */
@@ -14,7 +14,7 @@ export function boundConnections(server: Server, most: number): void {
     open.delete(socket);
     idle.delete(socket);
   };
-  const change = (socket: Socket, by: number) => {
+  const countRequests = (socket: Socket, by: number) => {
     const before = open.get(socket);
     if (before === undefined) return; // already closed
     open.set(socket, before + by);
@@ -22,7 +22,7 @@ export function boundConnections(server: Server, most: number): void {
     else idle.add(socket);
   };
   server.on('connection', (socket: Socket) => {
-    if (open.size >= most) {
+    if (open.size >= maxConnections) {
       const [longest] = idle;
       if (!longest) return void socket.destroy();
       forget(longest);
@@ -33,7 +33,7 @@ export function boundConnections(server: Server, most: number): void {
     socket.once('close', () => forget(socket));
   });
   server.on('request', ({ socket }, response) => {
-    change(socket, 1);
-    response.once('close', () => change(socket, -1));
+    countRequests(socket, 1);
+    response.once('close', () => countRequests(socket, -1));
   });
 }

@@ -4,30 +4,30 @@ import { getRequestListener } from '@hono/node-server';
 import { type Scope, scopes } from '../contract/scopes.ts';
 import type { BrowseApp } from '../web/browse/server/browse.ts';
 import { createApp } from './app.ts';
-import { boundedServer } from './bounds.ts';
+import { createBoundedServer } from './bounded-server.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';
-import { leftOutWithout, toolsInWords } from './media/ffmpeg/tools.ts';
+import { describeTools, listMissingFeatures } from './media/ffmpeg/tool-paths.ts';
 import { Processor } from './media/processor.ts';
 import { defaults, type SandboxOptions } from './options.ts';
-import { sandboxPage } from './page/page.ts';
-import { RateLimiter } from './rate-limiter.ts';
+import { createSandboxPage } from './page/sandbox-page.ts';
 import { responseSchemas } from './routes/response-schemas.ts';
 import type { Service } from './service.ts';
 import { Signer } from './signing.ts';
+import { ApiKeys } from './store/api-keys.ts';
 import { Assets } from './store/assets.ts';
-import { Store } from './store/database.ts';
-import { Embeds } from './store/embed-settings.ts';
+import { assertUsableDataFolder } from './store/data-folder.ts';
+import { EmbedRestrictions } from './store/embed-settings.ts';
 import { lockFolder } from './store/folder-lock.ts';
-import { Folders } from './store/folders.ts';
-import { Keys } from './store/keys.ts';
-import { assertOwnFolder } from './store/own-folder.ts';
+import { WorkspaceFolders } from './store/folders.ts';
+import { SandboxStore } from './store/sandbox-store.ts';
 import { seed } from './store/seed.ts';
-import { Sessions } from './store/sessions.ts';
+import { UploadSessions } from './store/sessions.ts';
 import { Workspaces } from './store/workspaces.ts';
 import { Receiver } from './uploads/receiver.ts';
-import { SessionClock } from './uploads/session-clock.ts';
+import { SessionSweeper } from './uploads/session-sweeper.ts';
+import { WindowRateLimiter } from './window-rate-limiter.ts';
 
 export type Sandbox = {
   /** Origin of the service, such as `http://127.0.0.1:4520`. */
@@ -42,7 +42,7 @@ export type Sandbox = {
   /** Returns true if any key has been created. */
   hasKeys(): boolean;
   /** Returns a one-time URL of the library page, valid for one browser. */
-  pageAddress(): string;
+  createPageUrl(): string;
   /** Shuts down: closes connections, aborts processing, keeps all data on disk. */
   close(): Promise<void>;
 };
@@ -52,16 +52,16 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { dataDir, mediaWorker, pid, now = Date.now, log = () => {} } = options;
   const timestamp = () => new Date(now()).toISOString();
   const faults = new Faults(options.faults ?? [], log);
-  assertOwnFolder(dataDir);
+  assertUsableDataFolder(dataDir);
   const files = new Files(dataDir);
   const unlock = lockFolder(dataDir);
   const store = openStore(dataDir, unlock);
-  const keys = new Keys(store);
+  const keys = new ApiKeys(store);
   const assets = new Assets(store);
   const workspaces = new Workspaces(store);
   const tools = { ffmpeg: options.ffmpeg, pdftoppm: options.pdftoppm };
-  const leftOut = leftOutWithout(tools);
-  log(toolsInWords(tools));
+  const missingFeatures = listMissingFeatures(tools);
+  log(describeTools(tools));
   const tool = (path: string | undefined) =>
     path === undefined ? undefined : { path, killGroup: options.killGroup };
   const processor = new Processor({
@@ -69,12 +69,12 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     inspector: { node: options.node, worker: mediaWorker },
     tools: { ffmpeg: tool(tools.ffmpeg), pdftoppm: tool(tools.pdftoppm) },
   });
-  const sessions = new Sessions(store);
+  const sessions = new UploadSessions(store);
   const receiver: Receiver = new Receiver({
     files,
     sessions,
-    onOwed: () => sessionClock.look(),
-    onWhole: (session) => {
+    onPending: () => sessionSweeper.schedule(),
+    onComplete: (session) => {
       store.transaction(() => {
         sessions.complete(session.uid, timestamp());
         assets.setStatus(session.asset_uid, 'queued', timestamp());
@@ -88,20 +88,20 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       });
     },
   });
-  const sessionClock = new SessionClock({ sessions, receiver, now, log });
+  const sessionSweeper = new SessionSweeper({ sessions, receiver, now, log });
   let origin = '';
   const service: Service = {
     assets,
     keys,
     sessions,
     workspaces,
-    folders: new Folders(store),
-    embeds: new Embeds(store),
+    folders: new WorkspaceFolders(store),
+    embeds: new EmbedRestrictions(store),
     files,
     signer: new Signer(dataDir),
     receiver,
-    sessionClock,
-    rateLimiter: new RateLimiter(
+    sessionSweeper,
+    rateLimiter: new WindowRateLimiter(
       faults.find('rate-limit') ?? options.rateLimit ?? defaults.rateLimit,
     ),
     now,
@@ -112,7 +112,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     log,
     pid,
     tools: { ffmpeg: tools.ffmpeg ?? null, pdftoppm: tools.pdftoppm ?? null },
-    leftOut,
+    missingFeatures,
     maxUploadBytes: options.maxUploadBytes ?? Number.POSITIVE_INFINITY,
     storageBytes: options.storageBytes ?? Number.POSITIVE_INFINITY,
     credits: new Credits(options.credits ?? Number.POSITIVE_INFINITY),
@@ -120,14 +120,17 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     playerScript: options.playerScript,
     faults,
     isStrict: options.strict ?? false,
-    answers: responseSchemas(options.strict ?? false),
+    responseSchemas: responseSchemas(options.strict ?? false),
     transaction: (work) => store.transaction(work),
-    page: async (request) => page?.handle(request),
+    servePage: async (request) => page?.handle(request),
   };
   let page: BrowseApp | undefined; // created after listening, when the origin is known
-  const server = boundedServer(getRequestListener(createApp(service).fetch), options.bounds);
+  const server = createBoundedServer(
+    getRequestListener(createApp(service).fetch),
+    options.connectionLimits,
+  );
   const end = async () => {
-    await sessionClock.close();
+    await sessionSweeper.close();
     await processor.close();
     store.close();
     unlock();
@@ -135,14 +138,14 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   let notes: string[];
   try {
     workspaces.seed(timestamp());
-    notes = notesOn(assets.unknownOf(files.assetUids()));
+    notes = createNotes(assets.findUnknown(files.assetUids()));
     if (options.seed !== undefined) seed(store, workspaces.primary().uid, options.seed, now());
     await receiver.clearExpired(now());
     processor.resume();
-    await receiver.completeWhole();
-    sessionClock.look();
+    await receiver.recoverCompleted();
+    sessionSweeper.schedule();
     origin = await listen(server, options.port ?? defaults.port);
-    page = sandboxPage(
+    page = createSandboxPage(
       service,
       { browse: options.browseScript, player: options.playerScript },
       () => options.onPageEntered?.(),
@@ -159,7 +162,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     createKey: (name, granted = scopes) => keys.create(name, granted),
     hasKey: (key) => keys.find(key) !== undefined,
     hasKeys: () => keys.count() > 0,
-    pageAddress: () => page?.createEntryUrl() ?? origin,
+    createPageUrl: () => page?.createEntryUrl() ?? origin,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -169,9 +172,9 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-function openStore(dataDir: string, unlock: () => void): Store {
+function openStore(dataDir: string, unlock: () => void): SandboxStore {
   try {
-    return new Store(dataDir);
+    return new SandboxStore(dataDir);
   } catch (error) {
     unlock();
     throw error;
@@ -182,11 +185,11 @@ function openStore(dataDir: string, unlock: () => void): Store {
  * Returns a warning for asset folders that the database does not know. Deleted assets keep their
  * row, so the database was replaced or lost data.
  */
-const notesOn = (strays: readonly string[]) =>
-  strays.length === 0
+const createNotes = (unknownUids: readonly string[]) =>
+  unknownUids.length === 0
     ? []
     : [
-        `sandbox.db does not know ${strays.length} of the assets in media/: it was replaced, or lost what it held`,
+        `sandbox.db does not know ${unknownUids.length} of the assets in media/: it was replaced, or lost what it held`,
       ];
 
 /** Listens on the loopback interface only. @returns the origin */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeJsonAtomically } from './atomic-json.ts';
 import type { Sandbox } from './create.ts';
-import { writeWhole } from './whole-file.ts';
 
 /**
  * API keys for the local user, one per set of scopes. Stored in plain text only in
@@ -9,7 +9,7 @@ import { writeWhole } from './whole-file.ts';
  */
 type Credentials = { all: string; read: string; write: string };
 
-const newKeys = 'new keys were made';
+const newKeysNote = 'new keys were made';
 
 /**
  * Ensures that DIR/credentials.json holds valid keys. Creates new ones if the file is missing,
@@ -17,26 +17,26 @@ const newKeys = 'new keys were made';
  *
  * @returns why keys were replaced, as text; undefined if nothing was replaced
  */
-export function keepCredentials(dataDir: string, sandbox: Sandbox): string | undefined {
+export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | undefined {
   const path = join(dataDir, 'credentials.json');
-  const kept = read(path);
-  const isKnown = kept !== undefined && kept !== 'damaged' && sandbox.hasKey(kept.all);
-  if (isKnown) return undefined;
-  const isFirst = kept === undefined && !sandbox.hasKeys();
+  const existing = readCredentials(path);
+  const isValid = existing !== undefined && existing !== 'damaged' && sandbox.hasKey(existing.all);
+  if (isValid) return undefined;
+  const isFirst = existing === undefined && !sandbox.hasKeys();
   const keys: Credentials = {
     all: sandbox.createKey('all scopes'),
     read: sandbox.createKey('read only', ['Read Assets']),
     write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
   };
-  writeWhole(path, { keys });
+  writeJsonAtomically(path, { keys });
   if (isFirst) return undefined;
-  if (kept === undefined) return `credentials.json was gone; ${newKeys}`;
-  if (kept === 'damaged') return `credentials.json could not be read; ${newKeys}`;
-  return `sandbox.db did not know the keys of credentials.json; ${newKeys}`;
+  if (existing === undefined) return `credentials.json was gone; ${newKeysNote}`;
+  if (existing === 'damaged') return `credentials.json could not be read; ${newKeysNote}`;
+  return `sandbox.db did not know the keys of credentials.json; ${newKeysNote}`;
 }
 
 /** Returns undefined if the file does not exist. */
-function read(path: string): Credentials | 'damaged' | undefined {
+function readCredentials(path: string): Credentials | 'damaged' | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
-import type { EmbedSettings } from './store/embed-settings.ts';
+import type { EmbedRestriction } from './store/embed-settings.ts';
 
 /** Sec-Fetch-Dest values that mean that a page embeds another one (Fetch Metadata). */
 const embeddingDestinations = new Set(['iframe', 'frame', 'object', 'embed', 'fencedframe']);
 
 /** Returns true if the embedding page, identified by its Referer, is allowed (§4 Workspaces). */
-export function mayEmbed(c: Context, settings: EmbedSettings): boolean {
+export function mayEmbed(c: Context, settings: EmbedRestriction): boolean {
   if (!embeddingDestinations.has(c.req.header('sec-fetch-dest') ?? '')) return true;
   // Without a Referer, the CSP directive `frame-ancestors` decides.
   return isAllowed(c, c.req.header('referer'), settings);
@@ -15,25 +15,25 @@ export function mayEmbed(c: Context, settings: EmbedSettings): boolean {
  * Returns true if a page may call the API with its playback token. Servers send neither Origin nor
  * Referer and are always allowed.
  */
-export const mayCall = (c: Context, settings: EmbedSettings): boolean =>
+export const mayCall = (c: Context, settings: EmbedRestriction): boolean =>
   isAllowed(c, c.req.header('origin') ?? c.req.header('referer'), settings);
 
-function isAllowed(c: Context, page: string | undefined, settings: EmbedSettings): boolean {
+function isAllowed(c: Context, page: string | undefined, settings: EmbedRestriction): boolean {
   if (!settings.enabled || page === undefined) return true;
   if (!URL.canParse(page)) return false; // "null": a page with an opaque origin
   const { hostname, port } = new URL(page);
-  const isOwn = ownNames.has(hostname) && port === new URL(c.req.url).port;
+  const isOwn = ownHosts.has(hostname) && port === new URL(c.req.url).port;
   return isOwn || settings.domains.includes(hostname);
 }
 
 /** Host names of the sandbox itself, as its Host check accepts them. */
-const ownNames = new Set(['localhost', '127.0.0.1']);
+const ownHosts = new Set(['localhost', '127.0.0.1']);
 
 /**
  * Returns the CSP directive that allows only these pages to embed; undefined if embedding is
  * unrestricted.
  */
-export function frameAncestors({ enabled, domains }: EmbedSettings): string | undefined {
+export function frameAncestors({ enabled, domains }: EmbedRestriction): string | undefined {
   if (!enabled) return undefined;
   const listed = domains.flatMap((domain) => [`http://${domain}:*`, `https://${domain}:*`]);
   return ['frame-ancestors', "'self'", ...listed].join(' ');

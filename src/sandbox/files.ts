@@ -38,7 +38,7 @@ export class Files {
   }
 
   /** Folder of derived files: thumbnails, sprites, waveforms, variants. */
-  extras(assetUid: string): string {
+  derivedFolder(assetUid: string): string {
     return join(this.assetFolder(assetUid), 'extras');
   }
 

@@ -3,7 +3,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import type { Scope } from '../contract/scopes.ts';
 import { ServiceError } from './service-error.ts';
-import type { ApiKey } from './store/keys.ts';
+import type { ApiKey } from './store/api-keys.ts';
 
 /** Hono environment of a request: Node's request objects and the authenticated API key. */
 export type Env = { Bindings: HttpBindings; Variables: { key: ApiKey } };
@@ -21,7 +21,7 @@ export const playbackPath = `${apiPrefix}/playback/info/` as const;
  * Requires a JSON body: "JSON … (required body)" (§4), "All JSON bodies use application/json" (§1).
  * Without this check, a missing body would pass validation when all fields are optional.
  */
-export const jsonRequired: MiddlewareHandler<Env> = async (c, next) => {
+export const requireJson: MiddlewareHandler<Env> = async (c, next) => {
   const problem =
     (await c.req.text()).trim() === ''
       ? 'a JSON body is required'
@@ -36,7 +36,7 @@ export const jsonRequired: MiddlewareHandler<Env> = async (c, next) => {
 };
 
 /** Requires a scope: "A call needing a scope that the key lacks returns 403." (§5.4) */
-export const scoped =
+export const requireScope =
   (scope: Scope): MiddlewareHandler<Env> =>
   async (c, next) => {
     if (!c.get('key').scopes.includes(scope))

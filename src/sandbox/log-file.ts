@@ -12,7 +12,7 @@ export class LogFile {
   readonly #maxBytes: number;
   #descriptor: number | undefined;
   #sizeBytes = 0;
-  #lost = 0;
+  #lostLines = 0;
   #reason = '';
 
   /** Opens the file on the first write. */
@@ -22,14 +22,15 @@ export class LogFile {
   }
 
   write(line: string): void {
-    const missed = this.#lost > 0 ? [`${this.#lost} lines were lost: ${this.#reason}`] : [];
+    const missed =
+      this.#lostLines > 0 ? [`${this.#lostLines} lines were lost: ${this.#reason}`] : [];
     const stamp = new Date().toISOString();
     const text = [...missed, line].map((each) => `${stamp} ${each}\n`).join('');
     try {
       this.#append(Buffer.from(text));
-      this.#lost = 0;
+      this.#lostLines = 0;
     } catch (error) {
-      this.#lost++;
+      this.#lostLines++;
       this.#reason = (error as Error).message;
     }
   }

@@ -1,14 +1,14 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ArgumentError } from './argument-error.ts';
-import { readArguments } from './arguments.ts';
+import { parseArguments } from './arguments.ts';
+import { writeJsonAtomically } from './atomic-json.ts';
 import { createSandbox } from './create.ts';
-import { keepCredentials } from './credentials.ts';
+import { ensureCredentials } from './credentials.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findPdftoppm } from './media/ffmpeg/find-tools.ts';
-import { storageFailure } from './storage-failure.ts';
-import { FolderTaken } from './store/folder-lock.ts';
-import { writeWhole } from './whole-file.ts';
+import { classifyStorageFailure } from './storage-failure.ts';
+import { FolderLockedError } from './store/folder-lock.ts';
 
 /**
  * Runs the sandbox process: `node sandbox.cjs --data DIR …`; see `arguments.ts`. Writes its address
@@ -20,8 +20,8 @@ async function main(): Promise<void> {
   process.umask(0o077); // files are readable by this user only
   // Keep running when the reader of stdout or stderr is gone, or when the disk is full.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const given = process.argv.slice(2);
-  const { logPath, ...options } = readArguments(given);
+  const args = process.argv.slice(2);
+  const { logPath, ...options } = parseArguments(args);
   const { dataDir } = options;
   const logFile = logPath === undefined ? undefined : new LogFile(logPath);
   const log = logFile
@@ -29,15 +29,15 @@ async function main(): Promise<void> {
     : (line: string) => void process.stdout.write(`${new Date().toISOString()} ${line}\n`);
   process.on('uncaughtExceptionMonitor', (error) => log(`ends by a defect: ${error.stack}`));
   try {
-    await serve(given, options, log);
+    await serve(args, options, log);
   } catch (error) {
-    throw storageFailure(error) ? unusable(dataDir, error as Error) : error;
+    throw classifyStorageFailure(error) ? dataFolderError(dataDir, error as Error) : error;
   }
 }
 
-type Options = Omit<ReturnType<typeof readArguments>, 'logPath'>;
+type Options = Omit<ReturnType<typeof parseArguments>, 'logPath'>;
 
-async function serve(given: string[], options: Options, log: (line: string) => void) {
+async function serve(args: string[], options: Options, log: (line: string) => void) {
   const { dataDir } = options;
   const serverFile = join(dataDir, 'server.json');
   const sandbox = await createSandbox({
@@ -52,29 +52,29 @@ async function serve(given: string[], options: Options, log: (line: string) => v
     browseScript: readFileSync(join(__dirname, 'browse.js'), 'utf8'),
     onPageEntered: () => {
       try {
-        tell();
+        writeServerFile();
       } catch (error) {
         log(`no new address of the page is told: ${(error as Error).message}`);
       }
     },
     log,
   });
-  const notes = [...sandbox.notes, keepCredentials(dataDir, sandbox) ?? []].flat();
+  const notes = [...sandbox.notes, ensureCredentials(dataDir, sandbox) ?? []].flat();
   for (const note of notes) log(note);
   const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
-  const tell = () =>
-    writeWhole(serverFile, {
+  const writeServerFile = () =>
+    writeJsonAtomically(serverFile, {
       pid: process.pid,
       url,
-      page: sandbox.pageAddress(),
+      page: sandbox.createPageUrl(),
       workspace,
       workspace_name: workspaceName,
       started_at,
-      options: startOptions(given),
+      options: startOptions(args),
       notes,
     });
-  tell();
+  writeServerFile();
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });
@@ -87,16 +87,16 @@ async function serve(given: string[], options: Options, log: (line: string) => v
 }
 
 /** Returns the options of the service itself; a later start compares its own with these. */
-const startOptions = (given: readonly string[]) =>
-  given.filter(
+const startOptions = (args: readonly string[]) =>
+  args.filter(
     (each, at) =>
-      !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(given[at - 1] ?? ''),
+      !/^--(data|port|log)(=|$)/.test(each) && !/^--(data|port|log)$/.test(args[at - 1] ?? ''),
   );
 
 /** Returns a one-line error for a data folder that the disk or the database refuses. */
-const unusable = (dataDir: string, error: Error) =>
+const dataFolderError = (dataDir: string, error: Error) =>
   new Error(
-    storageFailure(error) === 'full'
+    classifyStorageFailure(error) === 'full'
       ? `no space is left for the sandbox in ${dataDir}`
       : `the sandbox cannot use ${dataDir}: ${error.message}`,
   );
@@ -116,6 +116,6 @@ function killGroup(leader: number): void {
 main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   const misread = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
-  if (error instanceof FolderTaken) process.exit(3);
+  if (error instanceof FolderLockedError) process.exit(3);
   process.exit(error instanceof ArgumentError || misread ? 2 : 1);
 });

@@ -5,15 +5,15 @@ import type { Service } from './service.ts';
 
 export const descriptionPath = `${apiPrefix}/openapi.json`;
 
-type Described = ReturnType<App['getOpenAPI31Document']>;
-type Operation = NonNullable<NonNullable<Described['paths']>[string]['get']>;
-type Answer = NonNullable<Operation['responses']>[string];
+type ServedDescription = ReturnType<App['getOpenAPI31Document']>;
+type Operation = NonNullable<NonNullable<ServedDescription['paths']>[string]['get']>;
+type OperationResponse = NonNullable<Operation['responses']>[string];
 
 /** Name of the security scheme. §5: "The security scheme is named ExternalAPIKeyAuth." */
 const security = 'ExternalAPIKeyAuth';
 
 /** Descriptions of error statuses (§7). */
-const meanings: Record<number, string> = {
+const statusDescriptions: Record<number, string> = {
   400: 'malformed request',
   401: 'missing or invalid credentials',
   402: 'the credit balance is depleted',
@@ -28,17 +28,17 @@ const meanings: Record<number, string> = {
 };
 
 /** Extra statuses of single operations, beyond those that §4 lists for all. */
-const further: Record<string, readonly number[]> = {
+const extraStatuses: Record<string, readonly number[]> = {
   '/playback/info/ post': [401, 403, 404], // "not shown": A19
   '/assets/{uid}/player/ get': [402],
   '/videos/{uid}/player/ get': [402],
 };
-const keyless = ['/playback/info/ post', '/openapi.json get'];
+const keylessOperations = ['/playback/info/ post', '/openapi.json get'];
 /** Operations without rate limit: the specification does not contain them. */
-const uncounted = ['/openapi.json get'];
+const unlimitedOperations = ['/openapi.json get'];
 
 /** Registers the endpoint of the OpenAPI document of all registered routes; it needs no API key. */
-export function describe(app: App, service: Service): void {
+export function registerDescription(app: App, service: Service): void {
   const { openAPIRegistry: registry } = app;
   registry.registerComponent('securitySchemes', security, { type: 'http', scheme: 'bearer' });
   describeUploads(app, service);
@@ -55,7 +55,7 @@ export function describe(app: App, service: Service): void {
   });
   let text: string | undefined;
   app.get(descriptionPath, (c) => {
-    text ??= JSON.stringify(describedBy(app));
+    text ??= JSON.stringify(buildDocument(app));
     return c.body(text, 200, { 'Content-Type': 'application/json' });
   });
 }
@@ -64,7 +64,7 @@ export function describe(app: App, service: Service): void {
  * Builds the OpenAPI 3.1 document, "version 1.0.0" (§9); paths are relative to the prefix, as in
  * §4.
  */
-function describedBy(app: App): Described {
+function buildDocument(app: App): ServedDescription {
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: { title: 'Media Asset Service: External REST API', version: '1.0.0' },
@@ -73,11 +73,11 @@ function describedBy(app: App): Described {
   const paths = Object.entries(document.paths ?? {}).map(([path, item]) => {
     const short = path.slice(apiPrefix.length);
     for (const [method, operation] of Object.entries(item))
-      complete(operation as Operation, `${short} ${method}`);
+      addErrorResponses(operation as Operation, `${short} ${method}`);
     return [short, item] as const;
   });
   document.paths = Object.fromEntries(paths);
-  closed(document.components?.schemas);
+  forbidExtraProperties(document.components?.schemas);
   return document;
 }
 
@@ -86,12 +86,12 @@ function describedBy(app: App): Described {
  * also be 401, 403, 429; endpoints with path parameters may be 404; endpoints with parameters or
  * bodies may be 422" (§4).
  */
-function complete(operation: Operation, name: string): void {
-  const isKeyless = keyless.includes(name);
-  const isCounted = !uncounted.includes(name);
+function addErrorResponses(operation: Operation, name: string): void {
+  const isKeyless = keylessOperations.includes(name);
+  const isCounted = !unlimitedOperations.includes(name);
   const { parameters = [], requestBody } = operation;
   const statuses = [
-    ...[500, 503, ...(further[name] ?? [])],
+    ...[500, 503, ...(extraStatuses[name] ?? [])],
     ...(isKeyless ? [] : [401, 403]),
     ...(isCounted ? [429] : []),
     ...(name.includes('{') ? [404] : []),
@@ -103,15 +103,16 @@ function complete(operation: Operation, name: string): void {
   operation.responses ??= {};
   for (const status of statuses)
     operation.responses[status] ??= {
-      description: meanings[status] ?? '',
+      description: statusDescriptions[status] ?? '',
       // Responses to HEAD have no body.
       ...(!name.endsWith(' head') && {
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       }),
     };
-  closed(operation.responses);
+  forbidExtraProperties(operation.responses);
   if (!isCounted) return;
-  for (const [status, answer] of Object.entries(operation.responses)) counted(status, answer);
+  for (const [status, answer] of Object.entries(operation.responses))
+    addRateLimitHeaders(status, answer);
 }
 
 const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
@@ -120,7 +121,7 @@ const wholeNumber = { schema: { type: 'integer' }, required: true } as const;
  * Adds the rate-limit headers to a response: "Rate-limit headers on every response"; "429 with
  * Retry-After" (§8).
  */
-function counted(status: string, answer: Answer): void {
+function addRateLimitHeaders(status: string, answer: OperationResponse): void {
   answer.headers = {
     ...answer.headers,
     'X-RateLimit-Limit': wholeNumber,
@@ -134,9 +135,9 @@ function counted(status: string, answer: Answer): void {
  * Sets `additionalProperties: false` on all response objects, so that a test detects undocumented
  * fields.
  */
-function closed(schema: unknown): void {
+function forbidExtraProperties(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
-  for (const inner of Object.values(schema)) closed(inner);
+  for (const inner of Object.values(schema)) forbidExtraProperties(inner);
   const { type, properties } = schema as { type?: unknown; properties?: unknown };
   if ([type].flat().includes('object') && properties)
     Object.assign(schema, { additionalProperties: false, ...schema });

@@ -1,4 +1,4 @@
-import type { Bounds } from './bounds.ts';
+import type { ConnectionLimits } from './bounded-server.ts';
 
 /** Appearance and behavior of players: `player_config` (§2 Player data). */
 export type PlayerOptions = { autoPlay: boolean; theme: Theme };
@@ -31,7 +31,7 @@ export type SandboxOptions = {
   /** Number of generated sample assets for an empty data folder. */
   seed?: number;
   /** Timeouts and limits of connections; see `bounded-server.ts`. */
-  bounds?: Partial<Bounds>;
+  connectionLimits?: Partial<ConnectionLimits>;
   /** Process id, for /health. */
   pid: number;
   /** Path of the media worker's script. */

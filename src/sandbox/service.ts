@@ -2,31 +2,31 @@ import type { Credits } from './credits.ts';
 import type { Faults } from './faults/faults.ts';
 import type { Files } from './files.ts';
 import type { PlayerOptions } from './options.ts';
-import type { RateLimiter } from './rate-limiter.ts';
 import type { ResponseSchemas } from './routes/response-schemas.ts';
 import type { Signer } from './signing.ts';
+import type { ApiKeys } from './store/api-keys.ts';
 import type { Assets } from './store/assets.ts';
-import type { Embeds } from './store/embed-settings.ts';
-import type { Folders } from './store/folders.ts';
-import type { Keys } from './store/keys.ts';
-import type { Sessions } from './store/sessions.ts';
+import type { EmbedRestrictions } from './store/embed-settings.ts';
+import type { WorkspaceFolders } from './store/folders.ts';
+import type { UploadSessions } from './store/sessions.ts';
 import type { Workspaces } from './store/workspaces.ts';
 import type { Receiver } from './uploads/receiver.ts';
-import type { SessionClock } from './uploads/session-clock.ts';
+import type { SessionSweeper } from './uploads/session-sweeper.ts';
+import type { WindowRateLimiter } from './window-rate-limiter.ts';
 
 /** Dependencies of all routes. */
 export type Service = {
   assets: Assets;
-  keys: Keys;
-  sessions: Sessions;
+  keys: ApiKeys;
+  sessions: UploadSessions;
   workspaces: Workspaces;
-  folders: Folders;
-  embeds: Embeds;
+  folders: WorkspaceFolders;
+  embeds: EmbedRestrictions;
   files: Files;
   signer: Signer;
   receiver: Receiver;
-  sessionClock: SessionClock;
-  rateLimiter: RateLimiter;
+  sessionSweeper: SessionSweeper;
+  rateLimiter: WindowRateLimiter;
   /** Runs `work` in a database transaction. */
   transaction(work: () => void): void;
   /** Maximum upload size in bytes (§8: "Maximum allowed upload size: value not shown."). */
@@ -37,12 +37,12 @@ export type Service = {
   player: PlayerOptions;
   playerScript: string;
   /** Handles a request for the library page; undefined if the path belongs to something else. */
-  page(request: Request): Promise<Response | undefined>;
+  servePage(request: Request): Promise<Response | undefined>;
   faults: Faults;
   /** True if responses contain only the fields that the specification names. */
   isStrict: boolean;
   /** Response schemas: complete, or limited to the specification's fields. */
-  answers: ResponseSchemas;
+  responseSchemas: ResponseSchemas;
   now(): number;
   /** Current time in ISO 8601, as stored in records. */
   timestamp(): string;
@@ -55,5 +55,5 @@ export type Service = {
   pid: number;
   /** Paths of optional tools, and the features that are missing without them. */
   tools: { ffmpeg: string | null; pdftoppm: string | null };
-  leftOut: readonly string[];
+  missingFeatures: readonly string[];
 };

@@ -7,7 +7,7 @@ export class Signer {
   readonly #secret: Buffer;
 
   constructor(dataDir: string) {
-    this.#secret = secretIn(dataDir);
+    this.#secret = loadSecret(dataDir);
   }
 
   /** Returns the path with its expiry and a signature over both, so that neither can be changed. */
@@ -16,15 +16,18 @@ export class Signer {
     return `${path}?expires=${expires}&signature=${this.#mac(`url\n${path}\n${expires}`)}`;
   }
 
-  pathIsValid(path: string, expires: string, signature: string, now: number): boolean {
-    return same(signature, this.#mac(`url\n${path}\n${expires}`)) && Number(expires) * 1000 > now;
+  isValidPath(path: string, expires: string, signature: string, now: number): boolean {
+    return (
+      equalsInConstantTime(signature, this.#mac(`url\n${path}\n${expires}`)) &&
+      Number(expires) * 1000 > now
+    );
   }
 
   /**
    * Creates a playback token: "signed, valid 4 hours, safe to expose to a browser" (§2 Player
    * data).
    */
-  mintToken(assetUid: string, expiresAt: number): string {
+  createToken(assetUid: string, expiresAt: number): string {
     const nonce = randomBytes(6).toString('base64url'); // each token has its own rate limit (§8)
     const payload = Buffer.from(JSON.stringify({ assetUid, expiresAt, nonce })).toString(
       'base64url',
@@ -33,9 +36,10 @@ export class Signer {
   }
 
   /** Returns the asset uid of a playback token; undefined if the token is forged or expired. */
-  readToken(token: string, now: number): string | undefined {
+  verifyToken(token: string, now: number): string | undefined {
     const [payload = '', mac = '', ...rest] = token.split('.');
-    if (rest.length > 0 || !same(mac, this.#mac(`token\n${payload}`))) return undefined;
+    if (rest.length > 0 || !equalsInConstantTime(mac, this.#mac(`token\n${payload}`)))
+      return undefined;
     const { assetUid, expiresAt } = JSON.parse(Buffer.from(payload, 'base64url').toString());
     return expiresAt > now ? assetUid : undefined;
   }
@@ -45,14 +49,14 @@ export class Signer {
   }
 }
 
-function same(a: string, b: string): boolean {
+function equalsInConstantTime(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
 const secretBytes = 32;
 
-function secretIn(dataDir: string): Buffer {
+function loadSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'secret');
   if (!existsSync(path)) {
     // Atomic rename: a truncated secret would be guessable.

@@ -4,8 +4,8 @@
  */
 type StorageFailure = 'full' | 'unavailable';
 
-const fullDisk = new Set(['ENOSPC', 'EDQUOT']);
-const refusingDisk = new Set(['EACCES', 'EBUSY', 'EIO', 'EMFILE', 'ENFILE', 'EPERM', 'EROFS']);
+const fullDiskCodes = new Set(['ENOSPC', 'EDQUOT']);
+const unavailableCodes = new Set(['EACCES', 'EBUSY', 'EIO', 'EMFILE', 'ENFILE', 'EPERM', 'EROFS']);
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const sqlite = {
@@ -21,19 +21,23 @@ const sqlite = {
   PROTOCOL: 15,
   NOTADB: 26,
 } as const;
-const known: number[] = Object.values(sqlite);
+const storageResultCodes: number[] = Object.values(sqlite);
 
 /**
  * Classifies an error of the disk or the database; undefined for any other error, which is a
  * defect.
  */
-export function storageFailure(error: unknown): StorageFailure | undefined {
+export function classifyStorageFailure(error: unknown): StorageFailure | undefined {
   const result = resultOf(error);
   if (result !== undefined)
-    return result === sqlite.FULL ? 'full' : known.includes(result) ? 'unavailable' : undefined;
+    return result === sqlite.FULL
+      ? 'full'
+      : storageResultCodes.includes(result)
+        ? 'unavailable'
+        : undefined;
   const { code = '' } = error as NodeJS.ErrnoException;
-  if (fullDisk.has(code)) return 'full';
-  return refusingDisk.has(code) ? 'unavailable' : undefined;
+  if (fullDiskCodes.has(code)) return 'full';
+  return unavailableCodes.has(code) ? 'unavailable' : undefined;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Bounds } from '../../src/sandbox/bounds.ts';
+import type { ConnectionLimits } from '../../src/sandbox/bounded-server.ts';
 import { someBytes } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';
 import { fixture, startSandbox } from '../support/sandbox.ts';
 
-const bounded = async (bounds: Partial<Bounds>) => {
-  const sandbox = await startSandbox({ bounds });
+const bounded = async (connectionLimits: Partial<ConnectionLimits>) => {
+  const sandbox = await startSandbox({ connectionLimits });
   onTestFinished(() => sandbox.end());
   return { sandbox, ...rawHttp(() => sandbox) };
 };
@@ -106,7 +106,7 @@ describe('so many connections at once and no more', () => {
   const ask = (url: string) => requestHead(url, 'GET /health');
 
   it('the one that is idle longest gives way to a newcomer', async () => {
-    const { sandbox } = await bounded({ connections: 3 });
+    const { sandbox } = await bounded({ maxConnections: 3 });
     const [first, second, third] = [
       await rawSocket(sandbox.url),
       await rawSocket(sandbox.url),
@@ -123,7 +123,7 @@ describe('so many connections at once and no more', () => {
   });
 
   it('where all of them are at work, the newcomer is closed', async () => {
-    const { sandbox, create } = await bounded({ connections: 2 });
+    const { sandbox, create } = await bounded({ maxConnections: 2 });
     const { location } = await (await create(8)).json();
     const [first, second] = [await rawSocket(sandbox.url), await rawSocket(sandbox.url)];
     const head = requestHead(sandbox.url, `PATCH ${location}`, {

@@ -404,7 +404,7 @@ describe.skipIf(!chromiumPath || isStrict)('other services', () => {
   it('the sandbox shows the same page itself, and takes files', async () => {
     const own = await startSandbox({ strict: false, seed: 20 });
     try {
-      const { page, complaints } = await visit({ address: own.pageAddress() });
+      const { page, complaints } = await visit({ address: own.createPageUrl() });
       await until(() => shown(page)).toBe('20 assets');
       const folder = join(temporaryFolder(), 'Own');
       mkdirSync(folder);

@@ -206,7 +206,7 @@ describe.skipIf(!chromiumPath || isStrict)('browse', () => {
     const { uid } = await http.upload(fixture('still.jpg'), { asset_name: 'To be tagged' });
     const tags = async () => (await (await http.call('GET', `/assets/${uid}/`)).json()).tags;
     const own = async () => {
-      const { page } = await visit(world.world.browser, { address: sandbox.pageAddress() });
+      const { page } = await visit(world.world.browser, { address: sandbox.createPageUrl() });
       return { page };
     };
     const set = (tags: string[]) =>

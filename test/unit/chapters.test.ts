@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { nero } from '../../src/sandbox/media/recognize/chapters.ts';
+import { parseNeroChapters } from '../../src/sandbox/media/recognize/chapters.ts';
 
 it('a chpl box that ends early gives what it holds', () => {
   const whole = Buffer.from('0100000000000000020000000000000000034f6e65000000000098968003', 'hex');
-  expect(nero(whole)).toEqual([
+  expect(parseNeroChapters(whole)).toEqual([
     { title: 'One', start_time: 0 },
     { title: '', start_time: 1 },
   ]);
   for (let length = 0; length < whole.length; length++)
-    expect(() => nero(whole.subarray(0, length))).not.toThrow();
+    expect(() => parseNeroChapters(whole.subarray(0, length))).not.toThrow();
 });

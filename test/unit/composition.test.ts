@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { boxAt, boxesIn } from '../../src/sandbox/media/hls/boxes.ts';
-import { delay, lagOf, withEditLists } from '../../src/sandbox/media/hls/composition.ts';
+import {
+  addDelay,
+  maxNegativeOffset,
+  withEditLists,
+} from '../../src/sandbox/media/hls/composition.ts';
 
 const u32 = (...values: number[]) => {
   const bytes = Buffer.alloc(4 * values.length);
@@ -34,15 +38,19 @@ describe('composition offsets', () => {
 
   it('that are negative are made positive, each by as much', () => {
     const bytes = fragment(0, 3, -1, -2);
-    expect([lagOf(bytes, 1), lagOf(bytes, 2), lagOf(bytes, 3)]).toEqual([2, 0, 0]);
-    delay(bytes, 1, 2);
+    expect([
+      maxNegativeOffset(bytes, 1),
+      maxNegativeOffset(bytes, 2),
+      maxNegativeOffset(bytes, 3),
+    ]).toEqual([2, 0, 0]);
+    addDelay(bytes, 1, 2);
     expect(bytes.equals(fragment(2, 5, 1, 0))).toBe(true);
   });
 
   it('of a fragment that is cut short are those that are there', () => {
     const bytes = fragment(0, -1);
     for (let length = 0; length < bytes.length; length++)
-      expect(() => lagOf(bytes.subarray(0, length), 1)).not.toThrow();
+      expect(() => maxNegativeOffset(bytes.subarray(0, length), 1)).not.toThrow();
   });
 });
 

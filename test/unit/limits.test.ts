@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { limited, reservedForCodeMiB } from '../../src/sandbox/media/recognize/limits.ts';
+import {
+  reservedForCodeMiB,
+  withMemoryLimit,
+} from '../../src/sandbox/media/recognize/memory-limit.ts';
 
 describe.skipIf(process.platform !== 'linux')('a command with a limit of its memory', () => {
-  const node = (...args: string[]) => limited(300 + reservedForCodeMiB(), process.execPath, args);
+  const node = (...args: string[]) =>
+    withMemoryLimit(300 + reservedForCodeMiB(), process.execPath, args);
   /** What it prints that fills so many MiB outside its heap. */
   const filled = async (mebibytes: number) => {
     const code = `Buffer.alloc(${mebibytes * 1024 * 1024}, 1)`;

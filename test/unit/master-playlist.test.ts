@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { masterPlaylist } from '../../src/sandbox/media/hls/master.ts';
 import { bitRatesOf, mediaPlaylist } from '../../src/sandbox/media/hls/playlist.ts';
-import type { Package, Sound } from '../../src/sandbox/media/hls/rendition.ts';
+import type { AudioRendition, HlsPackage } from '../../src/sandbox/media/hls/rendition.ts';
 
-const step = (id: number, codecs: string[], sounds: Sound[] = []): Package => ({
+const step = (id: number, codecs: string[], sounds: AudioRendition[] = []): HlsPackage => ({
   main: {
     ...{ playlist: `playlist-${id}.m3u8`, codecs, peak: 100 * id, average: 50 * id },
     size: { width: 320, height: 180 },
@@ -14,7 +14,7 @@ const step = (id: number, codecs: string[], sounds: Sound[] = []): Package => ({
   seconds: 10,
 });
 
-const sound = (id: number, language: string, name: string | null): Sound => ({
+const sound = (id: number, language: string, name: string | null): AudioRendition => ({
   ...{ playlist: `playlist-${id}.m3u8`, codecs: ['mp4a.40.2'], peak: 30, average: 20, size: null },
   ...{ language, name, channels: 2 },
 });

@@ -4,12 +4,12 @@ import {
   addServiceOptions,
   serviceArguments,
 } from '../../src/cli/commands/sandbox/service-options.ts';
-import { readArguments } from '../../src/sandbox/arguments.ts';
+import { parseArguments } from '../../src/sandbox/arguments.ts';
 
 /** What the service is told when a person types so. */
 const told = (...typed: string[]) => {
   const command = addServiceOptions(new Command());
-  return readArguments([
+  return parseArguments([
     '--data',
     '/d',
     ...serviceArguments(command.parse(typed, { from: 'user' }).opts()),
@@ -48,9 +48,9 @@ it.each([
   [['--fault', 'x'], "there is no fault 'x'"],
   [['--nonsense'], 'nonsense'],
 ])('%j is refused by the program itself', (args, reason) => {
-  expect(() => readArguments(['--data', '/d', ...args])).toThrow(reason);
+  expect(() => parseArguments(['--data', '/d', ...args])).toThrow(reason);
 });
 
 it('it needs a folder', () => {
-  expect(() => readArguments([])).toThrow('--data is required');
+  expect(() => parseArguments([])).toThrow('--data is required');
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isLocked, storageFailure } from '../../src/sandbox/storage-failure.ts';
+import { classifyStorageFailure, isLocked } from '../../src/sandbox/storage-failure.ts';
 
 const errno = (code: string) => Object.assign(new Error(code), { code });
 /** As libsql throws it: extended result codes too, whose names it may not know. */
@@ -22,7 +22,7 @@ it.each([
   ['a file that is not there: a defect', errno('ENOENT'), undefined],
   ['anything else', new TypeError('x is undefined'), undefined],
 ])('%s', (_what, error, expected) => {
-  expect(storageFailure(error)).toBe(expected);
+  expect(classifyStorageFailure(error)).toBe(expected);
 });
 
 it('a lock is one in any of its forms, and nothing else is', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { PlaybackInfo } from '../../src/contract/types.ts';
-import { resumeFrom } from '../../src/sandbox/media/resume.ts';
+import { computeResumePosition } from '../../src/sandbox/media/resume-position.ts';
 import {
   renderNoticePage,
   renderWatchPage,
@@ -221,7 +221,7 @@ it.each([
   [99, 10, null],
   [5, null, 5],
 ])('left at %d of %d seconds, it resumes at %d', (position, duration, expected) => {
-  expect(resumeFrom(position, duration)).toBe(expected);
+  expect(computeResumePosition(position, duration)).toBe(expected);
 });
 
 it('what a service sends is text, even where it looks like our own markup', () => {

@@ -6,31 +6,31 @@ import { ServiceError } from '../service-error.ts';
 import { type Fault, type FaultName, parseFault } from './parse.ts';
 
 /** Method and path of a request, which faults filter by. */
-type Asked = { method: string; path: string };
+type RequestTarget = { method: string; path: string };
 
-type Named<Name extends FaultName> = Extract<Fault, { name: Name }>;
+type FaultOf<Name extends FaultName> = Extract<Fault, { name: Name }>;
 
 /** A fault as /health reports it; `times_left` is null if it fires without limit. */
 export type ActiveFault = { fault: string; times_left: number | null };
 
 /** Paths that are exempt from faults, so that the sandbox itself stays observable. */
-const spared = ['/health', `${apiPrefix}/openapi.json`];
+const exemptPaths = ['/health', `${apiPrefix}/openapi.json`];
 
 /** Fault injection: finds, counts and logs the faults that may still fire. */
 export class Faults {
   readonly #faults: readonly Fault[];
-  readonly #left: Map<Fault, number>;
+  readonly #remaining: Map<Fault, number>;
   readonly #log: (line: string) => void;
 
   /** @throws ArgumentError for an invalid fault */
   constructor(specs: readonly string[], log: (line: string) => void) {
     this.#faults = specs.map(parseFault);
-    this.#left = new Map(this.#faults.map((fault) => [fault, fault.times]));
+    this.#remaining = new Map(this.#faults.map((fault) => [fault, fault.times]));
     this.#log = log;
   }
 
-  active(): ActiveFault[] {
-    return [...this.#left]
+  listActive(): ActiveFault[] {
+    return [...this.#remaining]
       .filter(([, left]) => left > 0)
       .map(([{ spec }, left]) => ({
         fault: spec,
@@ -41,12 +41,12 @@ export class Faults {
   /** Returns the first fault of a name that matches the request. */
   find<Name extends FaultName>(
     name: Name,
-    { method, path }: Asked = { method: '', path: '' },
-  ): Named<Name> | undefined {
+    { method, path }: RequestTarget = { method: '', path: '' },
+  ): FaultOf<Name> | undefined {
     return this.#faults.find(
-      (fault): fault is Named<Name> =>
+      (fault): fault is FaultOf<Name> =>
         fault.name === name &&
-        (this.#left.get(fault) ?? 0) > 0 &&
+        (this.#remaining.get(fault) ?? 0) > 0 &&
         (fault.method === undefined || fault.method === method) &&
         (fault.path === undefined ||
           path.startsWith(fault.path) ||
@@ -58,18 +58,21 @@ export class Faults {
    * Decrements the remaining count of a fault and logs it. Returns false if concurrent requests
    * have used it up.
    */
-  fire(fault: Fault, { method, path }: Asked): boolean {
-    const left = this.#left.get(fault) ?? 0;
+  fire(fault: Fault, { method, path }: RequestTarget): boolean {
+    const left = this.#remaining.get(fault) ?? 0;
     if (left === 0) return false;
-    this.#left.set(fault, left - 1);
+    this.#remaining.set(fault, left - 1);
     this.#log(`fault ${fault.spec} at ${method} ${path}`);
     return true;
   }
 
   /** Finds a fault and fires it. */
-  take<Name extends FaultName>(name: Name, asked: Asked): Named<Name> | undefined {
-    const fault = this.find(name, asked);
-    return fault && this.fire(fault, asked) ? fault : undefined;
+  findAndFire<Name extends FaultName>(
+    name: Name,
+    target: RequestTarget,
+  ): FaultOf<Name> | undefined {
+    const fault = this.find(name, target);
+    return fault && this.fire(fault, target) ? fault : undefined;
   }
 
   /**
@@ -78,42 +81,42 @@ export class Faults {
    */
   readonly middleware: MiddlewareHandler<Env> = async (c, next) => {
     const asked = { method: c.req.method, path: c.req.path };
-    if (spared.includes(asked.path)) return next();
-    const latency = this.take('latency', asked);
+    if (exemptPaths.includes(asked.path)) return next();
+    const latency = this.findAndFire('latency', asked);
     if (latency) await sleep(latency.delayMs);
-    const refusal = this.take('status', asked);
+    const refusal = this.findAndFire('status', asked);
     if (refusal)
       throw new ServiceError(refusal.status, 'a fault that was asked for', {
         // "429 … carries Retry-After (seconds to wait)" (§7)
         ...(refusal.status === 429 && { headers: { 'Retry-After': '1' } }),
       });
     await next();
-    if (this.take('lost-answer', asked)) c.env.incoming.socket.destroy();
+    if (this.findAndFire('lost-answer', asked)) c.env.incoming.socket.destroy();
   };
 
   /**
    * Returns the bytes of an upload PATCH until a fault drops or stalls the connection. A reader
    * that stops early can still respond.
    */
-  body(incoming: IncomingMessage, asked: Asked): AsyncIterable<Buffer> {
-    const fault = this.find('cut-after', asked) ?? this.find('silent-after', asked);
-    return fault ? this.#upTo(fault, incoming, asked) : bytesOf(incoming);
+  readBody(incoming: IncomingMessage, target: RequestTarget): AsyncIterable<Buffer> {
+    const fault = this.find('cut-after', target) ?? this.find('silent-after', target);
+    return fault ? this.#readUntilFault(fault, incoming, target) : bodyOf(incoming);
   }
 
   /** Ends when the fault fires; the bytes before it are kept, as after any dropped connection. */
-  async *#upTo(
-    fault: Named<'cut-after' | 'silent-after'>,
+  async *#readUntilFault(
+    fault: FaultOf<'cut-after' | 'silent-after'>,
     incoming: IncomingMessage,
-    asked: Asked,
+    target: RequestTarget,
   ): AsyncGenerator<Buffer> {
-    let room = fault.bytes;
-    for await (const bytes of bytesOf(incoming)) {
-      if (bytes.length < room || !this.fire(fault, asked)) {
-        room = Math.max(1, room - bytes.length);
+    let remainingBytes = fault.bytes;
+    for await (const bytes of bodyOf(incoming)) {
+      if (bytes.length < remainingBytes || !this.fire(fault, target)) {
+        remainingBytes = Math.max(1, remainingBytes - bytes.length);
         yield bytes;
         continue;
       }
-      yield bytes.subarray(0, room);
+      yield bytes.subarray(0, remainingBytes);
       incoming.setTimeout(0); // the fault is a stall: no idle timeout
       if (fault.name === 'cut-after') incoming.socket.destroy();
       else if (!incoming.destroyed) await new Promise((resolve) => incoming.once('close', resolve));
@@ -122,5 +125,5 @@ export class Faults {
   }
 }
 
-const bytesOf = (incoming: IncomingMessage): AsyncIterable<Buffer> =>
+const bodyOf = (incoming: IncomingMessage): AsyncIterable<Buffer> =>
   incoming.iterator({ destroyOnReturn: false });

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../argument-error.ts';
 import { type ErrorStatus, errorStatuses } from '../service-error.ts';
-import { bytesOf, millisecondsOf } from './quantities.ts';
+import { parseBytes, parseMilliseconds } from './quantities.ts';
 
 /** Names of faults without a value. */
 type BareName = 'expire-sessions' | 'bad-checksum' | 'no-checksum' | 'lost-answer';
@@ -27,46 +27,46 @@ export type Fault = Action & {
   times: number;
 };
 
-const narrowing = {
+const faultFilters = {
   path: { usage: 'path=/PATH', takes: /^\/\S*$/ },
   method: { usage: 'method=METHOD', takes: /^(?:GET|HEAD|POST|PATCH|DELETE)$/ },
   times: { usage: 'times=NUMBER', takes: /^[1-9]\d{0,8}$/ },
 } as const;
-type Narrowing = keyof typeof narrowing;
+type FaultFilter = keyof typeof faultFilters;
 
-type Kind = {
+type FaultKind = {
   usage: string;
-  narrowedBy: readonly Narrowing[];
+  filters: readonly FaultFilter[];
   /** Parses the value, `''` for none; returns undefined if it is invalid. */
-  read(value: string): Action | undefined;
+  parse(value: string): Action | undefined;
 };
 
 const bare = (name: BareName) => (value: string) => (value === '' ? { name } : undefined);
 
 const afterBytes = (name: 'cut-after' | 'silent-after') => (value: string) => {
-  const bytes = bytesOf(value);
+  const bytes = parseBytes(value);
   return bytes === undefined ? undefined : { name, bytes };
 };
 
 const anyRequest = ['path', 'method', 'times'] as const;
 
-const kinds: Record<FaultName, Kind> = {
+const faultKinds: Record<FaultName, FaultKind> = {
   'cut-after': {
     usage: 'cut-after=SIZE',
-    narrowedBy: ['path', 'times'],
-    read: afterBytes('cut-after'),
+    filters: ['path', 'times'],
+    parse: afterBytes('cut-after'),
   },
   'silent-after': {
     usage: 'silent-after=SIZE',
-    narrowedBy: ['path', 'times'],
-    read: afterBytes('silent-after'),
+    filters: ['path', 'times'],
+    parse: afterBytes('silent-after'),
   },
   'rate-limit': {
     usage: 'rate-limit=NUMBER/DURATION',
-    narrowedBy: [],
-    read(value) {
+    filters: [],
+    parse(value) {
       const [, limit, window = ''] = /^(\d{1,9})\/(\S+)$/.exec(value) ?? [];
-      const windowMs = millisecondsOf(window);
+      const windowMs = parseMilliseconds(window);
       return windowMs
         ? { name: 'rate-limit', limit: Number(limit), windowSeconds: windowMs / 1000 }
         : undefined;
@@ -74,43 +74,43 @@ const kinds: Record<FaultName, Kind> = {
   },
   status: {
     usage: `status=${errorStatuses.join('|')}`,
-    narrowedBy: anyRequest,
-    read(value) {
+    filters: anyRequest,
+    parse(value) {
       const status = errorStatuses.find((each) => String(each) === value);
       return status && { name: 'status', status };
     },
   },
   latency: {
     usage: 'latency=DURATION',
-    narrowedBy: anyRequest,
-    read(value) {
-      const delayMs = millisecondsOf(value);
+    filters: anyRequest,
+    parse(value) {
+      const delayMs = parseMilliseconds(value);
       return delayMs === undefined ? undefined : { name: 'latency', delayMs };
     },
   },
   'expire-sessions': {
     usage: 'expire-sessions',
-    narrowedBy: ['times'],
-    read: bare('expire-sessions'),
+    filters: ['times'],
+    parse: bare('expire-sessions'),
   },
-  'bad-checksum': { usage: 'bad-checksum', narrowedBy: ['times'], read: bare('bad-checksum') },
-  'no-checksum': { usage: 'no-checksum', narrowedBy: ['times'], read: bare('no-checksum') },
+  'bad-checksum': { usage: 'bad-checksum', filters: ['times'], parse: bare('bad-checksum') },
+  'no-checksum': { usage: 'no-checksum', filters: ['times'], parse: bare('no-checksum') },
   'no-head-length': {
     usage: 'no-head-length[=on|off]',
-    narrowedBy: [],
-    read: (value) =>
+    filters: [],
+    parse: (value) =>
       ['', 'on', 'off'].includes(value)
         ? { name: 'no-head-length', isOn: value !== 'off' }
         : undefined,
   },
-  'lost-answer': { usage: 'lost-answer', narrowedBy: anyRequest, read: bare('lost-answer') },
+  'lost-answer': { usage: 'lost-answer', filters: anyRequest, parse: bare('lost-answer') },
 };
 
 /** Usage of every fault, for error messages. */
-const faultUsages = Object.values(kinds).map(({ usage }) => usage);
+const faultUsages = Object.values(faultKinds).map(({ usage }) => usage);
 
-const usageOf = ({ usage, narrowedBy }: Kind) =>
-  usage + narrowedBy.map((key) => `[,${narrowing[key].usage}]`).join('');
+const usageOf = ({ usage, filters }: FaultKind) =>
+  usage + filters.map((key) => `[,${faultFilters[key].usage}]`).join('');
 
 /**
  * Parses `NAME[=VALUE][,KEY=VALUE]…`.
@@ -118,22 +118,22 @@ const usageOf = ({ usage, narrowedBy }: Kind) =>
  * @throws ArgumentError with a one-line message that names the invalid part and the valid usage
  */
 export function parseFault(spec: string): Fault {
-  const refused = (why: string) => new ArgumentError(`--fault '${spec}': ${why}`);
+  const createError = (why: string) => new ArgumentError(`--fault '${spec}': ${why}`);
   const [first = '', ...rest] = spec.split(',');
-  const [name, value] = halves(first);
-  const kind = Object.hasOwn(kinds, name) ? kinds[name as FaultName] : undefined;
-  if (!kind) throw refused(`there is no fault '${name}'; there are ${faultUsages.join(', ')}`);
-  const action = first.endsWith('=') ? undefined : kind.read(value);
-  if (!action) throw refused(`'${first}' is not understood; it is written ${usageOf(kind)}`);
-  const narrowed = new Map<string, string>();
+  const [name, value] = splitAtEquals(first);
+  const kind = Object.hasOwn(faultKinds, name) ? faultKinds[name as FaultName] : undefined;
+  if (!kind) throw createError(`there is no fault '${name}'; there are ${faultUsages.join(', ')}`);
+  const action = first.endsWith('=') ? undefined : kind.parse(value);
+  if (!action) throw createError(`'${first}' is not understood; it is written ${usageOf(kind)}`);
+  const filterValues = new Map<string, string>();
   for (const part of rest) {
-    const [key, text] = halves(part);
-    const known = kind.narrowedBy.find((each) => each === key);
-    if (!known || narrowed.has(key) || !narrowing[known].takes.test(text))
-      throw refused(`'${part}' is not understood; it is written ${usageOf(kind)}`);
-    narrowed.set(key, text);
+    const [key, text] = splitAtEquals(part);
+    const filter = kind.filters.find((each) => each === key);
+    if (!filter || filterValues.has(key) || !faultFilters[filter].takes.test(text))
+      throw createError(`'${part}' is not understood; it is written ${usageOf(kind)}`);
+    filterValues.set(key, text);
   }
-  const { path, method, times } = Object.fromEntries(narrowed);
+  const { path, method, times } = Object.fromEntries(filterValues);
   return {
     ...action,
     spec,
@@ -144,7 +144,7 @@ export function parseFault(spec: string): Fault {
 }
 
 /** Splits at the first `=`; the value may contain others. */
-function halves(part: string): [string, string] {
+function splitAtEquals(part: string): [string, string] {
   const at = part.indexOf('=');
   return at < 0 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)];
 }

@@ -1,42 +1,50 @@
 import { readStreams } from './ffmpeg/streams.ts';
-import { ToolRefused } from './ffmpeg/tool.ts';
-import { failed, type Job, type Outcome, ready } from './job.ts';
+import { ToolRejectedError } from './ffmpeg/tool.ts';
 import { makeStill } from './make/still.ts';
 import { makeVariants } from './make/variants.ts';
-import { movingImages, shownByBrowsers } from './recognize/images.ts';
-import type { Found } from './recognize/inspection.ts';
+import {
+  failedOutcome,
+  type ProcessingJob,
+  type ProcessingOutcome,
+  readyOutcome,
+} from './processing-job.ts';
+import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
+import type { InspectedSource } from './recognize/inspection-messages.ts';
 
-export async function processImage(job: Job, found: Found): Promise<Outcome> {
+export async function processImage(
+  job: ProcessingJob,
+  found: InspectedSource,
+): Promise<ProcessingOutcome> {
   const { contentType, demuxer, unread } = found;
-  if (demuxer === null) return ready(found);
+  if (demuxer === null) return readyOutcome(found);
   const source = { path: job.sourcePath, demuxer };
   const size = await sizeOf(job, found, demuxer);
-  if (size instanceof ToolRefused)
-    return failed(unread?.reason ?? `the image cannot be read: ${size.message}`);
-  if (!size) return unread ? failed(unread.reason) : ready(found);
+  if (size instanceof ToolRejectedError)
+    return failedOutcome(unread?.reason ?? `the image cannot be read: ${size.message}`);
+  if (!size) return unread ? failedOutcome(unread.reason) : readyOutcome(found);
   const measured = { ...found, ...size };
-  if (movingImages.has(contentType)) {
-    const still = await job.attempt('still', 60, source, (shop) => makeStill(shop, size));
-    return ready(measured, { thumbnail: still ?? null });
+  if (animatedImageTypes.has(contentType)) {
+    const still = await job.attempt('still', 60, source, (context) => makeStill(context, size));
+    return readyOutcome(measured, { thumbnail: still ?? null });
   }
-  const isShown = shownByBrowsers.has(contentType);
+  const isShown = browserImageTypes.has(contentType);
   const variants = await job.attempt('variants', 60, source, (shop) =>
     makeVariants(shop, size, isShown),
   );
-  return ready(measured, { variants: variants ?? [] });
+  return readyOutcome(measured, { variants: variants ?? [] });
 }
 
 /** Returns the image size; asks ffmpeg if the header parser did not find it. */
-async function sizeOf(job: Job, { width, height }: Found, demuxer: string) {
+async function sizeOf(job: ProcessingJob, { width, height }: InspectedSource, demuxer: string) {
   if (width !== null && height !== null) return { width, height };
   const source = { path: job.sourcePath, demuxer };
-  return job.attemptAside('size', 60, source, async (shop) => {
+  return job.attemptTemporary('size', 60, source, async (context) => {
     try {
-      const [picture] = (await readStreams(shop)).pictures;
+      const [picture] = (await readStreams(context)).pictures;
       if (!picture) throw new Error('there is no picture');
       return { width: picture.width, height: picture.height };
     } catch (error) {
-      if (error instanceof ToolRefused) return error;
+      if (error instanceof ToolRejectedError) return error;
       throw error;
     }
   });

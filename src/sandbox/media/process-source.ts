@@ -1,30 +1,37 @@
-import { within } from './ffmpeg/attempts.ts';
-import { assertRoom } from './ffmpeg/storage.ts';
+import { withTimeout } from './ffmpeg/ffmpeg-attempt.ts';
+import { assertNotDiskFull } from './ffmpeg/storage-errors.ts';
 import { readStreams, type Streams } from './ffmpeg/streams.ts';
-import { ToolRefused } from './ffmpeg/tool.ts';
-import { failed, type Job, type JobOptions, jobOf, type Outcome, ready } from './job.ts';
+import { ToolRejectedError } from './ffmpeg/tool.ts';
 import { makePages } from './make/pages.ts';
 import { processAudio } from './process-audio.ts';
 import { processImage } from './process-image.ts';
 import { processVideo } from './process-video.ts';
-import type { Found, Reading } from './recognize/inspection.ts';
+import {
+  createJob,
+  failedOutcome,
+  type ProcessingJob,
+  type ProcessingJobOptions,
+  type ProcessingOutcome,
+  readyOutcome,
+} from './processing-job.ts';
+import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
 
 /** Processes a source into the files that are served: HLS and derived files, in its work folder. */
-export async function processSource(options: JobOptions): Promise<Outcome> {
-  const job = jobOf(options);
-  const { found, reading, complaints } = await job.inspect({
+export async function processSource(options: ProcessingJobOptions): Promise<ProcessingOutcome> {
+  const job = createJob(options);
+  const { found, reading, workerErrors } = await job.inspect({
     sourcePath: job.sourcePath,
-    hlsDir: job.hls,
+    hlsDir: job.hlsDir,
     firstId: 1,
   });
-  if (complaints !== '') job.log(`while it was inspected: ${complaints}`);
+  if (workerErrors !== '') job.log(`while it was inspected: ${workerErrors}`);
   switch (found.type) {
     case 'broken':
-      return failed(found.reason);
+      return failedOutcome(found.reason);
     case 'generic':
-      return ready(found);
+      return readyOutcome(found);
     case 'document':
-      return ready(found, { pages: await pagesOf(job, found) });
+      return readyOutcome(found, { pages: await pagesOf(job, found) });
     case 'image':
       return processImage(job, found);
     default:
@@ -33,11 +40,11 @@ export async function processSource(options: JobOptions): Promise<Outcome> {
 }
 
 /** Renders the pages of a PDF; other documents have no page images. */
-async function pagesOf(job: Job, { contentType }: Found): Promise<string[]> {
-  const { sourcePath: path, extras: folder, tools } = job;
+async function pagesOf(job: ProcessingJob, { contentType }: InspectedSource): Promise<string[]> {
+  const { sourcePath: path, derivedFilesDir: folder, tools } = job;
   const { pdftoppm } = tools;
   if (contentType !== 'application/pdf' || !pdftoppm) return [];
-  const pages = await within(job, 'pages', 60, (signal) =>
+  const pages = await withTimeout(job, 'pages', 60, (signal) =>
     makePages(pdftoppm, { path, folder, signal }),
   );
   return pages ?? [];
@@ -51,54 +58,64 @@ const toleratedLossSeconds = 1.5;
  * served as they are.
  */
 async function processMedia(
-  job: Job,
-  found: Found,
-  reading: Reading | undefined,
-): Promise<Outcome> {
+  job: ProcessingJob,
+  found: InspectedSource,
+  reading: MediaReading | undefined,
+): Promise<ProcessingOutcome> {
   const { duration } = found;
-  assertRoom(`${found.unread?.reason} ${reading?.problem}`);
+  assertNotDiskFull(`${found.unread?.reason} ${reading?.problem}`);
   if (reading?.problem) job.log(`as HLS, it has to be encoded: ${reading.problem}`);
   if (isTruncated(duration, reading))
-    return failed(
+    return failedOutcome(
       `the file is truncated: it promises ${duration?.toFixed(1)} s and holds ${reading?.seconds?.toFixed(1)} s`,
     );
   const streams = await streamsOf(job, found);
   const { reason, why } = found.unread ?? {};
-  if (streams instanceof ToolRefused && (why === 'broken' || why === 'foreign'))
-    return failed(`${reason}; ffmpeg: ${streams.message}`);
-  if (why === 'broken' && !streams) return failed(reason as string);
+  if (streams instanceof ToolRejectedError && (why === 'broken' || why === 'foreign'))
+    return failedOutcome(`${reason}; ffmpeg: ${streams.message}`);
+  if (why === 'broken' && !streams) return failedOutcome(reason as string);
   if (reason) job.log(reason);
-  const known = streams instanceof ToolRefused ? undefined : streams;
+  const knownStreams = streams instanceof ToolRejectedError ? undefined : streams;
   const described = {
     ...found,
-    type: typeOf(found, known),
-    chapters: found.chapters.length > 0 ? found.chapters : (known?.chapters ?? []),
+    type: typeOf(found, knownStreams),
+    chapters: found.chapters.length > 0 ? found.chapters : (knownStreams?.chapters ?? []),
   };
   return described.type === 'video'
-    ? processVideo(job, described, known, reading?.package ?? undefined)
-    : processAudio(job, described, known);
+    ? processVideo(job, described, knownStreams, reading?.package ?? undefined)
+    : processAudio(job, described, knownStreams);
 }
 
-const isTruncated = (duration: number | null, reading: Reading | undefined) =>
+const isTruncated = (duration: number | null, reading: MediaReading | undefined) =>
   duration !== null &&
   typeof reading?.seconds === 'number' &&
   reading.seconds < duration - toleratedLossSeconds;
 
 /** Lists the streams with ffmpeg; returns ToolRejectedError if ffmpeg rejects the file. */
-async function streamsOf(job: Job, { demuxer }: Found): Promise<Streams | ToolRefused | undefined> {
+async function streamsOf(
+  job: ProcessingJob,
+  { demuxer }: InspectedSource,
+): Promise<Streams | ToolRejectedError | undefined> {
   if (demuxer === null) return undefined;
   const source = { path: job.sourcePath, demuxer };
-  return job.attemptAside<Streams | ToolRefused>('list of streams', 60, source, (shop) =>
-    readStreams(shop).catch((error) => {
-      if (!(error instanceof ToolRefused)) throw error;
-      job.log(`no list of streams: ${error.message}`);
-      return error;
-    }),
+  return job.attemptTemporary<Streams | ToolRejectedError>(
+    'list of streams',
+    60,
+    source,
+    (context) =>
+      readStreams(context).catch((error) => {
+        if (!(error instanceof ToolRejectedError)) throw error;
+        job.log(`no list of streams: ${error.message}`);
+        return error;
+      }),
   );
 }
 
 /** Returns `video` if either ffmpeg or mediabunny found a video track. */
-function typeOf({ type, codecs }: Found, streams: Streams | undefined): 'video' | 'audio' {
+function typeOf(
+  { type, codecs }: InspectedSource,
+  streams: Streams | undefined,
+): 'video' | 'audio' {
   if (streams) return streams.pictures.length > 0 || codecs?.picture ? 'video' : 'audio';
   return type === 'video' ? 'video' : 'audio';
 }

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Files } from '../files.ts';
 import type { AssetRow, Assets } from '../store/assets.ts';
-import { isOfStorage, NoRoom } from './ffmpeg/storage.ts';
-import { failed, type Outcome, type Tools } from './job.ts';
+import { DiskFullError, isStorageError } from './ffmpeg/storage-errors.ts';
 import { processSource } from './process-source.ts';
-import type { Inspector } from './recognize/inspector.ts';
+import { failedOutcome, type MediaTools, type ProcessingOutcome } from './processing-job.ts';
+import type { MediaWorkerPaths } from './recognize/inspection-process.ts';
 
 export type ProcessorOptions = {
   files: Files;
   assets: Assets;
-  inspector: Inspector;
-  tools: Tools;
+  inspector: MediaWorkerPaths;
+  tools: MediaTools;
   /** Timeout of each tool run in seconds; overrides the default of each kind of run. */
   limitSeconds: number | undefined;
   now(): number;
@@ -37,12 +37,12 @@ export class Processor {
   /** Queues an asset whose upload is complete. */
   enqueue(assetUid: string): void {
     this.#queue.push(assetUid);
-    this.#next();
+    this.#startJobs();
   }
 
   /** Requeues the assets whose processing was interrupted; call it at startup. */
   resume(): void {
-    for (const uid of this.#options.assets.unprocessed()) this.enqueue(uid);
+    for (const uid of this.#options.assets.findInterrupted()) this.enqueue(uid);
   }
 
   /** Aborts running jobs; the next start repeats them. */
@@ -51,38 +51,40 @@ export class Processor {
     await Promise.all(this.#running);
   }
 
-  #next(): void {
+  #startJobs(): void {
     while (!this.#closing.signal.aborted && this.#running.size < availableParallelism()) {
       const uid = this.#queue.shift();
       if (uid === undefined) return;
       const job = this.#process(uid)
-        .catch((error: Error) => this.#leave(uid, error))
+        .catch((error: Error) => this.#logFailure(uid, error))
         .finally(() => {
           this.#running.delete(job);
-          this.#next();
+          this.#startJobs();
         });
       this.#running.add(job);
     }
   }
 
   /** Logs a failed job. The asset keeps its status, so the next start retries it. */
-  #leave(uid: string, error: Error): void {
+  #logFailure(uid: string, error: Error): void {
     if (!this.#closing.signal.aborted)
       this.#options.log(`asset ${uid} is left as it is: ${error.stack ?? error.message}`);
   }
 
   async #process(uid: string): Promise<void> {
     const { assets, log } = this.#options;
-    const asset = await this.#stored(uid, () => {
+    const asset = await this.#retryOnStorageError(uid, () => {
       assets.setStatus(uid, 'processing', this.#now());
       return assets.find(uid);
     });
     if (!asset) return; // in the trash
-    const outcome = await this.#stored(uid, () => this.#outcomeOf(asset)).catch((error: Error) => {
-      if (error instanceof NoRoom) return failed(error.message);
-      throw error;
-    });
-    await this.#stored(uid, () => {
+    const outcome = await this.#retryOnStorageError(uid, () => this.#runJob(asset)).catch(
+      (error: Error) => {
+        if (error instanceof DiskFullError) return failedOutcome(error.message);
+        throw error;
+      },
+    );
+    await this.#retryOnStorageError(uid, () => {
       if (outcome.outcome === 'failed')
         assets.setStatus(uid, 'failed', this.#now(), outcome.reason);
       else assets.setProcessed(uid, outcome, this.#now());
@@ -97,19 +99,20 @@ export class Processor {
    * @throws Error for any other failure, for a reported full disk although space is free, or once
    * the sandbox is closing
    */
-  async #stored<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
+  async #retryOnStorageError<T>(uid: string, work: () => T | Promise<T>): Promise<T> {
     const { signal } = this.#closing;
-    let doubts = 0;
-    for (let pauseMs = 250; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    let fullDiskReports = 0;
+    for (let pauseMs = 250; ; pauseMs = Math.min(2 * pauseMs, maxBackoffMs)) {
       signal.throwIfAborted();
       try {
         return await work();
       } catch (error) {
         signal.throwIfAborted();
-        if (!isOfStorage(error as Error)) throw error;
+        if (!isStorageError(error as Error)) throw error;
         const hasRoom =
-          error instanceof NoRoom && (await this.#options.files.freeBytes()) > muchRoom;
-        if (hasRoom && doubts++ >= mostDoubts) throw error;
+          error instanceof DiskFullError &&
+          (await this.#options.files.freeBytes()) > ampleFreeBytes;
+        if (hasRoom && fullDiskReports++ >= maxFullDiskRetries) throw error;
         const { message } = error as Error;
         this.#options.log(`asset ${uid} waits ${pauseMs / 1000} s for storage: ${message}`);
         await sleep(pauseMs, undefined, { signal });
@@ -121,30 +124,30 @@ export class Processor {
    * Processes an asset in its work folder. The folder is recreated, so that an orphan process of a
    * killed sandbox cannot interfere.
    */
-  async #outcomeOf({ uid, filename, type }: AssetRow): Promise<Outcome> {
+  async #runJob({ uid, filename, type }: AssetRow): Promise<ProcessingOutcome> {
     const { files, inspector, tools, limitSeconds, log } = this.#options;
     const { signal } = this.#closing;
-    const work = files.work(uid);
-    await rm(work, removal);
-    await mkdir(work, { mode: 0o700 });
+    const workDir = files.work(uid);
+    await rm(workDir, removeOptions);
+    await mkdir(workDir, { mode: 0o700 });
     try {
       const outcome = await processSource({
-        ...{ work, filename, declaredType: type, inspector, tools, limitSeconds, signal },
+        ...{ workDir, filename, declaredType: type, inspector, tools, limitSeconds, signal },
         sourcePath: files.source(uid),
         log: (line) => log(`asset ${uid} ${line}`),
       });
       if (outcome.outcome === 'failed') return outcome;
-      await publish(join(work, 'hls'), files.hls(uid));
-      await publish(join(work, 'extras'), files.extras(uid));
+      await publish(join(workDir, 'hls'), files.hls(uid));
+      await publish(join(workDir, 'extras'), files.derivedFolder(uid));
       return outcome;
     } catch (error) {
       signal.throwIfAborted();
-      if (isOfStorage(error as Error)) throw error;
+      if (isStorageError(error as Error)) throw error;
       const { message, stack } = error as Error;
       log(`asset ${uid} ${stack ?? message}`);
-      return failed(`processing stopped: ${message}`);
+      return failedOutcome(`processing stopped: ${message}`);
     } finally {
-      await rm(work, removal);
+      await rm(workDir, removeOptions);
     }
   }
 
@@ -153,23 +156,23 @@ export class Processor {
   }
 }
 
-const longestPauseMs = 10_000;
+const maxBackoffMs = 10_000;
 /**
  * Free space above which "disk full" is retried only a few times, since a malicious source can
  * cause the message.
  */
-const muchRoom = 1024 * 1024 * 1024;
-const mostDoubts = 3;
+const ampleFreeBytes = 1024 * 1024 * 1024;
+const maxFullDiskRetries = 3;
 
 /** Options for removing a folder; retries in case an orphan process still writes to it. */
-const removal = { recursive: true, force: true, maxRetries: 5 } as const;
+const removeOptions = { recursive: true, force: true, maxRetries: 5 } as const;
 
 /**
  * Replaces the output of an earlier run with an atomic rename; does nothing if there is no output.
  */
-async function publish(made: string, place: string): Promise<void> {
-  await rm(place, removal);
-  await rename(made, place).catch((error: NodeJS.ErrnoException) => {
+async function publish(from: string, to: string): Promise<void> {
+  await rm(to, removeOptions);
+  await rename(from, to).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
 }

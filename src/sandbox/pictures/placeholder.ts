@@ -1,4 +1,4 @@
-import { type Colour, indexedPng } from './png.ts';
+import { type Color, encodeIndexedPng } from './png.ts';
 
 /** Pixel art for assets without a picture, by asset type. */
 const drawings: Record<string, string> = {
@@ -78,21 +78,21 @@ const drawings: Record<string, string> = {
 
 const [width, height] = [640, 360];
 const square = 14;
-const palette: Colour[] = [
+const palette: Color[] = [
   [28, 30, 34],
   [92, 95, 102],
 ];
 
-const made = new Map<string, Buffer>();
+const cache = new Map<string, Buffer>();
 
 /**
  * Returns the placeholder PNG of an asset type, from a cache; unknown types look like `generic`.
  */
-export function placeholder(type: string): Buffer {
+export function drawPlaceholder(type: string): Buffer {
   const drawn = Object.hasOwn(drawings, type) ? type : 'generic';
-  const known = made.get(drawn) ?? draw(drawings[drawn] as string);
-  made.set(drawn, known);
-  return known;
+  const picture = cache.get(drawn) ?? draw(drawings[drawn] as string);
+  cache.set(drawn, picture);
+  return picture;
 }
 
 function draw(drawing: string): Buffer {
@@ -102,7 +102,7 @@ function draw(drawing: string): Buffer {
     .map((row) => row.trim());
   const across = Math.max(...rows.map(({ length }) => length));
   const [left, top] = [(width - across * square) / 2, (height - rows.length * square) / 2];
-  return indexedPng(width, height, palette, (x, y) =>
+  return encodeIndexedPng(width, height, palette, (x, y) =>
     rows[Math.floor((y - top) / square)]?.[Math.floor((x - left) / square)] === '#' ? 1 : 0,
   );
 }

@@ -1,20 +1,20 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 /** An RGB color; each component is 0 to 255. */
-export type Colour = readonly [number, number, number];
+export type Color = readonly [number, number, number];
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 
 /** Encodes a PNG with a palette (ISO/IEC 15948). `colorAt` returns the palette index of a pixel. */
-export function indexedPng(
+export function encodeIndexedPng(
   width: number,
   height: number,
-  palette: readonly Colour[],
-  colourAt: (x: number, y: number) => number,
+  palette: readonly Color[],
+  colorAt: (x: number, y: number) => number,
 ): Buffer {
   const rows = Buffer.alloc((width + 1) * height); // each row starts with its filter type: 0, none
   for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = colourAt(x, y);
+    for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = colorAt(x, y);
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);

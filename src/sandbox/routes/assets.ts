@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
+import { type App, apiPrefix, requireJson, requireScope } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -19,13 +19,13 @@ import {
 
 /** Routes of videos and assets (§4): list, detail, update, soft delete, player data. */
 export function assetRoutes(app: App, service: Service): void {
-  const { pageOf, serialize } = service.answers;
+  const { pageOf, serialize } = service.responseSchemas;
   for (const collection of ['assets', 'videos'] as const) {
     const videosOnly = collection === 'videos';
     const [one, many] = videosOnly ? ['Video', 'Videos'] : ['Asset', 'Assets'];
     const path = `${apiPrefix}/${collection}` as const;
-    const middleware = scoped('Read Assets');
-    const { listItem, detail } = schemasOf(service.answers, videosOnly);
+    const middleware = requireScope('Read Assets');
+    const { listItem, detail } = schemasOf(service.responseSchemas, videosOnly);
     const page = pageOf(listItem);
 
     app.openapi(
@@ -41,9 +41,9 @@ export function assetRoutes(app: App, service: Service): void {
         const query = c.req.valid('query');
         const type = videosOnly ? 'video' : query.type;
         const search = query.search?.trim() || undefined;
-        const within =
+        const inFolder =
           query.parent === undefined ? undefined : parseParentFilter(service, query.parent);
-        const { items, count } = service.assets.page({ ...query, type, search, within });
+        const { items, count } = service.assets.page({ ...query, type, search, inFolder });
         const list = items.map((asset) => toListItem(service, asset));
         return c.json(serialize(page, { items: list, count }), 200);
       },
@@ -69,7 +69,7 @@ export function assetRoutes(app: App, service: Service): void {
         operationId: `update${one}`,
         method: 'patch',
         path: `${path}/{uid}/`,
-        middleware: [scoped('Write Assets'), jsonRequired],
+        middleware: [requireScope('Write Assets'), requireJson],
         request: {
           params: uidParameter,
           body: { ...jsonContent(editorialFields, 'what to change'), required: true },
@@ -94,7 +94,7 @@ export function assetRoutes(app: App, service: Service): void {
         operationId: `delete${one}`,
         method: 'delete',
         path: `${path}/{uid}/`,
-        middleware: scoped('Delete Assets'),
+        middleware: requireScope('Delete Assets'),
         request: { params: uidParameter },
         responses: { 204: { description: 'moved to the trash' } },
       }),
@@ -121,7 +121,7 @@ export function assetRoutes(app: App, service: Service): void {
         return c.json(
           {
             uid,
-            playback_token: service.signer.mintToken(
+            playback_token: service.signer.createToken(
               uid,
               service.now() + service.playbackLifetimeMs,
             ),

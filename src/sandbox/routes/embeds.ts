@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
+import { type App, apiPrefix, requireJson, requireScope } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import { embedChange, embedDomain, embedSettings, jsonContent, uidParameter } from './schemas.ts';
@@ -17,11 +17,11 @@ export function embedRoutes(app: App, service: Service): void {
       operationId: 'getEmbedSettings',
       method: 'get',
       path: `${workspacePath}/embed-settings/`,
-      middleware: scoped('Read Assets'),
+      middleware: requireScope('Read Assets'),
       request: { params: uidParameter },
       responses: { 200: settings },
     }),
-    (c) => c.json(embeds.of(findWorkspace(service, c.req.valid('param').uid).uid), 200),
+    (c) => c.json(embeds.get(findWorkspace(service, c.req.valid('param').uid).uid), 200),
   );
 
   app.openapi(
@@ -29,7 +29,7 @@ export function embedRoutes(app: App, service: Service): void {
       operationId: 'updateEmbedSettings',
       method: 'patch',
       path: `${workspacePath}/embed-settings/`,
-      middleware: [scoped('Write Assets'), jsonRequired],
+      middleware: [requireScope('Write Assets'), requireJson],
       request: {
         params: uidParameter,
         body: { ...jsonContent(embedChange, 'enable/disable the restriction'), required: true },
@@ -38,8 +38,8 @@ export function embedRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      embeds.restrict(uid, c.req.valid('json').enabled);
-      return c.json(embeds.of(uid), 200);
+      embeds.setEnabled(uid, c.req.valid('json').enabled);
+      return c.json(embeds.get(uid), 200);
     },
   );
 
@@ -48,7 +48,7 @@ export function embedRoutes(app: App, service: Service): void {
       operationId: 'addEmbedDomain',
       method: 'post',
       path: `${workspacePath}/embed-domains/`,
-      middleware: [scoped('Write Assets'), jsonRequired],
+      middleware: [requireScope('Write Assets'), requireJson],
       request: {
         params: uidParameter,
         body: { ...jsonContent(embedDomain, 'a domain'), required: true },
@@ -57,8 +57,8 @@ export function embedRoutes(app: App, service: Service): void {
     }),
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
-      embeds.allow(uid, c.req.valid('json').domain);
-      return c.json(embeds.of(uid), 201);
+      embeds.addDomain(uid, c.req.valid('json').domain);
+      return c.json(embeds.get(uid), 201);
     },
   );
 
@@ -67,7 +67,7 @@ export function embedRoutes(app: App, service: Service): void {
       operationId: 'removeEmbedDomain',
       method: 'delete',
       path: `${workspacePath}/embed-domains/`,
-      middleware: [scoped('Write Assets'), jsonRequired],
+      middleware: [requireScope('Write Assets'), requireJson],
       request: {
         params: uidParameter,
         body: { ...jsonContent(embedDomain, 'a domain'), required: true },
@@ -77,8 +77,9 @@ export function embedRoutes(app: App, service: Service): void {
     (c) => {
       const { uid } = findWorkspace(service, c.req.valid('param').uid);
       const { domain } = c.req.valid('json');
-      if (!embeds.remove(uid, domain)) throw new ServiceError(404, `${domain} is not on the list`);
-      return c.json(embeds.of(uid), 200);
+      if (!embeds.removeDomain(uid, domain))
+        throw new ServiceError(404, `${domain} is not on the list`);
+      return c.json(embeds.get(uid), 200);
     },
   );
 }

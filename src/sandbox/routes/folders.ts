@@ -1,8 +1,8 @@
 import { createRoute, type z } from '@hono/zod-openapi';
-import { type App, apiPrefix, jsonRequired, scoped } from '../http.ts';
+import { type App, apiPrefix, requireJson, requireScope } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
-import type { FolderRow, FolderTree } from '../store/folders.ts';
+import type { FolderRow, FolderRowTree } from '../store/folders.ts';
 import type { ResponseBody } from './response-schemas.ts';
 import { folderChange, folderParameter, jsonContent, newFolder, uidParameter } from './schemas.ts';
 import { findWorkspace } from './workspaces.ts';
@@ -12,14 +12,14 @@ const path = `${apiPrefix}/workspaces/{uid}/folders` as const;
 /** Routes of folders (§4): tree, create, rename and move, delete. */
 export function folderRoutes(app: App, service: Service): void {
   const { folders } = service;
-  const { folder, serialize } = service.answers;
+  const { folder, serialize } = service.responseSchemas;
 
   app.openapi(
     createRoute({
       operationId: 'listFolders',
       method: 'get',
       path: `${path}/`,
-      middleware: scoped('Read Assets'),
+      middleware: requireScope('Read Assets'),
       request: { params: uidParameter },
       responses: { 200: jsonContent(folder.array(), 'root folders with nested children') },
     }),
@@ -34,7 +34,7 @@ export function folderRoutes(app: App, service: Service): void {
       operationId: 'createFolder',
       method: 'post',
       path: `${path}/`,
-      middleware: [scoped('Write Assets'), jsonRequired],
+      middleware: [requireScope('Write Assets'), requireJson],
       request: {
         params: uidParameter,
         body: { ...jsonContent(newFolder, 'name and optional parent'), required: true },
@@ -55,7 +55,7 @@ export function folderRoutes(app: App, service: Service): void {
       operationId: 'updateFolder',
       method: 'patch',
       path: `${path}/{folder_uid}/`,
-      middleware: [scoped('Write Assets'), jsonRequired],
+      middleware: [requireScope('Write Assets'), requireJson],
       request: {
         params: folderParameter,
         body: { ...jsonContent(folderChange, 'rename and/or move'), required: true },
@@ -67,13 +67,13 @@ export function folderRoutes(app: App, service: Service): void {
       const fields = c.req.valid('json');
       if (fields.parent_uid != null) {
         const parent = findParentFolder(service, found.workspace_uid, fields.parent_uid);
-        if (folders.isAbove(found.uid, fields.parent_uid))
+        if (folders.isSameOrAncestor(found.uid, fields.parent_uid))
           throw new ServiceError(422, 'a folder cannot move below itself', {
             details: [{ loc: ['body', 'parent_uid'], msg: 'this is the folder or one below it' }],
           });
         assertDepth(service, parent, heightOf(folders.subtree(found)));
       }
-      folders.change(found, fields, service.timestamp());
+      folders.update(found, fields, service.timestamp());
       return c.json(serialize(folder, toFolder(folders.subtree(found))), 200);
     },
   );
@@ -83,7 +83,7 @@ export function folderRoutes(app: App, service: Service): void {
       operationId: 'deleteFolder',
       method: 'delete',
       path: `${path}/{folder_uid}/`,
-      middleware: scoped('Delete Assets'),
+      middleware: requireScope('Delete Assets'),
       request: { params: folderParameter },
       responses: { 204: { description: 'deleted' } },
     }),
@@ -109,7 +109,8 @@ function findFolder(service: Service, { uid, folder_uid }: z.infer<typeof folder
 
 const maxFolderDepth = 100;
 
-const heightOf = ({ children }: FolderTree): number => 1 + Math.max(0, ...children.map(heightOf));
+const heightOf = ({ children }: FolderRowTree): number =>
+  1 + Math.max(0, ...children.map(heightOf));
 
 /** Asserts that folders are not nested too deep for a tree response. @throws 422 */
 function assertDepth({ folders }: Service, parent: FolderRow, levels: number): void {
@@ -126,7 +127,7 @@ export function findParentFolder({ folders }: Service, workspace: string, uid: s
   return found;
 }
 
-const toFolder = (node: FolderTree): ResponseBody<'folder'> => ({
+const toFolder = (node: FolderRowTree): ResponseBody<'folder'> => ({
   uid: node.uid,
   name: node.name,
   parent_uid: node.parent_uid,

@@ -1,7 +1,7 @@
-import { shownByBrowsers } from '../media/recognize/images.ts';
+import { browserImageTypes } from '../media/recognize/image-types.ts';
 import type { Service } from '../service.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { parseExtras } from '../store/extras.ts';
+import { parseDerivedFiles } from '../store/derived-files.ts';
 
 /** A signed URL of a file of an asset, and its expiry. */
 export type SignedUrl = { url: string; expires_at: string };
@@ -20,7 +20,7 @@ export function signedUrl(service: Service, { uid }: AssetRow, file: string): Si
  * the first page, the smallest variant of an image, or the image itself.
  */
 export function thumbnailUrl(service: Service, asset: AssetRow): string | null {
-  const { thumbnail, variants, pages } = parseExtras(asset.extras);
+  const { thumbnail, variants, pages } = parseDerivedFiles(asset.extras);
   const derivedFile = thumbnail ?? pages[0] ?? variants.at(-1)?.file;
   if (derivedFile !== undefined) return signedUrl(service, asset, `extras/${derivedFile}`).url;
   return isOwnThumbnail(asset) ? signedUrl(service, asset, 'source').url : null;
@@ -30,7 +30,7 @@ const isOwnThumbnail = ({ type, status, is_made_up, content_type }: AssetRow) =>
   type === 'image' &&
   status === 'ready' &&
   is_made_up === 0 &&
-  shownByBrowsers.has(content_type ?? '');
+  browserImageTypes.has(content_type ?? '');
 
 /** Returns the thumbnail for a player: a placeholder by asset type if there is no picture. */
 export const posterUrl = (service: Service, asset: AssetRow): string =>

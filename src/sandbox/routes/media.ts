@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import { cors } from 'hono/cors';
 import type { App } from '../http.ts';
-import { placeholder } from '../pictures/placeholder.ts';
+import { drawPlaceholder } from '../pictures/placeholder.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -58,12 +58,15 @@ export function mediaRoutes(app: App, service: Service): void {
   app.get('/media/:uid/placeholder.png', (c) => {
     const { type } = findSignedAsset(c, service);
     c.header('Content-Type', 'image/png');
-    return c.body(new Uint8Array(placeholder(type)));
+    return c.body(new Uint8Array(drawPlaceholder(type)));
   });
   // Files derived from the source.
   app.get('/media/:uid/extras/sprites.vtt', async (c) => {
     const asset = findReadyAsset(c, service);
-    const cues = await readUnlessCached(c, join(service.files.extras(asset.uid), 'sprites.vtt'));
+    const cues = await readUnlessCached(
+      c,
+      join(service.files.derivedFolder(asset.uid), 'sprites.vtt'),
+    );
     if (cues === undefined) return c.body(null, 304);
     const sign = signerOf(c, service);
     c.header('Content-Type', 'text/vtt; charset=utf-8');
@@ -73,7 +76,7 @@ export function mediaRoutes(app: App, service: Service): void {
     const asset = findReadyAsset(c, service);
     const name = c.req.param('file');
     const type = contentTypes[extname(name) as keyof typeof contentTypes];
-    return sendFile(c, join(service.files.extras(asset.uid), name), type);
+    return sendFile(c, join(service.files.derivedFolder(asset.uid), name), type);
   });
 }
 
@@ -94,7 +97,7 @@ function findReadyAsset(c: Context, service: Service): AssetRow {
 function findSignedAsset(c: Context, { signer, assets, now }: Service): AssetRow {
   c.header('X-Content-Type-Options', 'nosniff');
   const { expires = '', signature = '' } = c.req.query();
-  if (!signer.pathIsValid(c.req.path, expires, signature, now()))
+  if (!signer.isValidPath(c.req.path, expires, signature, now()))
     throw new ServiceError(403, 'this URL is changed or expired');
   const asset = assets.find(c.req.param('uid') ?? '');
   if (!asset) throw new ServiceError(404, 'no such media');

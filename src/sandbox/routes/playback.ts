@@ -1,11 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { mayCall } from '../embedding.ts';
-import { type App, jsonRequired, playbackPath } from '../http.ts';
-import { shownByBrowsers } from '../media/recognize/images.ts';
+import { type App, playbackPath, requireJson } from '../http.ts';
+import { browserImageTypes } from '../media/recognize/image-types.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { type Extras, parseExtras } from '../store/extras.ts';
+import { type DerivedFiles, parseDerivedFiles } from '../store/derived-files.ts';
 import { type SignedUrl, signedUrl } from './media-urls.ts';
 import { embedUrl } from './provider.ts';
 import { jsonContent, playbackInfo, playbackTypes } from './schemas.ts';
@@ -17,7 +17,7 @@ export function playbackRoutes(app: App, service: Service): void {
       operationId: 'getPlaybackInfo',
       method: 'post',
       path: playbackPath,
-      middleware: jsonRequired,
+      middleware: requireJson,
       request: {
         body: {
           ...jsonContent(
@@ -33,7 +33,7 @@ export function playbackRoutes(app: App, service: Service): void {
       const { asset_id, playback_token } = c.req.valid('json');
       const asset = playableAsset(service, asset_id, playback_token);
       const info = playbackInfoOf(asset, service);
-      const isRefused = !mayCall(c, service.embeds.of(asset.workspace_uid));
+      const isRefused = !mayCall(c, service.embeds.get(asset.workspace_uid));
       return c.json(isRefused ? { type: info.type, blocked: true } : info, 200);
     },
   );
@@ -47,7 +47,7 @@ export const playerConfig = ({ player }: Service) => ({
 
 /** Finds the asset that a token gives access to. @throws 401, 403, 404 */
 export function playableAsset(service: Service, assetUid: string, token: string): AssetRow {
-  const uid = service.signer.readToken(token, service.now());
+  const uid = service.signer.verifyToken(token, service.now());
   if (!uid) throw new ServiceError(401, 'this playback token is not valid, or expired');
   if (uid !== assetUid.toLowerCase())
     throw new ServiceError(403, 'this playback token is for another asset');
@@ -75,7 +75,7 @@ export function playbackInfoOf(asset: AssetRow, service: Service): PlaybackInfoB
 function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
   const signed = (file: string) => signedUrl(service, asset, file);
   const extra = (file: string | null) => (file === null ? null : signed(`extras/${file}`));
-  const made = parseExtras(asset.extras);
+  const made = parseDerivedFiles(asset.extras);
   const { resume_position_seconds } = asset;
   const blocked = false;
   const chapters = JSON.parse(asset.chapters);
@@ -112,10 +112,10 @@ function mediaInfoOf(asset: AssetRow, service: Service): PlaybackInfoBody {
 /** Lists the original first, or omits it if browsers cannot display it and a derived image exists. */
 function variantsOf(
   { width, height, content_type }: AssetRow,
-  { variants }: Extras,
+  { variants }: DerivedFiles,
   signed: (file: string) => SignedUrl,
 ) {
   const made = variants.map(({ file, ...size }) => ({ url: signed(`extras/${file}`), ...size }));
-  const isHidden = made.length > 0 && !shownByBrowsers.has(content_type ?? '');
+  const isHidden = made.length > 0 && !browserImageTypes.has(content_type ?? '');
   return isHidden ? made : [{ url: signed('source'), width, height }, ...made];
 }

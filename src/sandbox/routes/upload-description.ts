@@ -12,8 +12,11 @@ const bytes = z.number().int().min(0);
 const offset = z.object({ 'Upload-Offset': bytes });
 
 /** Describes the upload routes (§4 Upload, TUS) for OpenAPI. Written by hand, since they use headers and raw bytes. */
-export function describeUploads({ openAPIRegistry: registry }: App, { answers }: Service): void {
-  const refusal = (description: string) => jsonContent(answers.errorAnswer, description);
+export function describeUploads(
+  { openAPIRegistry: registry }: App,
+  { responseSchemas }: Service,
+): void {
+  const refusal = (description: string) => jsonContent(responseSchemas.errorAnswer, description);
   registry.registerPath({
     operationId: 'createUpload',
     method: 'post',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { type App, type Env, scoped, uploadPath } from '../http.ts';
+import { type App, type Env, requireScope, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { SessionRow } from '../store/sessions.ts';
@@ -10,7 +10,7 @@ const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 
 /** Routes of uploads (§4, TUS): "Write Assets" for creation and "the upload PATCH/HEAD calls" (§5.7). */
 export function uploadRoutes(app: App, service: Service): void {
-  const write = scoped('Write Assets');
+  const write = requireScope('Write Assets');
   const { faults } = service;
 
   // TUS 1.0.0 requires this header in every response, errors included.
@@ -26,7 +26,7 @@ export function uploadRoutes(app: App, service: Service): void {
     requireVersion(c);
     const session = findSession(c, service);
     c.header('Cache-Control', 'no-store');
-    c.header('Upload-Offset', String(await service.receiver.offset(session)));
+    c.header('Upload-Offset', String(await service.receiver.getOffset(session)));
     // TUS 1.0.0: "the Server MUST include the Upload-Length header". §4 does not mention it.
     if (!(faults.find('no-head-length')?.isOn ?? service.isStrict))
       c.header('Upload-Length', String(session.total_size));
@@ -42,14 +42,14 @@ export function uploadRoutes(app: App, service: Service): void {
     if (offset === undefined) throw new ServiceError(400, 'Upload-Offset must be an integer');
     const length = parseWholeNumber(c.req.header('content-length'));
     const { incoming } = c.env;
-    const body = faults.body(incoming, faultTargetOf(c));
+    const body = faults.readBody(incoming, faultTargetOf(c));
     const received = await service.receiver.receive(session, offset, length, incoming, body);
     c.header('Upload-Offset', String(received.offset));
     // "The last chunk's response also carries the header X-Checksum-Blake3." (§4)
-    if (received.checksum && !faults.take('no-checksum', faultTargetOf(c)))
+    if (received.checksum && !faults.findAndFire('no-checksum', faultTargetOf(c)))
       c.header(
         'X-Checksum-Blake3',
-        faults.take('bad-checksum', faultTargetOf(c))
+        faults.findAndFire('bad-checksum', faultTargetOf(c))
           ? corruptChecksum(received.checksum)
           : received.checksum,
       );
@@ -105,7 +105,7 @@ async function create(c: Context<Env>, service: Service): Promise<Response> {
     service.sessions.insert(session);
     service.credits.drawStorage(size); // a 402 rolls back the transaction
   });
-  service.sessionClock.look();
+  service.sessionSweeper.schedule();
   if (size === 0)
     service.assets.setStatus(session.asset_uid, 'failed', service.timestamp(), 'the file is empty');
   const location = `${uploadPath}${session.uid}/`;
@@ -131,14 +131,14 @@ function requireVersion(c: Context): void {
 }
 
 /** Finds a session: "sessions expire after 24 hours"; then "a new session must be created" (§2, §3). */
-function findSession(c: Context, { sessions, sessionClock, now, faults }: Service): SessionRow {
+function findSession(c: Context, { sessions, sessionSweeper, now, faults }: Service): SessionRow {
   const uid = (c.req.param('uid') as string).toLowerCase();
   const session = sessions.find(uid);
   const gone = new ServiceError(404, `no upload session ${uid}`);
   if (!session || (!session.completed_at && session.expires_at <= now())) throw gone;
-  if (!session.completed_at && faults.take('expire-sessions', faultTargetOf(c))) {
+  if (!session.completed_at && faults.findAndFire('expire-sessions', faultTargetOf(c))) {
     sessions.expire(uid, now());
-    sessionClock.look();
+    sessionSweeper.schedule();
     throw gone;
   }
   return session;

@@ -3,12 +3,12 @@ import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type HtmlPage, renderNoticePage, renderWatchPage } from '../../web/watch/server/page.ts';
 import { frameAncestors, mayEmbed } from '../embedding.ts';
-import { type App, jsonRequired } from '../http.ts';
-import { resumeFrom } from '../media/resume.ts';
+import { type App, requireJson } from '../http.ts';
+import { computeResumePosition } from '../media/resume-position.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
-import { parseExtras, wavePictureFile } from '../store/extras.ts';
+import { parseDerivedFiles, waveformPictureFile } from '../store/derived-files.ts';
 import { thumbnailUrl } from './media-urls.ts';
 import { playableAsset, playbackInfoOf, playerConfig } from './playback.ts';
 import { uidParameter } from './schemas.ts';
@@ -36,7 +36,7 @@ export function watchRoutes(app: App, service: Service): void {
       hide: true, // not part of the API
       method: 'post',
       path: '/watch/{uid}/position',
-      middleware: jsonRequired,
+      middleware: requireJson,
       request: {
         params: uidParameter,
         body: { content: { 'application/json': { schema: positionReport } }, required: true },
@@ -48,7 +48,10 @@ export function watchRoutes(app: App, service: Service): void {
       const asset = playableAsset(service, c.req.valid('param').uid, playback_token);
       if (asset.type !== 'video' && asset.type !== 'audio')
         throw new ServiceError(422, `this asset has no position: it is of type ${asset.type}`);
-      service.assets.setResumePosition(asset.uid, resumeFrom(position_seconds, asset.duration));
+      service.assets.setResumePosition(
+        asset.uid,
+        computeResumePosition(position_seconds, asset.duration),
+      );
       return c.body(null, 204);
     },
   );
@@ -69,7 +72,7 @@ function createWatchPage(c: Context, service: Service): Response {
   const token = c.req.query('token');
   if (!token) throw new ServiceError(401, 'the address of this page lacks its playback token');
   const asset = playableAsset(service, c.req.param('uid') as string, token);
-  const settings = service.embeds.of(asset.workspace_uid);
+  const settings = service.embeds.get(asset.workspace_uid);
   if (!mayEmbed(c, settings))
     throw new ServiceError(403, 'this player may not be embedded on that site');
   const page = renderWatchPage({
@@ -90,7 +93,7 @@ function createWatchPage(c: Context, service: Service): Response {
 
 /** Returns true if the thumbnail is the waveform, which the timeline shows already. */
 const isWaveformThumbnail = ({ extras }: AssetRow) =>
-  parseExtras(extras).thumbnail === wavePictureFile;
+  parseDerivedFiles(extras).thumbnail === waveformPictureFile;
 
 type PageResponseOptions = {
   status?: ServiceError['status'] | 200;

@@ -1,13 +1,13 @@
 import { createRoute } from '@hono/zod-openapi';
-import { type App, apiPrefix, scoped } from '../http.ts';
+import { type App, apiPrefix, requireScope } from '../http.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { WorkspaceRow } from '../store/workspaces.ts';
 import { jsonContent, listParameters } from './schemas.ts';
 
 /** Route of the workspace list (§4). */
-export function workspaceRoutes(app: App, { workspaces, answers }: Service): void {
-  const { workspace, pageOf, serialize } = answers;
+export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Service): void {
+  const { workspace, pageOf, serialize } = responseSchemas;
   const page = pageOf(workspace);
 
   app.openapi(
@@ -15,7 +15,7 @@ export function workspaceRoutes(app: App, { workspaces, answers }: Service): voi
       operationId: 'listWorkspaces',
       method: 'get',
       path: `${apiPrefix}/workspaces/`,
-      middleware: scoped('Read Assets'),
+      middleware: requireScope('Read Assets'),
       request: { query: listParameters },
       responses: { 200: jsonContent(page, 'a page') },
     }),

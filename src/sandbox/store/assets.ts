@@ -1,6 +1,6 @@
-import type { Store, Value } from './database.ts';
-import type { Extras } from './extras.ts';
-import { Positions } from './positions.ts';
+import type { DerivedFiles } from './derived-files.ts';
+import { OrderedIdCache } from './ordered-id-cache.ts';
+import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
 export type AssetRow = {
   uid: string;
@@ -44,13 +44,13 @@ export type AssetQuery = {
   created_before?: string | undefined;
   ordering: string;
   /** Folder filter (§4 `parent`): a folder of a workspace, or its top level (null). */
-  within?: { workspace: string; parent: string | null } | undefined;
+  inFolder?: { workspace: string; parent: string | null } | undefined;
   limit: number;
   offset: number;
 };
 
 /** Fields that PATCH may change (A08: not shown). */
-export type Editorial = {
+export type EditableFields = {
   name: string;
   description: string;
   tags: string[];
@@ -59,7 +59,7 @@ export type Editorial = {
 };
 
 /** Results of processing that are stored in the asset. */
-export type Processed = {
+export type ProcessingResult = {
   type: string;
   content_type: string;
   duration: number | null;
@@ -67,16 +67,16 @@ export type Processed = {
   height: number | null;
   hasHls: boolean;
   chapters: { title: string; start_time: number }[];
-  extras: Extras;
+  derivedFiles: DerivedFiles;
 };
 
 export class Assets {
-  readonly #store: Store;
-  readonly #positions: Positions;
+  readonly #store: SandboxStore;
+  readonly #orderedIds: OrderedIdCache;
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
-    this.#positions = new Positions(store);
+    this.#orderedIds = new OrderedIdCache(store);
   }
 
   insert(asset: NewAsset, now: string): void {
@@ -103,7 +103,7 @@ export class Assets {
   }
 
   /** Returns those of the given uids that are unknown to the database, trash included. */
-  unknownOf(uids: readonly string[]): string[] {
+  findUnknown(uids: readonly string[]): string[] {
     return this.#store
       .all<{ uid: string }>(
         'SELECT value AS uid FROM json_each(?) WHERE value NOT IN (SELECT uid FROM assets)',
@@ -116,7 +116,7 @@ export class Assets {
     const { where, values } = conditions(query);
     const field = query.ordering.replace(/^-/, '');
     const direction = query.ordering.startsWith('-') ? 'DESC' : 'ASC';
-    const ids = this.#positions.of(
+    const ids = this.#orderedIds.getIds(
       // safe in SQL: the route validated `field` against an enum
       `SELECT id FROM assets WHERE ${where} ORDER BY ${field} ${direction}, id ${direction}`,
       values,
@@ -131,11 +131,11 @@ export class Assets {
   }
 
   /** Updates the given fields of an asset; others keep their values. */
-  edit(uid: string, fields: Partial<Editorial>, now: string): void {
+  edit(uid: string, fields: Partial<EditableFields>, now: string): void {
     const { tags, ...texts } = fields;
-    const changes: [string, Value][] = [
+    const changes: [string, ColumnValue][] = [
       ...Object.entries(texts),
-      ...(tags ? [['tags', JSON.stringify(tags)] satisfies [string, Value]] : []),
+      ...(tags ? [['tags', JSON.stringify(tags)] satisfies [string, ColumnValue]] : []),
       ['updated_at', now],
     ];
     this.#store.run(
@@ -172,7 +172,7 @@ export class Assets {
   }
 
   /** Returns the uids of assets whose processing was interrupted. */
-  unprocessed(): string[] {
+  findInterrupted(): string[] {
     return this.#store
       .all<{ uid: string }>(
         "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",
@@ -198,7 +198,7 @@ export class Assets {
     this.#store.run('UPDATE assets SET resume_position_seconds = ? WHERE uid = ?', seconds, uid);
   }
 
-  setProcessed(uid: string, found: Processed, now: string): void {
+  setProcessed(uid: string, found: ProcessingResult, now: string): void {
     this.#store.run(
       `UPDATE assets SET status = 'ready', failure_reason = NULL, type = ?, content_type = ?,
         duration = ?, width = ?, height = ?, has_hls = ?, chapters = ?, extras = ?,
@@ -210,20 +210,20 @@ export class Assets {
       found.height,
       found.hasHls ? 1 : 0,
       JSON.stringify(found.chapters),
-      JSON.stringify(found.extras),
+      JSON.stringify(found.derivedFiles),
       now,
       uid,
     );
   }
 }
 
-function conditions(query: AssetQuery): { where: string; values: Value[] } {
-  const parts: [string, Value?][] = [['deleted_at IS NULL']];
+function conditions(query: AssetQuery): { where: string; values: ColumnValue[] } {
+  const parts: [string, ColumnValue?][] = [['deleted_at IS NULL']];
   // "full-text match on name and description"
   if (query.search !== undefined)
     parts.push([
       'id IN (SELECT rowid FROM assets_text WHERE assets_text MATCH ?)',
-      fullText(query.search),
+      toFtsQuery(query.search),
     ]);
   if (query.status) parts.push(['status = ?', query.status]);
   if (query.type) parts.push(['type = ?', query.type]);
@@ -233,10 +233,10 @@ function conditions(query: AssetQuery): { where: string; values: Value[] } {
   if (query.created_after) parts.push(['created_at >= ?', `${query.created_after}T00:00:00.000Z`]);
   if (query.created_before)
     parts.push(['created_at <= ?', `${query.created_before}T23:59:59.999Z`]);
-  if (query.within)
+  if (query.inFolder)
     parts.push(
-      ['workspace_uid = ?', query.within.workspace],
-      ['parent_uid IS ?', query.within.parent],
+      ['workspace_uid = ?', query.inFolder.workspace],
+      ['parent_uid IS ?', query.inFolder.parent],
     );
   return {
     where: parts.map(([condition]) => condition).join(' AND '),
@@ -245,7 +245,7 @@ function conditions(query: AssetQuery): { where: string; values: Value[] } {
 }
 
 /** Builds an FTS query of quoted prefixes, so that user input is never FTS syntax. */
-const fullText = (search: string) =>
+const toFtsQuery = (search: string) =>
   search
     .split(/[^\p{L}\p{N}]+/u)
     .filter(Boolean)

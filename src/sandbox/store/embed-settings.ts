@@ -1,19 +1,19 @@
-import type { Store } from './database.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
-export type EmbedSettings = { enabled: boolean; domains: string[] };
+export type EmbedRestriction = { enabled: boolean; domains: string[] };
 
 /**
  * Embed settings of workspaces (§2): "a domain restriction … enabled or disabled, and an allow-list
  * of domains".
  */
-export class Embeds {
-  readonly #store: Store;
+export class EmbedRestrictions {
+  readonly #store: SandboxStore;
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
   }
 
-  of(workspace: string): EmbedSettings {
+  get(workspace: string): EmbedRestriction {
     const row = this.#store.get<{ embed_restricted: number }>(
       'SELECT embed_restricted FROM workspaces WHERE uid = ?',
       workspace,
@@ -27,7 +27,7 @@ export class Embeds {
     return { enabled: row?.embed_restricted === 1, domains };
   }
 
-  restrict(workspace: string, enabled: boolean): void {
+  setEnabled(workspace: string, enabled: boolean): void {
     this.#store.run(
       'UPDATE workspaces SET embed_restricted = ? WHERE uid = ?',
       enabled ? 1 : 0,
@@ -36,7 +36,7 @@ export class Embeds {
   }
 
   /** Adds a domain to the allow-list; "idempotent" (§4). */
-  allow(workspace: string, domain: string): void {
+  addDomain(workspace: string, domain: string): void {
     this.#store.run(
       'INSERT OR IGNORE INTO embed_domains (workspace_uid, domain) VALUES (?, ?)',
       workspace,
@@ -45,12 +45,12 @@ export class Embeds {
   }
 
   /** Removes a domain from the allow-list; returns false if it was not on it. */
-  remove(workspace: string, domain: string): boolean {
-    const gone = this.#store.run(
+  removeDomain(workspace: string, domain: string): boolean {
+    const removedRows = this.#store.run(
       'DELETE FROM embed_domains WHERE workspace_uid = ? AND domain = ?',
       workspace,
       domain,
     );
-    return gone > 0;
+    return removedRows > 0;
   }
 }

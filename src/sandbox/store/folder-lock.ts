@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 
 /** Error for a data folder that another sandbox process has locked. */
-export class FolderTaken extends Error {}
+export class FolderLockedError extends Error {}
 
 /**
  * Locks a data folder against a second process. Uses SQLite's exclusive file lock, which the system
@@ -17,7 +17,7 @@ export function lockFolder(dataDir: string): () => void {
   } catch (error) {
     lock.close();
     if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
-    throw new FolderTaken(`another sandbox runs on ${dataDir}`);
+    throw new FolderLockedError(`another sandbox runs on ${dataDir}`);
   }
   return () => {
     lock.exec('ROLLBACK');

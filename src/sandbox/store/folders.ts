@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from './database.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
 export type FolderRow = {
   uid: string;
@@ -11,13 +11,13 @@ export type FolderRow = {
   updated_at: string;
 };
 
-export type FolderTree = FolderRow & { children: FolderTree[] };
+export type FolderRowTree = FolderRow & { children: FolderRowTree[] };
 
 /** Folders of workspaces (§2): "Folders belong to a workspace and may have a parent folder." */
-export class Folders {
-  readonly #store: Store;
+export class WorkspaceFolders {
+  readonly #store: SandboxStore;
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
   }
 
@@ -40,7 +40,7 @@ export class Folders {
   }
 
   /** Renames a folder, moves it, or both. */
-  change(
+  update(
     folder: FolderRow,
     fields: { name?: string | undefined; parent_uid?: string | null | undefined },
     now: string,
@@ -70,24 +70,26 @@ export class Folders {
    * Returns all folders of a workspace: "root folders with nested children" (§4), siblings sorted
    * by name.
    */
-  tree(workspace: string): FolderTree[] {
+  tree(workspace: string): FolderRowTree[] {
     const rows = this.#store.all<FolderRow>(
       'SELECT * FROM folders WHERE workspace_uid = ? ORDER BY name, id',
       workspace,
     );
-    const nodes = new Map(rows.map((row) => [row.uid, { ...row, children: [] as FolderTree[] }]));
-    const roots: FolderTree[] = [];
+    const nodes = new Map(
+      rows.map((row) => [row.uid, { ...row, children: [] as FolderRowTree[] }]),
+    );
+    const roots: FolderRowTree[] = [];
     for (const node of nodes.values())
       (nodes.get(node.parent_uid ?? '')?.children ?? roots).push(node);
     return roots;
   }
 
   /** Returns a folder with all its descendants. */
-  subtree({ workspace_uid, uid }: FolderRow): FolderTree {
-    const find = (level: FolderTree[]): FolderTree | undefined =>
+  subtree({ workspace_uid, uid }: FolderRow): FolderRowTree {
+    const find = (level: FolderRowTree[]): FolderRowTree | undefined =>
       level.find((node) => node.uid === uid) ??
       level.map(({ children }) => find(children)).find((found) => found !== undefined);
-    return find(this.tree(workspace_uid)) as FolderTree;
+    return find(this.tree(workspace_uid)) as FolderRowTree;
   }
 
   /** Returns the depth of a folder; 1 at the top level. */
@@ -105,7 +107,7 @@ export class Folders {
   /**
    * Returns true if `uid` is `parent` or an ancestor of it: moving it there would create a cycle.
    */
-  isAbove(uid: string, parent: string): boolean {
+  isSameOrAncestor(uid: string, parent: string): boolean {
     const found = this.#store.get<{ n: number }>(
       `WITH RECURSIVE above (uid) AS (
          VALUES (?) UNION SELECT parent_uid FROM folders JOIN above USING (uid)

@@ -1,8 +1,8 @@
 import { ArgumentError } from '../argument-error.ts';
-import type { Store, Value } from './database.ts';
+import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
 /** Maximum number of seeded assets; more would delay the start. */
-const mostSeeded = 100_000;
+const maxSeededAssets = 100_000;
 
 const subjects =
   'Harbour|Lighthouse|Night market|Assembly line|Winter trail|Board meeting|Spring launch|Old town|Rooftop garden|Test flight|River delta|Season opener|Workshop|Coffee roastery|Marathon|Rehearsal|Glacier|Town hall|Ferry crossing|Orchard'.split(
@@ -29,7 +29,7 @@ const tagSlugs = 'press|internal|campaign|archive|social|training|event|product|
 const folderNames = ['Campaigns', 'Events', 'Training', 'Press', 'Archive footage', 'Podcasts'];
 
 /** Asset types with their share of the records, file extension and content type. */
-const kinds = [
+const assetKinds = [
   { type: 'video', share: 0.58, ext: 'mp4', mime: 'video/mp4', timed: true, framed: true },
   { type: 'audio', share: 0.14, ext: 'mp3', mime: 'audio/mpeg', timed: true, framed: false },
   { type: 'image', share: 0.16, ext: 'jpg', mime: 'image/jpeg', timed: false, framed: true },
@@ -47,15 +47,15 @@ const dayMs = 86_400_000;
  *
  * @throws ArgumentError if the database has assets, trash included
  */
-export function seed(store: Store, workspace: string, count: number, now: number): void {
-  if (!Number.isSafeInteger(count) || count < 1 || count > mostSeeded)
-    throw new ArgumentError(`--seed takes a number from 1 to ${mostSeeded}`);
+export function seed(store: SandboxStore, workspace: string, count: number, now: number): void {
+  if (!Number.isSafeInteger(count) || count < 1 || count > maxSeededAssets)
+    throw new ArgumentError(`--seed takes a number from 1 to ${maxSeededAssets}`);
   if (store.get('SELECT 1 FROM assets LIMIT 1'))
     throw new ArgumentError('--seed fills an empty sandbox, and this one has assets already');
-  const chance = new Chance(4520);
+  const random = new SeededRandom(4520);
   store.transaction(() => {
     const folders = folderNames.map((name) => {
-      const uid = chance.uuid();
+      const uid = random.uuid();
       const made = new Date(now - 731 * dayMs).toISOString();
       store.run(
         `INSERT INTO folders (uid, workspace_uid, name, parent_uid, created_at, updated_at)
@@ -65,35 +65,41 @@ export function seed(store: Store, workspace: string, count: number, now: number
       return uid;
     });
     withoutIndexes(store, () => {
-      for (let at = 0; at < count; at++) insert(store, madeUp(chance, workspace, folders, now));
+      for (let at = 0; at < count; at++)
+        insert(store, createRecord(random, workspace, folders, now));
     });
   });
 }
 
-type Made = Record<string, Value>;
+type SeedRecord = Record<string, ColumnValue>;
 
-function madeUp(chance: Chance, workspace: string, folders: string[], now: number): Made {
-  const kind = chance.weighted(kinds);
-  const place = chance.of(places);
-  const name = `${chance.of(subjects)} ${chance.of(treatments)}, ${place}`;
-  const { status: own } = chance.weighted([
+function createRecord(
+  random: SeededRandom,
+  workspace: string,
+  folders: string[],
+  now: number,
+): SeedRecord {
+  const kind = random.pickWeighted(assetKinds);
+  const place = random.pick(places);
+  const name = `${random.pick(subjects)} ${random.pick(treatments)}, ${place}`;
+  const { status: randomStatus } = random.pickWeighted([
     { status: 'ready', share: 0.93 },
     { status: 'failed', share: 0.04 },
     { status: 'uploading', share: 0.03 },
   ]);
   // Third-party media are never uploaded, so always ready.
-  const isElsewhere = kind.type === 'third_party';
-  const status = isElsewhere ? 'ready' : own;
+  const isThirdParty = kind.type === 'third_party';
+  const status = isThirdParty ? 'ready' : randomStatus;
   const isReady = status === 'ready';
-  const created = new Date(now - Math.floor(chance.next() * 730 * dayMs)).toISOString();
+  const created = new Date(now - Math.floor(random.next() * 730 * dayMs)).toISOString();
   // Skewed: most are short, some are long.
-  const seconds = Math.round(4 + 5400 * chance.next() ** 4);
-  const frame = 'framed' in kind && kind.framed && isReady;
+  const seconds = Math.round(4 + 5400 * random.next() ** 4);
+  const hasFrame = 'framed' in kind && kind.framed && isReady;
   return {
-    uid: chance.uuid(),
+    uid: random.uuid(),
     workspace_uid: workspace,
     name,
-    description: chance.of(descriptions).replace('%', place),
+    description: random.pick(descriptions).replace('%', place),
     type: kind.type,
     status,
     failure_reason: status === 'failed' ? 'the file is truncated' : null,
@@ -102,24 +108,28 @@ function madeUp(chance: Chance, workspace: string, folders: string[], now: numbe
       .normalize('NFKD')
       .replace(/[^a-z0-9]+/g, '-')}.${kind.ext}`,
     content_type: kind.mime,
-    size: sizeOf(kind, seconds, chance),
+    size: sizeOf(kind, seconds, random),
     duration: kind.timed && isReady ? seconds : null,
-    width: frame ? 1920 : null,
-    height: frame ? 1080 : null,
-    tags: JSON.stringify(tagSlugs.filter(() => chance.next() < 0.15)),
-    parent_uid: chance.next() < 0.4 ? chance.of(folders) : null,
+    width: hasFrame ? 1920 : null,
+    height: hasFrame ? 1080 : null,
+    tags: JSON.stringify(tagSlugs.filter(() => random.next() < 0.15)),
+    parent_uid: random.next() < 0.4 ? random.pick(folders) : null,
     is_made_up: 1,
     created_at: created,
     updated_at: created,
   };
 }
 
-function sizeOf({ type, timed }: (typeof kinds)[number], seconds: number, chance: Chance): number {
+function sizeOf(
+  { type, timed }: (typeof assetKinds)[number],
+  seconds: number,
+  random: SeededRandom,
+): number {
   if (type === 'third_party') return 0;
-  return timed ? seconds * 350_000 : 50_000 + Math.floor(chance.next() * 9_000_000);
+  return timed ? seconds * 350_000 : 50_000 + Math.floor(random.next() * 9_000_000);
 }
 
-function insert(store: Store, asset: Made): void {
+function insert(store: SandboxStore, asset: SeedRecord): void {
   const columns = Object.keys(asset);
   store.run(
     `INSERT INTO assets (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
@@ -131,7 +141,7 @@ function insert(store: Store, asset: Made): void {
  * Drops the indexes and triggers of the assets table while `work` runs and rebuilds them
  * afterwards: a third of the time.
  */
-function withoutIndexes(store: Store, work: () => void): void {
+function withoutIndexes(store: SandboxStore, work: () => void): void {
   const made = store.all<{ type: string; name: string; sql: string }>(
     `SELECT type, name, sql FROM sqlite_master
      WHERE tbl_name = 'assets' AND type IN ('index', 'trigger') AND sql IS NOT NULL`,
@@ -143,7 +153,7 @@ function withoutIndexes(store: Store, work: () => void): void {
 }
 
 /** Seeded pseudorandom generator (mulberry32): the same seed gives the same sequence. */
-class Chance {
+class SeededRandom {
   #state: number;
 
   constructor(start: number) {
@@ -158,12 +168,12 @@ class Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  of<T>(values: readonly T[]): T {
+  pick<T>(values: readonly T[]): T {
     return values[Math.floor(this.next() * values.length)] as T;
   }
 
   /** Picks a value at random, weighted by `share`; the shares add up to 1. */
-  weighted<T extends { share: number }>(values: readonly T[]): T {
+  pickWeighted<T extends { share: number }>(values: readonly T[]): T {
     let left = this.next();
     for (const value of values) {
       if (left < value.share) return value;

@@ -1,4 +1,4 @@
-import type { Store } from './database.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
 export type SessionRow = {
   uid: string;
@@ -9,10 +9,10 @@ export type SessionRow = {
   completed_at: string | null;
 };
 
-export class Sessions {
-  readonly #store: Store;
+export class UploadSessions {
+  readonly #store: SandboxStore;
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
   }
 
@@ -28,7 +28,7 @@ export class Sessions {
 
   /** Returns a session; undefined if it does not exist or its asset is in the trash. */
   find(uid: string): SessionRow | undefined {
-    return this.#store.get(`${unlessTrashed} WHERE upload_sessions.uid = ?`, uid);
+    return this.#store.get(`${selectUntrashed} WHERE upload_sessions.uid = ?`, uid);
   }
 
   complete(uid: string, now: string): void {
@@ -45,12 +45,12 @@ export class Sessions {
   }
 
   /** Returns incomplete sessions whose asset is not in the trash. */
-  open(): SessionRow[] {
-    return this.#store.all(`${unlessTrashed} WHERE completed_at IS NULL`);
+  findIncomplete(): SessionRow[] {
+    return this.#store.all(`${selectUntrashed} WHERE completed_at IS NULL`);
   }
 
   /** Returns expired incomplete sessions, including those whose asset is in the trash. */
-  expired(now: number): SessionRow[] {
+  findExpired(now: number): SessionRow[] {
     return this.#store.all(
       'SELECT * FROM upload_sessions WHERE completed_at IS NULL AND expires_at <= ?',
       now,
@@ -66,5 +66,5 @@ export class Sessions {
   }
 }
 
-const unlessTrashed = `SELECT upload_sessions.* FROM upload_sessions
+const selectUntrashed = `SELECT upload_sessions.* FROM upload_sessions
   JOIN assets ON assets.uid = asset_uid AND assets.deleted_at IS NULL`;

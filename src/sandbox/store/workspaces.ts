@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Store } from './database.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
 export type WorkspaceRow = {
   uid: string;
@@ -10,9 +10,9 @@ export type WorkspaceRow = {
 };
 
 export class Workspaces {
-  readonly #store: Store;
+  readonly #store: SandboxStore;
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
   }
 

@@ -7,13 +7,13 @@ export type Digest = { offset: number; blake3: Blake3; checksum?: string };
 /**
  * Cache of the checksums of sessions in progress; after a restart they are recomputed from disk.
  */
-export class Digests {
-  readonly #known = new Map<string, Digest>();
+export class DigestCache {
+  readonly #digests = new Map<string, Digest>();
 
   /** Returns the digest of the first `offset` bytes of a session, whose file is `path`. */
-  async at(sessionUid: string, offset: number, path: string): Promise<Digest> {
-    const known = this.#known.get(sessionUid);
-    if (known?.offset === offset) return known;
+  async get(sessionUid: string, offset: number, path: string): Promise<Digest> {
+    const cached = this.#digests.get(sessionUid);
+    if (cached?.offset === offset) return cached;
     const digest: Digest = { offset: 0, blake3: await createBlake3() };
     if (offset > 0)
       for await (const bytes of createReadStream(path, {
@@ -23,12 +23,12 @@ export class Digests {
         digest.blake3.update(bytes);
         digest.offset += bytes.length;
       }
-    this.#known.set(sessionUid, digest);
+    this.#digests.set(sessionUid, digest);
     return digest;
   }
 
-  forget(sessionUid: string): void {
-    this.#known.delete(sessionUid);
+  delete(sessionUid: string): void {
+    this.#digests.delete(sessionUid);
   }
 }
 

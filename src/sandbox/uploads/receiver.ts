@@ -4,20 +4,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
 import { isLocked } from '../storage-failure.ts';
-import type { SessionRow, Sessions } from '../store/sessions.ts';
-import { checksumOf, type Digest, Digests } from './digests.ts';
+import type { SessionRow, UploadSessions } from '../store/sessions.ts';
+import { checksumOf, type Digest, DigestCache } from './digests.ts';
 
 /** Maximum size of a chunk (§8: "at most 50 MiB per PATCH body"). */
 const maxChunkBytes = 50 * 1024 * 1024;
 /** Idle timeout: a connection that sends no bytes for this long is closed. */
-const silenceMs = 60_000;
+const idleTimeoutMs = 60_000;
 /**
  * Stall threshold: a connection without bytes for this long gives way to a new one at the same
  * offset.
  */
-const quietMs = 1_000;
+const stallMs = 1_000;
 /** Maximum time to retry while another process locks the database. */
-const lockPatienceMs = 5_000;
+const maxLockWaitMs = 5_000;
 
 /**
  * The connection that currently writes to a session. `lastDataAt` is the time of its last bytes.
@@ -26,7 +26,7 @@ type Writer = {
   incoming: IncomingMessage;
   body: AsyncIterable<Buffer>;
   done: Promise<void>;
-  heardAt: number;
+  lastDataAt: number;
 };
 
 /** Result of a PATCH. `checksum` is set once the upload is complete. */
@@ -34,11 +34,11 @@ export type Received = { offset: number; checksum?: string };
 
 export type ReceiverOptions = {
   files: Files;
-  sessions: Sessions;
+  sessions: UploadSessions;
   /** Called when all bytes of an upload are on disk, to mark the session as complete. */
-  onWhole(session: SessionRow): void;
+  onComplete(session: SessionRow): void;
   /** Called when the disk or the database failed to complete an upload; `retryPending` retries. */
-  onOwed(): void;
+  onPending(): void;
   /** Called after a session expired and its bytes were deleted. */
   onExpired(session: SessionRow): void;
 };
@@ -49,11 +49,11 @@ export type ReceiverOptions = {
  */
 export class Receiver {
   readonly #options: ReceiverOptions;
-  readonly #digests = new Digests();
+  readonly #digests = new DigestCache();
   /** Current writer by session uid: a lock, so that one connection at a time appends. */
-  readonly #writing = new Map<string, Writer>();
+  readonly #writers = new Map<string, Writer>();
   /** Uids of fully received sessions that could not be completed yet. */
-  readonly #owed = new Set<string>();
+  readonly #pending = new Set<string>();
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class Receiver {
    * Returns the current offset of a session in bytes; rereads its row, which a concurrent request
    * may have completed.
    */
-  async offset({ uid, asset_uid, total_size }: SessionRow): Promise<number> {
+  async getOffset({ uid, asset_uid, total_size }: SessionRow): Promise<number> {
     const { sessions, files } = this.#options;
     if (sessions.find(uid)?.completed_at) return total_size;
     const onDisk = await sizeOf(files.partial(uid));
@@ -84,25 +84,25 @@ export class Receiver {
     body: AsyncIterable<Buffer>,
   ): Promise<Received> {
     // "409 means the sent Upload-Offset differs from the server's" (§4)
-    if (offset !== (await this.offset(session))) throw await this.#conflict(session);
-    if (offset === session.total_size && !lengthBytes && !this.#owed.has(session.uid))
+    if (offset !== (await this.getOffset(session))) throw await this.#createConflict(session);
+    if (offset === session.total_size && !lengthBytes && !this.#pending.has(session.uid))
       return { offset };
     if (lengthBytes !== undefined && lengthBytes > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (offset + (lengthBytes ?? 0) > session.total_size)
       throw new ServiceError(413, `the upload is of ${session.total_size} bytes`);
-    await this.#awaitTurn(session, offset);
-    if (this.#writing.has(session.uid)) throw await this.#conflict(session);
+    await this.#waitForWriter(session, offset);
+    if (this.#writers.has(session.uid)) throw await this.#createConflict(session);
     let release = () => {};
     const done = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const writer: Writer = { incoming, body, done, heardAt: Date.now() };
-    this.#writing.set(session.uid, writer);
+    const writer: Writer = { incoming, body, done, lastDataAt: Date.now() };
+    this.#writers.set(session.uid, writer);
     try {
       return await this.#append(session, offset, writer);
     } finally {
-      this.#writing.delete(session.uid);
+      this.#writers.delete(session.uid);
       release();
     }
   }
@@ -111,15 +111,15 @@ export class Receiver {
    * Waits until no other connection writes to the session. If that one makes progress, this request
    * gets a 409; if it stalls (a dropped connection), it is closed.
    */
-  async #awaitTurn(session: SessionRow, offset: number): Promise<void> {
+  async #waitForWriter(session: SessionRow, offset: number): Promise<void> {
     for (
-      let rival = this.#writing.get(session.uid);
+      let rival = this.#writers.get(session.uid);
       rival;
-      rival = this.#writing.get(session.uid)
+      rival = this.#writers.get(session.uid)
     ) {
-      if (Date.now() - rival.heardAt > quietMs) rival.incoming.destroy();
+      if (Date.now() - rival.lastDataAt > stallMs) rival.incoming.destroy();
       await Promise.race([rival.done, sleep(50)]);
-      if (offset !== (await this.offset(session))) throw await this.#conflict(session);
+      if (offset !== (await this.getOffset(session))) throw await this.#createConflict(session);
     }
   }
 
@@ -128,12 +128,12 @@ export class Receiver {
     const { uid, asset_uid, total_size } = session;
     const partial = files.partial(uid);
     const isMoved = start === total_size && (await sizeOf(partial)) === undefined;
-    const digest = await this.#digests.at(uid, start, isMoved ? files.source(asset_uid) : partial);
+    const digest = await this.#digests.get(uid, start, isMoved ? files.source(asset_uid) : partial);
     if (start < total_size) {
       const handle = await open(partial, 'a', 0o600);
-      writer.incoming.setTimeout(silenceMs, () => writer.incoming.destroy());
+      writer.incoming.setTimeout(idleTimeoutMs, () => writer.incoming.destroy());
       try {
-        await write(writer, handle, digest, start, total_size);
+        await appendBody(writer, handle, digest, start, total_size);
         await handle.sync(); // before the 204: acknowledged bytes must survive a crash
       } finally {
         await handle.close();
@@ -149,29 +149,29 @@ export class Receiver {
   async #complete(session: SessionRow): Promise<void> {
     const { uid } = session;
     if (!this.#options.sessions.find(uid)) throw new ServiceError(404, `no upload session ${uid}`); // its asset is in the trash
-    this.#owed.add(uid);
+    this.#pending.add(uid);
     try {
-      await this.#moveWhole(session);
+      await this.#moveToSource(session);
     } catch (error) {
-      this.#options.onOwed();
+      this.#options.onPending();
       throw error;
     }
-    this.#owed.delete(uid);
-    this.#digests.forget(uid);
+    this.#pending.delete(uid);
+    this.#digests.delete(uid);
   }
 
-  async #moveWhole({ uid, asset_uid, total_size }: SessionRow): Promise<void> {
-    const { files, sessions, onWhole } = this.#options;
+  async #moveToSource({ uid, asset_uid, total_size }: SessionRow): Promise<void> {
+    const { files, sessions, onComplete } = this.#options;
     await mkdir(files.assetFolder(asset_uid), { recursive: true, mode: 0o700 });
     // After a kill between rename and database update, the source already exists.
     const partial = await sizeOf(files.partial(uid));
-    const whole = partial === undefined ? files.source(asset_uid) : files.partial(uid);
-    if ((await sizeOf(whole)) !== total_size)
+    const receivedFile = partial === undefined ? files.source(asset_uid) : files.partial(uid);
+    if ((await sizeOf(receivedFile)) !== total_size)
       throw new ServiceError(503, 'the bytes on disk are not those that were received');
-    if (partial !== undefined) await rename(whole, files.source(asset_uid));
-    await pastLocks(() => {
+    if (partial !== undefined) await rename(receivedFile, files.source(asset_uid));
+    await retryWhileLocked(() => {
       const current = sessions.find(uid);
-      if (current && !current.completed_at) onWhole(current);
+      if (current && !current.completed_at) onComplete(current);
     });
   }
 
@@ -181,18 +181,18 @@ export class Receiver {
    */
   async clearExpired(now: number): Promise<void> {
     const { sessions, files, onExpired } = this.#options;
-    for (const session of sessions.expired(now)) {
-      if (this.#writing.has(session.uid) || this.#owed.has(session.uid)) continue;
-      this.#digests.forget(session.uid);
+    for (const session of sessions.findExpired(now)) {
+      if (this.#writers.has(session.uid) || this.#pending.has(session.uid)) continue;
+      this.#digests.delete(session.uid);
       await rm(files.partial(session.uid), { force: true });
       onExpired(session);
     }
   }
 
   /** Crash recovery at startup: completes sessions that had received all bytes before a kill. */
-  async completeWhole(): Promise<void> {
+  async recoverCompleted(): Promise<void> {
     const { sessions, files } = this.#options;
-    for (const session of sessions.open()) {
+    for (const session of sessions.findIncomplete()) {
       if (session.total_size === 0) continue;
       const sizes = [files.partial(session.uid), files.source(session.asset_uid)].map(sizeOf);
       if ((await Promise.all(sizes)).includes(session.total_size)) await this.#complete(session);
@@ -200,22 +200,22 @@ export class Receiver {
   }
 
   /** True if any fully received session is not completed yet. */
-  get isOwing(): boolean {
-    return this.#owed.size > 0;
+  get hasPendingCompletions(): boolean {
+    return this.#pending.size > 0;
   }
 
   /** Retries pending completions. */
-  async completeAgain(): Promise<void> {
-    for (const uid of this.#owed) {
-      if (this.#writing.has(uid)) continue;
+  async retryPending(): Promise<void> {
+    for (const uid of this.#pending) {
+      if (this.#writers.has(uid)) continue;
       const session = this.#options.sessions.find(uid);
       if (session && !session.completed_at) await this.#complete(session);
-      else this.#owed.delete(uid); // its asset is in the trash, or a concurrent request completed it
+      else this.#pending.delete(uid); // its asset is in the trash, or a concurrent request completed it
     }
   }
 
-  async #conflict(session: SessionRow): Promise<ServiceError> {
-    const offset = await this.offset(session);
+  async #createConflict(session: SessionRow): Promise<ServiceError> {
+    const offset = await this.getOffset(session);
     return new ServiceError(409, `the upload is at byte ${offset}`, {
       headers: { 'Upload-Offset': String(offset) },
     });
@@ -234,12 +234,12 @@ async function sizeOf(path: string): Promise<number | undefined> {
 }
 
 /** Retries while another process locks the database, without blocking other requests. */
-async function pastLocks(work: () => void): Promise<void> {
-  for (const until = Date.now() + lockPatienceMs; ; await sleep(250)) {
+async function retryWhileLocked(work: () => void): Promise<void> {
+  for (const deadline = Date.now() + maxLockWaitMs; ; await sleep(250)) {
     try {
       return work();
     } catch (error) {
-      if (!isLocked(error) || Date.now() > until) throw error;
+      if (!isLocked(error) || Date.now() > deadline) throw error;
     }
   }
 }
@@ -248,27 +248,27 @@ async function pastLocks(work: () => void): Promise<void> {
  * Marks a cached digest as invalid, because its last bytes may not be on disk; the next PATCH
  * recomputes it.
  */
-const aheadOfDisk = -1;
+const invalidOffset = -1;
 
-async function write(
+async function appendBody(
   writer: Writer,
   handle: FileHandle,
   digest: Digest,
   start: number,
   totalSize: number,
 ): Promise<void> {
-  let at = digest.offset;
+  let offset = digest.offset;
   for await (const bytes of writer.body) {
-    const end = at + bytes.length;
+    const end = offset + bytes.length;
     if (end - start > maxChunkBytes)
       throw new ServiceError(413, 'a PATCH body holds at most 50 MiB');
     if (end > totalSize) throw new ServiceError(413, `the upload is of ${totalSize} bytes`);
     const written = handle.appendFile(bytes); // writes all or throws: a short write is never acknowledged
     digest.blake3.update(bytes); // while the write is in progress
-    digest.offset = aheadOfDisk;
+    digest.offset = invalidOffset;
     await written;
-    writer.heardAt = Date.now();
+    writer.lastDataAt = Date.now();
     digest.offset = end;
-    at = end;
+    offset = end;
   }
 }

@@ -137,25 +137,21 @@ const findAsset = (api: Api, uid: string): Promise<Asset | undefined> =>
   });
 
 /** Error for an earlier attempt that may have made an asset, if the user cannot be asked. */
-const creationUnknown = (
-  path: string,
-  { assets, isComplete: isAll }: OrphanCandidates,
-  id: string,
-) =>
+const creationUnknown = (path: string, { assets, isComplete }: OrphanCandidates, id: string) =>
   new MediactlError(`an earlier attempt to upload ${path} may already have made an asset`, {
     code: 'creation_unknown',
     exitCode: exitCodes.usage,
     reason: [
       'the answer to its creation was lost',
       assets.length > 0 ? `found: ${assets.map(({ uid }) => uid).join(', ')}` : undefined,
-      isAll ? undefined : 'more assets were made since than can be looked through',
+      isComplete ? undefined : 'more assets were made since than can be looked through',
     ]
       .filter(Boolean)
       .join('; '),
     hint: `--yes makes a new asset and leaves what was found; mediactl uploads forget ${id} does the same for good`,
     details: {
       asset_uids: assets.map(({ uid }) => uid),
-      is_all: isAll,
+      is_all: isComplete,
       may_be_whole: assets.some(({ status }) => classifyStatus(status) !== 'in progress'),
     },
   });

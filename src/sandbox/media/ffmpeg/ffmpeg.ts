@@ -8,20 +8,20 @@ const memoryMiB = 3 * 1024;
  * Options of every ffmpeg run: no prompts, only errors, limited allocations, and a time limit in
  * case the sandbox dies (orphan process).
  */
-const guards = [
+const commonArgs = [
   ...['-nostdin', '-hide_banner', '-y', '-v', 'error'],
   ...['-max_alloc', String(512 * 1024 * 1024), '-timelimit', '7200'],
 ];
 
 /** An input file and its ffmpeg demuxer. */
-export type Source = { path: string; demuxer: string };
+export type FfmpegSource = { path: string; demuxer: string };
 
 /**
  * Returns the ffmpeg input arguments of a source. Sources are untrusted: the demuxer is fixed by
  * the detected container and never probed, so that no playlist or script is followed; only the
  * `file` protocol is allowed; images are limited to 100 megapixels.
  */
-export const input = (source: Source, ...options: string[]) => [
+export const inputArgs = (source: FfmpegSource, ...options: string[]) => [
   ...['-protocol_whitelist', 'file', '-max_pixels', '100000000', '-threads', '1'],
   ...['-f', source.demuxer, ...options, '-i', `file:${resolve(source.path)}`],
 ];
@@ -30,4 +30,4 @@ export const input = (source: Source, ...options: string[]) => [
 export const runFfmpeg = (
   ffmpeg: Tool,
   { args, cwd, signal }: Omit<ToolRun, 'memoryMiB'>,
-): Promise<Buffer> => runTool(ffmpeg, { args: [...guards, ...args], memoryMiB, cwd, signal });
+): Promise<Buffer> => runTool(ffmpeg, { args: [...commonArgs, ...args], memoryMiB, cwd, signal });

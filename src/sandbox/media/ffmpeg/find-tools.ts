@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { ArgumentError } from '../../argument-error.ts';
 
 /** Timeout for printing a version: real tools need a fraction of a second. */
-const answerMs = 10_000;
+const versionTimeoutMs = 10_000;
 
 /**
  * Finds ffmpeg: the one named by MEDIACTL_FFMPEG (`none` disables it), else the first on PATH, if
@@ -20,31 +20,39 @@ export async function findFfmpeg(
 ): Promise<string | undefined> {
   if (named === 'none') return undefined;
   if (named) {
-    const path = /[/\\]/.test(named) ? resolve(named) : await onPath(named, searchPath);
-    const problem = path ? await problemOf(path, isFfmpeg) : 'it is not on PATH';
+    const path = /[/\\]/.test(named) ? resolve(named) : await findOnPath(named, searchPath);
+    const problem = path ? await checkTool(path, ffmpegSignature) : 'it is not on PATH';
     if (problem)
       throw new ArgumentError(`MEDIACTL_FFMPEG is ${named}, which cannot be used: ${problem}`);
     return path;
   }
-  return findRunning('ffmpeg', isFfmpeg, searchPath);
+  return findRunning('ffmpeg', ffmpegSignature, searchPath);
 }
 
 /** Finds pdftoppm of poppler-utils: the first on PATH, if it runs. */
 export const findPdftoppm = (searchPath: string | undefined): Promise<string | undefined> =>
-  findRunning('pdftoppm', isPdftoppm, searchPath);
+  findRunning('pdftoppm', pdftoppmSignature, searchPath);
 
 /** Option and expected output that identify a program. */
-type Mark = { name: string; option: string; says: RegExp };
+type ToolSignature = { name: string; option: string; expectedOutput: RegExp };
 
-const isFfmpeg: Mark = { name: 'ffmpeg', option: '-version', says: /^ffmpeg version/ };
-const isPdftoppm: Mark = { name: 'pdftoppm', option: '-v', says: /^pdftoppm version/ };
+const ffmpegSignature: ToolSignature = {
+  name: 'ffmpeg',
+  option: '-version',
+  expectedOutput: /^ffmpeg version/,
+};
+const pdftoppmSignature: ToolSignature = {
+  name: 'pdftoppm',
+  option: '-v',
+  expectedOutput: /^pdftoppm version/,
+};
 
-async function findRunning(name: string, mark: Mark, searchPath: string | undefined) {
-  const path = await onPath(name, searchPath);
-  return path && !(await problemOf(path, mark)) ? path : undefined;
+async function findRunning(name: string, mark: ToolSignature, searchPath: string | undefined) {
+  const path = await findOnPath(name, searchPath);
+  return path && !(await checkTool(path, mark)) ? path : undefined;
 }
 
-async function onPath(name: string, searchPath = ''): Promise<string | undefined> {
+async function findOnPath(name: string, searchPath = ''): Promise<string | undefined> {
   for (const folder of searchPath.split(delimiter).filter(Boolean)) {
     const path = resolve(join(folder, name));
     if (await access(path, constants.X_OK).then(yes, no)) return path;
@@ -56,10 +64,14 @@ const yes = () => true;
 const no = () => false;
 
 /** Returns why a program is not the expected one or does not run; undefined if it is fine. */
-async function problemOf(path: string, { name, option, says }: Mark): Promise<string | undefined> {
-  const options = { timeout: answerMs, killSignal: 'SIGKILL' } as const;
+async function checkTool(
+  path: string,
+  { name, option, expectedOutput }: ToolSignature,
+): Promise<string | undefined> {
+  const options = { timeout: versionTimeoutMs, killSignal: 'SIGKILL' } as const;
   return promisify(execFile)(path, [option], options).then(
-    ({ stdout, stderr }) => (says.test(stdout || stderr) ? undefined : `it is no ${name}`),
+    ({ stdout, stderr }) =>
+      expectedOutput.test(stdout || stderr) ? undefined : `it is no ${name}`,
     (error) => (error.killed ? 'it does not answer' : error.message.trim().split('\n')[0]),
   );
 }

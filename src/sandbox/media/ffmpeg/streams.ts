@@ -1,39 +1,39 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Chapter } from '../recognize/chapters.ts';
-import type { Size } from '../recognize/dimensions.ts';
-import { input } from './ffmpeg.ts';
-import type { Workshop } from './workshop.ts';
+import type { MediaChapter } from '../recognize/chapters.ts';
+import type { Dimensions } from '../recognize/dimensions.ts';
+import { inputArgs } from './ffmpeg.ts';
+import type { FfmpegContext } from './ffmpeg-context.ts';
 
 /** Streams that ffmpeg finds in a file; covers of songs do not count as video. */
 export type Streams = {
-  pictures: (Size & { codec: string })[];
+  pictures: (Dimensions & { codec: string })[];
   sounds: { codec: string; sampleRate: number }[];
   subtitles: { codec: string; language: string | undefined; title: string | undefined }[];
-  chapters: Chapter[];
+  chapters: MediaChapter[];
 };
 
 /**
  * Lists the streams and chapters of a source with ffmpeg. @throws Error if there is neither video
  * nor audio
  */
-export async function readStreams(shop: Workshop): Promise<Streams> {
+export async function readStreams(context: FfmpegContext): Promise<Streams> {
   const tags = 'streams.txt';
   // ffmpeg's machine-readable outputs: one line per property of each stream, and the metadata of
   // subtitles and chapters.
-  const printed = await shop.run([
-    ...input(shop.source),
+  const printed = await context.run([
+    ...inputArgs(context.source),
     ...['-map', '0:V?', '-map', '0:a?', '-map', '0:s?', '-c', 'copy', '-t', '0'],
     ...['-f', 'framecrc', '-', '-map', '0:s?', '-c', 'copy', '-f', 'ffmetadata', tags],
   ]);
   const streams = propertiesOf(printed.toString());
-  const sections = sectionsOf(await readFile(join(shop.folder, tags), 'utf8'));
+  const sections = sectionsOf(await readFile(join(context.folder, tags), 'utf8'));
   const ofType = (type: string) => streams.filter(({ media_type }) => media_type === type);
   const tagsOf = sections.filter(({ section }) => section === 'STREAM');
   const found = {
     pictures: ofType('video').map(({ codec_id = '', dimensions = '', sar = '' }) => ({
       codec: codec_id,
-      ...displayed(dimensions, sar),
+      ...displaySize(dimensions, sar),
     })),
     sounds: ofType('audio').map(({ codec_id = '', sample_rate }) => ({
       codec: codec_id,
@@ -64,11 +64,11 @@ function propertiesOf(printed: string): Properties[] {
 }
 
 /** Returns the display size; non-square pixels change the width. */
-function displayed(dimensions: string, ratio: string): Size {
+function displaySize(dimensions: string, ratio: string): Dimensions {
   const [width = 0, height = 0] = dimensions.split('x').map(Number);
   const [across = 0, down = 0] = ratio.split('/').map(Number);
-  const isOdd = across > 0 && down > 0 && across !== down;
-  return { width: isOdd ? Math.round((width * across) / down) : width, height };
+  const hasNonSquarePixels = across > 0 && down > 0 && across !== down;
+  return { width: hasNonSquarePixels ? Math.round((width * across) / down) : width, height };
 }
 
 /** Parses ffmetadata: `[SECTION]`, then `key=value` lines with backslash escapes. */
@@ -79,14 +79,14 @@ function sectionsOf(text: string): (Properties & { section: string })[] {
     const [, key, value] = /^((?:[^=\\]|\\.)+)=([\s\S]*)$/.exec(line) ?? [];
     if (section !== undefined) sections.push({ section });
     else if (key !== undefined)
-      Object.assign(sections.at(-1) as object, { [plain(key)]: plain(value ?? '') });
+      Object.assign(sections.at(-1) as object, { [unescape(key)]: unescape(value ?? '') });
   }
   return sections;
 }
 
-const plain = (text: string) => text.replace(/\\([\s\S])/g, '$1');
+const unescape = (text: string) => text.replace(/\\([\s\S])/g, '$1');
 
-function chapterOf({ TIMEBASE = '', START, title = '' }: Properties): Chapter {
+function chapterOf({ TIMEBASE = '', START, title = '' }: Properties): MediaChapter {
   const [numerator = 0, denominator = 1] = TIMEBASE.split('/').map(Number);
   return { title, start_time: (Number(START) * numerator) / denominator };
 }

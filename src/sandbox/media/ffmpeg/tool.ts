@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { limited } from '../recognize/limits.ts';
+import { withMemoryLimit } from '../recognize/memory-limit.ts';
 
 /** An external program, and the function that kills its process group. */
 export type Tool = { path: string; killGroup(leader: number): void };
@@ -18,10 +18,10 @@ export type ToolRun = {
 
 const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep; the end is kept, since it contains the error. */
-const keptErrorBytes = 2048;
+const maxStderrLength = 2048;
 
 /** Error for a tool that ran but rejected its input: the file is at fault, not the system. */
-export class ToolRefused extends Error {}
+export class ToolRejectedError extends Error {}
 
 /**
  * Runs a tool in its own process group, with a memory limit.
@@ -35,7 +35,7 @@ export function runTool(
 ): Promise<Buffer> {
   return new Promise((fulfil, reject) => {
     signal.throwIfAborted();
-    const run = limited(memoryMiB, path, args);
+    const run = withMemoryLimit(memoryMiB, path, args);
     // Own process group: processes started by a wrapper script are killed with it.
     const child = spawn(run.command, run.args, {
       cwd,
@@ -72,7 +72,7 @@ export function runTool(
       else output.push(chunk);
     });
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      errors = (errors + chunk).slice(-keptErrorBytes);
+      errors = (errors + chunk).slice(-maxStderrLength);
     });
     child.on('error', (error) => {
       stopped ??= error;
@@ -83,12 +83,12 @@ export function runTool(
 }
 
 /** Exit codes of the shell for a program that is missing or not executable. */
-const notRun = [126, 127];
+const notRunnableCodes = [126, 127];
 
 function failureOf(code: number | null, signal: string | null, errors: string): Error {
   const end = code === null ? `ended by ${signal}` : `exit code ${code}`;
   const last = errors.trim().split('\n').at(-1)?.trim();
   const message = last ? `${end}: ${last}` : end;
-  const isVerdict = code !== null && code < 128 && !notRun.includes(code);
-  return isVerdict ? new ToolRefused(message) : new Error(message);
+  const isRejection = code !== null && code < 128 && !notRunnableCodes.includes(code);
+  return isRejection ? new ToolRejectedError(message) : new Error(message);
 }

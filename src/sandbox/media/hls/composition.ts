@@ -36,23 +36,23 @@ function* offsetsOfRun(segment: Buffer, { content, end }: Box): Generator<number
  * Returns the largest negative composition offset of a track as a positive number, in timescale
  * units; 0 if there is none.
  */
-export function lagOf(segment: Buffer, trackId: number): number {
+export function maxNegativeOffset(segment: Buffer, trackId: number): number {
   let lag = 0;
   for (const at of offsetsIn(segment, trackId)) lag = Math.max(lag, -segment.readInt32BE(at));
   return lag;
 }
 
 /** Adds a delay to every composition offset of a track, in timescale units. */
-export function delay(segment: Buffer, trackId: number, by: number): void {
+export function addDelay(segment: Buffer, trackId: number, by: number): void {
   for (const at of offsetsIn(segment, trackId))
     segment.writeInt32BE(segment.readInt32BE(at) + by, at);
 }
 
 /** Start of presentation within the media by track id, in timescale units. */
-export type Starts = ReadonlyMap<number, number>;
+export type PresentationStarts = ReadonlyMap<number, number>;
 
 /** Returns the header with an edit list added to each of these tracks. */
-export function withEditLists(header: Buffer, starts: Starts): Buffer {
+export function withEditLists(header: Buffer, starts: PresentationStarts): Buffer {
   const moov = boxAt(header, 'moov');
   if (!moov) throw new Error('the header holds no moov');
   const parts: Buffer[] = [];

@@ -1,19 +1,23 @@
-import type { Package, Rendition, Sound } from './rendition.ts';
+import type { AudioRendition, HlsPackage, Rendition } from './rendition.ts';
 
 /**
  * Builds the HLS master playlist (RFC 8216 §4.3.4): variant streams, best first. All share the
  * audio renditions that have their own playlists.
  */
-export function masterPlaylist(top: Package, lower: readonly Package[]): string {
+export function masterPlaylist(top: HlsPackage, lower: readonly HlsPackage[]): string {
   const group = top.sounds.length > 0 ? 'audio-1' : undefined;
-  const steps = [top, ...lower].map(({ main }) => stepOf(main, top.sounds, group));
-  const sounds = top.sounds.map((sound, at) => soundOf(sound, at, group as string));
+  const steps = [top, ...lower].map(({ main }) => formatVariant(main, top.sounds, group));
+  const sounds = top.sounds.map((sound, at) => formatAudio(sound, at, group as string));
   return `${['#EXTM3U', ...sounds, ...steps].join('\n')}\n`;
 }
 
 const highest = (values: readonly number[]) => Math.max(0, ...values);
 
-function stepOf(main: Rendition, sounds: readonly Sound[], group: string | undefined): string {
+function formatVariant(
+  main: Rendition,
+  sounds: readonly AudioRendition[],
+  group: string | undefined,
+): string {
   const attributes = [
     `BANDWIDTH=${main.peak + highest(sounds.map(({ peak }) => peak))}`,
     `AVERAGE-BANDWIDTH=${main.average + highest(sounds.map(({ average }) => average))}`,
@@ -24,14 +28,14 @@ function stepOf(main: Rendition, sounds: readonly Sound[], group: string | undef
   return `#EXT-X-STREAM-INF:${attributes.join(',')}\n${main.playlist}`;
 }
 
-function soundOf(sound: Sound, at: number, group: string): string {
+function formatAudio(sound: AudioRendition, at: number, group: string): string {
   const { language, name, channels, playlist } = sound;
-  const isTold = language !== 'und';
+  const hasLanguage = language !== 'und';
   const attributes = [
     'TYPE=AUDIO',
     `GROUP-ID="${group}"`,
-    `NAME="${quotable(name) || `${isTold ? language : group}-${at + 1}`}"`,
-    ...(isTold ? [`LANGUAGE="${language}"`] : []),
+    `NAME="${sanitizeQuoted(name) || `${hasLanguage ? language : group}-${at + 1}`}"`,
+    ...(hasLanguage ? [`LANGUAGE="${language}"`] : []),
     ...(at === 0 ? ['DEFAULT=YES'] : []),
     'AUTOSELECT=YES',
     `CHANNELS="${channels}"`,
@@ -41,4 +45,4 @@ function soundOf(sound: Sound, at: number, group: string): string {
 }
 
 /** Replaces the characters that a quoted string cannot contain (§4.2). */
-const quotable = (text: string | null) => text?.replace(/["\r\n]+/g, ' ').trim();
+const sanitizeQuoted = (text: string | null) => text?.replace(/["\r\n]+/g, ' ').trim();

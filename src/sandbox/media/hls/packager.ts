@@ -1,11 +1,11 @@
 import type { EncodedPacket, InputAudioTrack, InputVideoTrack } from 'mediabunny';
-import { PictureReader } from './picture-reader.ts';
-import type { Package, Rendition, Sound } from './rendition.ts';
+import { AudioReader } from './audio-reader.ts';
+import { NotPackageableError } from './not-packageable-error.ts';
+import type { AudioRendition, HlsPackage, Rendition } from './rendition.ts';
 import { SegmentWriter } from './segment-writer.ts';
-import { SoundReader } from './sound-reader.ts';
-import { Unpackageable } from './unpackageable.ts';
+import { VideoReader } from './video-reader.ts';
 
-export type PackageOrder = {
+export type PackageOptions = {
   picture: InputVideoTrack;
   sounds: readonly InputAudioTrack[];
   folder: string;
@@ -16,14 +16,14 @@ export type PackageOrder = {
 };
 
 /** Maximum delay of audio after the video: players wait until they have both. */
-const mostLateSeconds = 0.25;
+const maxAudioDelaySeconds = 0.25;
 /**
  * Maximum lead of audio before the video; broadcasts start with a fraction of a second, which can
  * be dropped.
  */
-const mostLeadSeconds = 0.5;
+const maxAudioLeadSeconds = 0.5;
 /** Maximum time that video or audio may continue after the other has ended. */
-const mostOverhangSeconds = 4;
+const maxOverhangSeconds = 4;
 
 /**
  * Packages a file as HLS without re-encoding, in CMAF segments cut at key frames. Several audio
@@ -31,15 +31,15 @@ const mostOverhangSeconds = 4;
  *
  * @throws NotPackageableError if players would fail on the result
  */
-export async function packageHls(order: PackageOrder): Promise<Package> {
+export async function packageHls(order: PackageOptions): Promise<HlsPackage> {
   const { folder, firstId } = order;
-  const picture = await PictureReader.open(order.picture, order.cuts);
-  const sounds: SoundReader[] = [];
-  for (const track of order.sounds) sounds.push(await SoundReader.open(track, picture.beginsAt));
-  if (sounds.some(({ beginsAt }) => beginsAt > mostLateSeconds))
-    throw new Unpackageable('sound begins later than the picture');
-  if (sounds.some(({ firstAt }) => picture.firstAt - firstAt > mostLeadSeconds))
-    throw new Unpackageable('sound begins earlier than the picture');
+  const picture = await VideoReader.open(order.picture, order.cuts);
+  const sounds: AudioReader[] = [];
+  for (const track of order.sounds) sounds.push(await AudioReader.open(track, picture.beginsAt));
+  if (sounds.some(({ beginsAt }) => beginsAt > maxAudioDelaySeconds))
+    throw new NotPackageableError('sound begins later than the picture');
+  if (sounds.some(({ firstAt }) => picture.firstAt - firstAt > maxAudioLeadSeconds))
+    throw new NotPackageableError('sound begins earlier than the picture');
   const alone = sounds.length > 1 ? sounds : [];
   const muxed = sounds.length > 1 ? [] : sounds;
   const writer = new SegmentWriter(
@@ -50,28 +50,29 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
   const ownWriters = alone.map(
     ({ part }, at) => new SegmentWriter(folder, firstId + 1 + at, [part]),
   );
-  const write = async ({ images, heard, seconds }: Segment) => {
-    await writer.write([images, ...(alone.length > 0 ? [] : heard)], seconds);
-    for (const [at, own] of ownWriters.entries()) await own.write([heard[at] ?? []], seconds);
+  const write = async ({ videoPackets, audioPackets, seconds }: Segment) => {
+    await writer.write([videoPackets, ...(alone.length > 0 ? [] : audioPackets)], seconds);
+    for (const [at, own] of ownWriters.entries())
+      await own.write([audioPackets[at] ?? []], seconds);
   };
   const cuts: number[] = [];
-  let held: Segment | undefined;
+  let pending: Segment | undefined;
   for await (const segment of segmentsOf(picture, sounds)) {
-    const isSilent = segment.heard.some(({ length }) => length === 0);
-    if (isSilent && !(held && isTail(segment)))
-      throw new Unpackageable(`no sound from ${segment.start.toFixed(1)} s on`);
-    if (held && !isSilent) {
-      await write(held);
+    const isSilent = segment.audioPackets.some(({ length }) => length === 0);
+    if (isSilent && !(pending && isTail(segment)))
+      throw new NotPackageableError(`no sound from ${segment.start.toFixed(1)} s on`);
+    if (pending && !isSilent) {
+      await write(pending);
       cuts.push(segment.start);
     }
-    held = held && isSilent ? joined(held, segment) : segment;
+    pending = pending && isSilent ? mergeSegments(pending, segment) : segment;
   }
-  if (!held) throw new Unpackageable('there is no picture');
-  await write(held);
+  if (!pending) throw new NotPackageableError('there is no picture');
+  await write(pending);
   return {
     main: await renditionOf(picture, muxed, writer),
     sounds: await Promise.all(
-      alone.map(async (sound, at): Promise<Sound> => {
+      alone.map(async (sound, at): Promise<AudioRendition> => {
         const track = sound.part.track as InputAudioTrack;
         return {
           ...(await renditionOf(undefined, [sound], ownWriters[at] as SegmentWriter)),
@@ -83,7 +84,7 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
     ),
     cuts,
     beginsAt: picture.beginsAt,
-    seconds: held.start + held.seconds,
+    seconds: pending.start + pending.seconds,
   };
 }
 
@@ -91,50 +92,53 @@ export async function packageHls(order: PackageOrder): Promise<Package> {
 type Segment = {
   start: number;
   seconds: number;
-  images: EncodedPacket[];
-  heard: EncodedPacket[][];
+  videoPackets: EncodedPacket[];
+  audioPackets: EncodedPacket[][];
   isLast: boolean;
 };
 
 async function* segmentsOf(
-  picture: PictureReader,
-  sounds: readonly SoundReader[],
+  picture: VideoReader,
+  sounds: readonly AudioReader[],
 ): AsyncGenerator<Segment> {
   for (let start = 0, end = 0; picture.nextAt !== undefined; start = end) {
-    const images = await picture.take(start);
+    const videoPackets = await picture.readSegment(start);
     const cut = picture.nextAt;
-    const heard: EncodedPacket[][] = [];
-    for (const sound of sounds) heard.push(await sound.take(cut));
+    const audioPackets: EncodedPacket[][] = [];
+    for (const sound of sounds) audioPackets.push(await sound.readUntil(cut));
     const heardUntil = Math.max(0, ...sounds.map(({ endsAt }) => endsAt));
-    if (cut === undefined && heardUntil > picture.endsAt + mostOverhangSeconds)
-      throw new Unpackageable('sound goes on where the picture has ended');
+    if (cut === undefined && heardUntil > picture.endsAt + maxOverhangSeconds)
+      throw new NotPackageableError('sound goes on where the picture has ended');
     end = cut ?? Math.max(picture.endsAt, heardUntil);
-    yield { start, seconds: end - start, images, heard, isLast: cut === undefined };
+    yield { start, seconds: end - start, videoPackets, audioPackets, isLast: cut === undefined };
   }
 }
 
 /**
  * Returns true for a short last segment without audio, which is merged into the previous segment.
  */
-const isTail = ({ isLast, seconds }: Segment) => isLast && seconds <= mostOverhangSeconds;
+const isTail = ({ isLast, seconds }: Segment) => isLast && seconds <= maxOverhangSeconds;
 
-const joined = (held: Segment, tail: Segment): Segment => ({
+const mergeSegments = (held: Segment, tail: Segment): Segment => ({
   ...held,
   seconds: held.seconds + tail.seconds,
-  images: [...held.images, ...tail.images],
-  heard: held.heard.map((packets, at) => [...packets, ...(tail.heard[at] ?? [])]),
+  videoPackets: [...held.videoPackets, ...tail.videoPackets],
+  audioPackets: held.audioPackets.map((packets, at) => [
+    ...packets,
+    ...(tail.audioPackets[at] ?? []),
+  ]),
 });
 
 async function renditionOf(
-  picture: PictureReader | undefined,
-  sounds: readonly SoundReader[],
+  picture: VideoReader | undefined,
+  sounds: readonly AudioReader[],
   writer: SegmentWriter,
 ): Promise<Rendition> {
   const parts = [...(picture ? [picture] : []), ...sounds].map(({ part }) => part);
   const video = picture?.part.track as InputVideoTrack | undefined;
   return {
     ...(await writer.finish()),
-    codecs: parts.map(({ config }) => hlsName(config.codec)),
+    codecs: parts.map(({ config }) => hlsCodecName(config.codec)),
     size: video ? { width: video.displayWidth, height: video.displayHeight } : null,
   };
 }
@@ -143,7 +147,7 @@ async function renditionOf(
  * Returns the RFC 6381 codec name for HLS. The writer creates `hvc1` sample entries: decoder
  * parameters are in the header (ISO/IEC 14496-15).
  */
-const hlsName = (codec: string) =>
+const hlsCodecName = (codec: string) =>
   codec
     .replace(/^hev1/, 'hvc1')
     .replace(/^opus$/, 'Opus')

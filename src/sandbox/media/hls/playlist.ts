@@ -1,8 +1,8 @@
 /** Playlist entry of a segment. */
-export type Entry = { file: string; seconds: number; bytes: number };
+export type PlaylistSegment = { file: string; seconds: number; bytes: number };
 
 /** Builds a complete (VOD) media playlist of CMAF segments (RFC 8216 §4.3.3). */
-export function mediaPlaylist(header: string, entries: readonly Entry[]): string {
+export function mediaPlaylist(header: string, entries: readonly PlaylistSegment[]): string {
   const longest = Math.max(...entries.map(({ seconds }) => seconds));
   return [
     '#EXTM3U',
@@ -18,9 +18,9 @@ export function mediaPlaylist(header: string, entries: readonly Entry[]): string
 }
 
 /** Returns peak and average bit rate in bits per second (§4.3.4.2). */
-export function bitRatesOf(entries: readonly Entry[]): { peak: number; average: number } {
+export function bitRatesOf(entries: readonly PlaylistSegment[]): { peak: number; average: number } {
   const rate = (bytes: number, seconds: number) => Math.ceil((8 * bytes) / Math.max(seconds, 1e-3));
-  const sum = (value: (entry: Entry) => number) =>
+  const sum = (value: (entry: PlaylistSegment) => number) =>
     entries.reduce((all, one) => all + value(one), 0);
   return {
     peak: Math.max(...entries.map(({ bytes, seconds }) => rate(bytes, seconds))),

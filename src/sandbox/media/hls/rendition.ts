@@ -1,4 +1,4 @@
-import type { Size } from '../recognize/dimensions.ts';
+import type { Dimensions } from '../recognize/dimensions.ts';
 
 /** A media playlist and the properties of its stream. */
 export type Rendition = {
@@ -10,11 +10,11 @@ export type Rendition = {
   peak: number;
   average: number;
   /** Display size; null without video. */
-  size: Size | null;
+  size: Dimensions | null;
 };
 
 /** An audio rendition with its own playlist, such as one per language. */
-export type Sound = Rendition & {
+export type AudioRendition = Rendition & {
   /** ISO 639-2/T language code; `und` if unknown. */
   language: string;
   name: string | null;
@@ -25,9 +25,9 @@ export type Sound = Rendition & {
  * A file packaged as HLS: the main playlist, and the audio playlists unless audio is in the same
  * segments.
  */
-export type Package = {
+export type HlsPackage = {
   main: Rendition;
-  sounds: Sound[];
+  sounds: AudioRendition[];
   /** Segment starts in seconds, without the first. */
   cuts: number[];
   /** Start in file time and duration, in seconds. */

@@ -11,11 +11,11 @@ import {
   NullTarget,
   Output,
 } from 'mediabunny';
-import { delay, lagOf, withEditLists } from './composition.ts';
-import { bitRatesOf, type Entry, mediaPlaylist } from './playlist.ts';
+import { addDelay, maxNegativeOffset, withEditLists } from './composition.ts';
+import { bitRatesOf, mediaPlaylist, type PlaylistSegment } from './playlist.ts';
 
 /** A track to be written into segments. */
-export type Part = {
+export type SegmentTrack = {
   track: InputVideoTrack | InputAudioTrack;
   config: VideoDecoderConfig | AudioDecoderConfig;
   /** First packet of the track; the muxer reads from it what the configuration lacks. */
@@ -31,17 +31,17 @@ export type Part = {
 export class SegmentWriter {
   readonly #folder: string;
   readonly #id: number;
-  readonly #parts: readonly Part[];
-  readonly #entries: Entry[] = [];
+  readonly #parts: readonly SegmentTrack[];
+  readonly #entries: PlaylistSegment[] = [];
   /** Largest negative composition offset per track so far, in timescale units. */
-  readonly #lags: number[];
+  readonly #delays: number[];
 
   /** File names contain the id; track ids are 1, 2, …. */
-  constructor(folder: string, id: number, parts: readonly Part[]) {
+  constructor(folder: string, id: number, parts: readonly SegmentTrack[]) {
     this.#folder = folder;
     this.#id = id;
     this.#parts = parts;
-    this.#lags = parts.map(() => 0);
+    this.#delays = parts.map(() => 0);
   }
 
   get #header(): string {
@@ -73,9 +73,9 @@ export class SegmentWriter {
     }
     const path = join(this.#folder, file);
     this.#entries.push({ file, seconds, bytes: (await stat(path)).size });
-    await withHead(path, (head) => {
-      for (const [at, lag] of this.#lags.entries())
-        this.#lags[at] = Math.max(lag, lagOf(head, at + 1));
+    await editHead(path, (head) => {
+      for (const [at, lag] of this.#delays.entries())
+        this.#delays[at] = Math.max(lag, maxNegativeOffset(head, at + 1));
       return false;
     });
   }
@@ -85,15 +85,15 @@ export class SegmentWriter {
    * playlist's file name and bit rates
    */
   async finish() {
-    if (this.#lags.some((lag) => lag > 0))
+    if (this.#delays.some((lag) => lag > 0))
       for (const { file } of this.#entries)
-        await withHead(join(this.#folder, file), (head) => {
-          for (const [at, lag] of this.#lags.entries()) delay(head, at + 1, lag);
+        await editHead(join(this.#folder, file), (head) => {
+          for (const [at, lag] of this.#delays.entries()) addDelay(head, at + 1, lag);
           return true;
         });
     const starts = this.#parts.map(({ priming, config }, at) => {
       const rate = 'sampleRate' in config ? config.sampleRate : 0; // the timescale of audio
-      return [at + 1, Math.round(priming * rate) + (this.#lags[at] as number)] as const;
+      return [at + 1, Math.round(priming * rate) + (this.#delays[at] as number)] as const;
     });
     const header = join(this.#folder, this.#header);
     const edited = withEditLists(await readFile(header), new Map(starts));
@@ -107,7 +107,7 @@ export class SegmentWriter {
 }
 
 /** Adds a track to the output. @returns a function that writes its packets */
-function addTrack(output: Output, { track, config, first }: Part) {
+function addTrack(output: Output, { track, config, first }: SegmentTrack) {
   if (track.isVideoTrack()) {
     const source = new EncodedVideoPacketSource(track.codec as NonNullable<typeof track.codec>);
     output.addVideoTrack(source, {
@@ -130,7 +130,7 @@ function addTrack(output: Output, { track, config, first }: Part) {
 /**
  * Reads the boxes before the media data of a segment and writes them back if `change` returns true.
  */
-async function withHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
+async function editHead(path: string, change: (head: Buffer) => boolean): Promise<void> {
   const handle = await open(path, 'r+');
   try {
     const head = Buffer.alloc(await headLength(handle));

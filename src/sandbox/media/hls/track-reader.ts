@@ -11,7 +11,7 @@ export class TrackReader {
 
   static async open(track: InputTrack): Promise<TrackReader> {
     const reader = new TrackReader(track);
-    await reader.skip();
+    await reader.advance();
     return reader;
   }
 
@@ -21,7 +21,7 @@ export class TrackReader {
   }
 
   /** Advances to the following packet. */
-  async skip(): Promise<void> {
+  async advance(): Promise<void> {
     this.#next = (await this.#packets.next()).value ?? undefined;
   }
 

@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { runTool, type Tool } from '../ffmpeg/tool.ts';
 
-const mostPages = 100;
+const maxPages = 100;
 const longerSide = 640;
 const memoryMiB = 1024;
 
@@ -14,7 +14,7 @@ export async function makePages(
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const args = [
     ...['-jpeg', '-jpegopt', 'quality=80', '-scale-to', String(longerSide)],
-    ...['-l', String(mostPages), resolve(path), 'page'],
+    ...['-l', String(maxPages), resolve(path), 'page'],
   ];
   await runTool(pdftoppm, { args, memoryMiB, cwd: folder, signal });
   const pages = (await readdir(folder)).filter((name) => /^page-\d+\.jpg$/.test(name));

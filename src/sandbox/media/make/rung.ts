@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { input } from '../ffmpeg/ffmpeg.ts';
-import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
-import { type Size, scaleTo } from '../recognize/dimensions.ts';
+import { inputArgs } from '../ffmpeg/ffmpeg.ts';
+import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
+import { type Dimensions, scaleTo } from '../recognize/dimensions.ts';
 
 export type Rung = {
   /** Base name of its file. */
   name: string;
   /** Size in pixels; both sides are even. */
-  size: Size;
+  size: Dimensions;
   /** Maximum video bit rate, in bits per second. */
   maxRate: number;
   /** Audio bit rate, in bits per second; undefined for no audio. */
@@ -20,11 +20,11 @@ export type Rung = {
   cuts?: readonly number[] | undefined;
 };
 
-const mostFps = 60;
+const maxFps = 60;
 /** Maximum number of requested key frames on a command line; beyond it, regular ones are used. */
-const mostCuts = 5000;
+const maxCuts = 5000;
 /** Minimum duration of the last segment. */
-const leastTailSeconds = 1;
+const minTailSeconds = 1;
 /** Rounding margin: ffmpeg puts a key frame at or after the requested time. */
 const marginSeconds = 0.005;
 
@@ -35,12 +35,15 @@ const marginSeconds = 0.005;
  *
  * @returns the path of the file
  */
-export async function encodeRung({ source, folder, run }: Workshop, rung: Rung): Promise<string> {
+export async function encodeRung(
+  { source, folder, run }: FfmpegContext,
+  rung: Rung,
+): Promise<string> {
   const { name, size, maxRate, audioRate, duration, isLate, cuts = [] } = rung;
   const file = `${name}.mkv`;
-  const isPlain = cuts.length === 0 || cuts.length > mostCuts;
+  const isPlain = cuts.length === 0 || cuts.length > maxCuts;
   const keyFrames = isPlain
-    ? `expr:gte(t,n_forced*4)*lt(t,${Math.max(0, duration - leastTailSeconds)})`
+    ? `expr:gte(t,n_forced*4)*lt(t,${Math.max(0, duration - minTailSeconds)})`
     : cuts.map((cut) => Math.max(0, cut - marginSeconds).toFixed(6)).join(',');
   const filters = [
     ...(isLate ? ['setpts=if(eq(N\\,0)\\,0\\,PTS)'] : []),
@@ -51,9 +54,9 @@ export async function encodeRung({ source, folder, run }: Workshop, rung: Rung):
     ...['-b:a', String(audioRate), '-ac', '2', '-ar', '48000'],
   ];
   await run([
-    ...input(source),
+    ...inputArgs(source),
     ...['-map', '0:V:0', '-map_metadata', '-1', '-map_chapters', '-1'],
-    ...['-t', duration.toFixed(3), '-fpsmax', String(mostFps), '-enc_time_base:v', '1/90000'],
+    ...['-t', duration.toFixed(3), '-fpsmax', String(maxFps), '-enc_time_base:v', '1/90000'],
     ...['-vf', filters.join(','), '-c:v', 'libx264', '-profile:v', 'main', '-pix_fmt', 'yuv420p'],
     ...['-preset', 'veryfast', '-crf', '23', '-bf', '0', '-threads', '1'],
     ...['-maxrate', String(maxRate), '-bufsize', String(maxRate)],
@@ -61,6 +64,6 @@ export async function encodeRung({ source, folder, run }: Workshop, rung: Rung):
     ...(audioRate ? sound : []),
     ...['-f', 'matroska', file],
   ]);
-  await assertMade(folder, [file]);
+  await assertOutputs(folder, [file]);
   return join(folder, file);
 }

@@ -1,22 +1,26 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { input } from '../ffmpeg/ffmpeg.ts';
-import { assertMade, type Video, type Workshop } from '../ffmpeg/workshop.ts';
-import { scaledEven, scaleTo, within } from '../recognize/dimensions.ts';
+import { inputArgs } from '../ffmpeg/ffmpeg.ts';
+import {
+  assertOutputs,
+  type FfmpegContext,
+  type VideoProperties,
+} from '../ffmpeg/ffmpeg-context.ts';
+import { fitWithin, scaledEven, scaleTo } from '../recognize/dimensions.ts';
 
 const longerSide = 160;
 const columns = 5;
 const maxTiles = 200;
 const tilesASheet = 25;
 /** Duration in seconds above which only key frames are decoded: a full film would take minutes. */
-const everyFrameSeconds = 300;
+const maxFullDecodeSeconds = 300;
 
 /** Creates preview sprites: sheets of small frames, and a WebVTT file with the time of each. */
-export async function makeSprites(shop: Workshop, video: Video): Promise<string> {
+export async function makeSprites(context: FfmpegContext, video: VideoProperties): Promise<string> {
   const seconds = Math.max(1, Math.ceil(video.duration / maxTiles));
   const tiles = Math.ceil(video.duration / seconds);
   const rows = Math.ceil(Math.min(tiles, tilesASheet) / columns);
-  const tile = scaledEven(within(longerSide, video), 1);
+  const tile = scaledEven(fitWithin(longerSide, video), 1);
   const sheets = Math.ceil(tiles / (columns * rows));
   const filters = [
     `fps=1/${seconds}:start_time=0:eof_action=pass`, // pass: emit a frame even if there is only one
@@ -25,14 +29,14 @@ export async function makeSprites(shop: Workshop, video: Video): Promise<string>
     'tpad=stop_mode=clone:stop=-1',
     `tile=${columns}x${rows}`,
   ].join(',');
-  const skipping = video.duration > everyFrameSeconds ? ['-skip_frame', 'nokey'] : [];
-  await shop.run([
-    ...input(shop.source, ...skipping),
+  const skipping = video.duration > maxFullDecodeSeconds ? ['-skip_frame', 'nokey'] : [];
+  await context.run([
+    ...inputArgs(context.source, ...skipping),
     ...['-map', '0:V:0', '-vf', filters, '-frames:v', String(sheets), '-q:v', '5'],
     ...['-f', 'image2', '-start_number', '0', 'sprites-%d.jpg'],
   ]);
-  await assertMade(
-    shop.folder,
+  await assertOutputs(
+    context.folder,
     Array.from({ length: sheets }, (_, at) => `sprites-${at}.jpg`),
   );
   const cues = Array.from({ length: tiles }, (_, at) => {
@@ -47,7 +51,7 @@ export async function makeSprites(shop: Workshop, video: Video): Promise<string>
     ].join('\n');
   });
   const file = 'sprites.vtt';
-  await writeFile(join(shop.folder, file), `${['WEBVTT', ...cues].join('\n\n')}\n`);
+  await writeFile(join(context.folder, file), `${['WEBVTT', ...cues].join('\n\n')}\n`);
   return file;
 }
 

@@ -1,17 +1,17 @@
-import { input } from '../ffmpeg/ffmpeg.ts';
-import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
-import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
+import { inputArgs } from '../ffmpeg/ffmpeg.ts';
+import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
+import { type Dimensions, fitWithin, scaleTo } from '../recognize/dimensions.ts';
 
 const longerSide = 640;
 
 /** Extracts the first frame of an animated image, as PNG to preserve transparency. */
-export async function makeStill(shop: Workshop, size: Size): Promise<string> {
+export async function makeStill(context: FfmpegContext, size: Dimensions): Promise<string> {
   const file = 'still.png';
-  await shop.run([
-    ...input(shop.source),
-    ...['-map', '0:v:0', '-vf', scaleTo(within(longerSide, size)), '-frames:v', '1'],
+  await context.run([
+    ...inputArgs(context.source),
+    ...['-map', '0:v:0', '-vf', scaleTo(fitWithin(longerSide, size)), '-frames:v', '1'],
     ...['-c:v', 'png', '-f', 'image2', '-update', '1', file],
   ]);
-  await assertMade(shop.folder, [file]);
+  await assertOutputs(context.folder, [file]);
   return file;
 }

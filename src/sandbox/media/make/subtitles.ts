@@ -1,32 +1,36 @@
-import type { Extras } from '../../store/extras.ts';
-import { input, type Source } from '../ffmpeg/ffmpeg.ts';
+import type { DerivedFiles } from '../../store/derived-files.ts';
+import { type FfmpegSource, inputArgs } from '../ffmpeg/ffmpeg.ts';
+import { assertOutputs, type FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
 import type { Streams } from '../ffmpeg/streams.ts';
-import { assertMade, type Workshop } from '../ffmpeg/workshop.ts';
-import type { Job } from '../job.ts';
+import type { ProcessingJob } from '../processing-job.ts';
 
 /** Text subtitle codecs; other codecs store images of text. */
-const textual = new Set([
+const textCodecs = new Set([
   ...['subrip', 'ass', 'ssa', 'webvtt', 'mov_text', 'text', 'microdvd', 'subviewer', 'ttml'],
 ]);
-const mostTracks = 50;
+const maxTracks = 50;
 
 /** A subtitle track to extract; `at` is its index among the subtitles of the source. */
-type Track = Extras['subtitles'][number] & { at: number };
+type Track = DerivedFiles['subtitles'][number] & { at: number };
 
 /** Extracts the text subtitles of a source as WebVTT. */
 export async function subtitlesOf(
-  { attempt }: Job,
-  source: Source,
+  { attempt }: ProcessingJob,
+  source: FfmpegSource,
   streams: Streams | undefined,
-): Promise<Extras['subtitles']> {
+): Promise<DerivedFiles['subtitles']> {
   const tracks = (streams?.subtitles ?? [])
-    .map(({ codec, language, title }, at) => ({ codec, at, ...named(language, title, at) }))
-    .filter(({ codec }) => textual.has(codec))
-    .slice(0, mostTracks)
+    .map(({ codec, language, title }, at) => ({
+      codec,
+      at,
+      ...describeLanguage(language, title, at),
+    }))
+    .filter(({ codec }) => textCodecs.has(codec))
+    .slice(0, maxTracks)
     .map(({ at, language, label }) => ({ at, file: `subtitles-${at}.vtt`, language, label }));
   if (tracks.length === 0) return [];
-  const extracted = (wanted: Track[], name: string) =>
-    attempt(name, 600, source, (shop) => extract(shop, wanted));
+  const extracted = (tracksToExtract: Track[], name: string) =>
+    attempt(name, 600, source, (context) => extract(context, tracksToExtract));
   // Extract all in one run; if one of them breaks it, run each separately.
   const all = await extracted(tracks, 'subtitles in one reading');
   if (all || tracks.length === 1) return all ?? [];
@@ -35,22 +39,22 @@ export async function subtitlesOf(
   return made;
 }
 
-async function extract({ source, folder, run }: Workshop, tracks: readonly Track[]) {
+async function extract({ source, folder, run }: FfmpegContext, tracks: readonly Track[]) {
   const outputs = tracks.flatMap(({ at, file }) => ['-map', `0:s:${at}`, '-f', 'webvtt', file]);
-  await run([...input(source), ...outputs]);
-  await assertMade(
+  await run([...inputArgs(source), ...outputs]);
+  await assertOutputs(
     folder,
     tracks.map(({ file }) => file),
   );
   return tracks.map(({ file, label, language }) => ({ file, label, language }));
 }
 
-const names = new Intl.DisplayNames('en', { type: 'language' });
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 /** Returns the language as BCP 47 tag (`und` if unknown) and a label that is never empty. */
-function named(code: string | undefined, title: string | undefined, at: number) {
+function describeLanguage(code: string | undefined, title: string | undefined, at: number) {
   const language = languageOf(code);
-  const name = language === 'und' ? undefined : names.of(language);
+  const name = language === 'und' ? undefined : languageNames.of(language);
   return { language, label: title?.trim() || name || `Subtitles ${at + 1}` };
 }
 

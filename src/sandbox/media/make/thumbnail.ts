@@ -1,6 +1,6 @@
-import { input } from '../ffmpeg/ffmpeg.ts';
-import { isMade, type Workshop } from '../ffmpeg/workshop.ts';
-import { type Size, scaleTo, within } from '../recognize/dimensions.ts';
+import { inputArgs } from '../ffmpeg/ffmpeg.ts';
+import { type FfmpegContext, hasOutput } from '../ffmpeg/ffmpeg-context.ts';
+import { type Dimensions, fitWithin, scaleTo } from '../recognize/dimensions.ts';
 
 const longerSide = 640;
 const windowSeconds = 30;
@@ -9,23 +9,23 @@ const windowSeconds = 30;
  * ffmpeg filters that pick the most typical of two frames per second, without those that are nearly
  * black.
  */
-const typical = (scale: string) => [
+const typicalFrameFilters = (scale: string) => [
   ...['fps=2', scale, 'blackframe=amount=0:threshold=32'],
   'metadata=mode=select:key=lavfi.blackframe.pblack:value=90:function=less',
   `thumbnail=n=${2 * windowSeconds}`,
 ];
 
 /** Creates a thumbnail from the first 30 seconds; uses the first frame if all are black. */
-export async function makeThumbnail(shop: Workshop, size: Size): Promise<string> {
+export async function makeThumbnail(context: FfmpegContext, size: Dimensions): Promise<string> {
   const file = 'thumbnail.jpg';
-  const scale = scaleTo(within(longerSide, size));
-  for (const filters of [typical(scale), [scale]]) {
-    await shop.run([
-      ...input(shop.source, '-t', String(windowSeconds)),
+  const scale = scaleTo(fitWithin(longerSide, size));
+  for (const filters of [typicalFrameFilters(scale), [scale]]) {
+    await context.run([
+      ...inputArgs(context.source, '-t', String(windowSeconds)),
       ...['-map', '0:V:0', '-vf', filters.join(','), '-frames:v', '1'],
       ...['-q:v', '4', '-f', 'mjpeg', file],
     ]);
-    if (await isMade(shop.folder, file)) return file;
+    if (await hasOutput(context.folder, file)) return file;
   }
   throw new Error('there is no frame');
 }

@@ -1,29 +1,29 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { input } from '../ffmpeg/ffmpeg.ts';
-import type { Workshop } from '../ffmpeg/workshop.ts';
+import { inputArgs } from '../ffmpeg/ffmpeg.ts';
+import type { FfmpegContext } from '../ffmpeg/ffmpeg-context.ts';
 
 const maxPeaks = 400;
 /** Oversampling: several measurements per peak, so that all peaks cover nearly equal time. */
-const windowsAPeak = 4;
+const windowsPerPeak = 4;
 
 /**
  * Writes the waveform as JSON `{duration, peaks}`: duration in seconds, and the loudest sample of
  * each part (0 to 1) over all channels.
  */
 export async function makeWaveform(
-  shop: Workshop,
+  context: FfmpegContext,
   { duration, sampleRate }: { duration: number; sampleRate: number },
 ): Promise<string> {
-  const wanted = Math.ceil((duration * sampleRate) / (maxPeaks * windowsAPeak));
-  const samples = Math.max(1, Math.min(sampleRate, wanted)); // at most one second, since ffmpeg buffers it
+  const idealSamples = Math.ceil((duration * sampleRate) / (maxPeaks * windowsPerPeak));
+  const samples = Math.max(1, Math.min(sampleRate, idealSamples)); // at most one second, since ffmpeg buffers it
   const filters = [
     `asetnsamples=n=${samples}:p=0`,
     'astats=metadata=1:reset=1:measure_perchannel=none:measure_overall=Peak_level',
     'ametadata=mode=print:key=lavfi.astats.Overall.Peak_level:file=-',
   ].join(',');
-  const printed = await shop.run([
-    ...input(shop.source),
+  const printed = await context.run([
+    ...inputArgs(context.source),
     ...['-map', '0:a:0', '-af', filters, '-f', 'null', '-'],
   ]);
   const levels = [...printed.toString().matchAll(/Peak_level=(\S+)/g)].map(([, level = '']) =>
@@ -36,7 +36,7 @@ export async function makeWaveform(
     return Math.max(...levels.slice(from, to));
   });
   const file = 'waveform.json';
-  await writeFile(join(shop.folder, file), JSON.stringify({ duration, peaks }));
+  await writeFile(join(context.folder, file), JSON.stringify({ duration, peaks }));
   return file;
 }
 

@@ -2,12 +2,12 @@ import { open } from 'node:fs/promises';
 import { CustomSource } from 'mediabunny';
 
 /** Maximum size of one read: a header, image or packet is loaded into memory as a whole. */
-const largestPieceMiB = 64;
+const maxReadMiB = 64;
 /** Maximum total of the reads for the header and tags, which also stay in memory. */
-const largestHeaderMiB = 128;
+const maxHeaderMiB = 128;
 
 /** Error for media that would need too much memory to read, whether intact or not. */
-export class TooLarge extends Error {}
+export class MediaTooLargeError extends Error {}
 
 const inMiB = (bytes: number) => Math.ceil(bytes / 1024 / 1024);
 
@@ -48,13 +48,13 @@ export class BoundedSource {
   }
 
   #assertBounded(bytes: number): void {
-    if (inMiB(bytes) > largestPieceMiB)
-      throw new TooLarge(`a part of ${inMiB(bytes)} MiB is more than is read at once`);
+    if (inMiB(bytes) > maxReadMiB)
+      throw new MediaTooLargeError(`a part of ${inMiB(bytes)} MiB is more than is read at once`);
     if (!this.#isInHeader) return;
     this.#headerBytes += bytes;
-    if (inMiB(this.#headerBytes) > largestHeaderMiB)
-      throw new TooLarge(
-        `its header and tags are more than the ${largestHeaderMiB} MiB that are read`,
+    if (inMiB(this.#headerBytes) > maxHeaderMiB)
+      throw new MediaTooLargeError(
+        `its header and tags are more than the ${maxHeaderMiB} MiB that are read`,
       );
   }
 }

@@ -1,13 +1,13 @@
 /** A chapter as in playback info (§2); `start_time` in seconds. */
-export type Chapter = { title: string; start_time: number };
+export type MediaChapter = { title: string; start_time: number };
 
 /**
  * Parses the chapters of an MP4's `chpl` box (Nero): version, flags, four bytes in version 1, a
  * count, then per chapter its start in units of 100 ns, the length of its title, and the title.
  */
-export function nero(box: Uint8Array): Chapter[] {
+export function parseNeroChapters(box: Uint8Array): MediaChapter[] {
   const view = new DataView(box.buffer, box.byteOffset, box.byteLength);
-  const chapters: Chapter[] = [];
+  const chapters: MediaChapter[] = [];
   let at = view.byteLength > 8 && view.getUint8(0) === 1 ? 8 : 4;
   const count = at < view.byteLength ? view.getUint8(at++) : 0;
   for (let n = 0; n < count && at + 9 <= view.byteLength; n++) {

@@ -16,7 +16,7 @@ import {
  * Containers that mediabunny reads, with ffmpeg's demuxer. HLS is excluded, since it references
  * other files.
  */
-const known = new Map<InputFormat, string>([
+const demuxers = new Map<InputFormat, string>([
   [MP4, 'mov'],
   [QTFF, 'mov'],
   [MATROSKA, 'matroska'],
@@ -29,18 +29,18 @@ const known = new Map<InputFormat, string>([
   [MPEG_TS, 'mpegts'],
 ]);
 
-export const containers = [...known.keys()];
+export const containers = [...demuxers.keys()];
 
-export const demuxerOf = (container: InputFormat) => known.get(container) ?? null;
+export const demuxerOf = (container: InputFormat) => demuxers.get(container) ?? null;
 
 /** A container that only ffmpeg reads, as detected from its first bytes. */
-export type Foreign = { type: 'video' | 'audio'; contentType: string; demuxer: string };
+export type FfmpegOnlyContainer = { type: 'video' | 'audio'; contentType: string; demuxer: string };
 
 /**
  * Containers that only ffmpeg reads, by the content type that file-type detects. None of these
  * demuxers opens another file.
  */
-export const foreignContainers = new Map<string, Foreign>(
+export const ffmpegOnlyContainers = new Map<string, FfmpegOnlyContainer>(
   (
     [
       ['video/vnd.avi', 'video', 'avi'],
@@ -68,26 +68,26 @@ export const foreignContainers = new Map<string, Foreign>(
 );
 
 /** Detects containers by their first bytes that file-type does not recognize or confuses. */
-export function foreignOf(head: Buffer): Foreign | undefined {
-  const begins = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
-  const says = (text: string) => head.toString('latin1', 0, text.length) === text;
-  const isAc3 = begins('0b77');
+export function detectFfmpegOnly(head: Buffer): FfmpegOnlyContainer | undefined {
+  const startsWithHex = (hex: string) => head.toString('hex', 0, hex.length / 2) === hex;
+  const startsWithText = (text: string) => head.toString('latin1', 0, text.length) === text;
+  const isAc3 = startsWithHex('0b77');
   const [found] = (
     [
       [isAc3 && (head[5] ?? 0) >> 3 > 10, 'audio', 'audio/eac3', 'eac3'],
       [isAc3, 'audio', 'audio/ac3', 'ac3'],
-      [begins('7ffe8001'), 'audio', 'audio/vnd.dts', 'dts'],
-      [says('caff'), 'audio', 'audio/x-caf', 'caf'],
-      [says('.snd'), 'audio', 'audio/basic', 'au'],
-      [says('TTA1'), 'audio', 'audio/x-tta', 'tta'],
-      [says('MPCK'), 'audio', 'audio/x-musepack', 'mpc8'],
-      [says('MP+'), 'audio', 'audio/x-musepack', 'mpc'],
-      [begins('726966662e91cf11'), 'audio', 'audio/x-w64', 'w64'],
-      [says('DKIF'), 'video', 'video/x-ivf', 'ivf'],
-      [says('YUV4MPEG2'), 'video', 'video/x-yuv4mpeg', 'yuv4mpegpipe'],
-      [begins('1f070000'), 'video', 'video/dv', 'dv'],
-      [begins('0000000167') || begins('0000000127'), 'video', 'video/h264', 'h264'],
-      [begins('0000000140'), 'video', 'video/h265', 'hevc'],
+      [startsWithHex('7ffe8001'), 'audio', 'audio/vnd.dts', 'dts'],
+      [startsWithText('caff'), 'audio', 'audio/x-caf', 'caf'],
+      [startsWithText('.snd'), 'audio', 'audio/basic', 'au'],
+      [startsWithText('TTA1'), 'audio', 'audio/x-tta', 'tta'],
+      [startsWithText('MPCK'), 'audio', 'audio/x-musepack', 'mpc8'],
+      [startsWithText('MP+'), 'audio', 'audio/x-musepack', 'mpc'],
+      [startsWithHex('726966662e91cf11'), 'audio', 'audio/x-w64', 'w64'],
+      [startsWithText('DKIF'), 'video', 'video/x-ivf', 'ivf'],
+      [startsWithText('YUV4MPEG2'), 'video', 'video/x-yuv4mpeg', 'yuv4mpegpipe'],
+      [startsWithHex('1f070000'), 'video', 'video/dv', 'dv'],
+      [startsWithHex('0000000167') || startsWithHex('0000000127'), 'video', 'video/h264', 'h264'],
+      [startsWithHex('0000000140'), 'video', 'video/h265', 'hevc'],
     ] as const
   ).filter(([is]) => is);
   if (!found) return undefined;

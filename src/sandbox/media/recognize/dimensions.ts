@@ -1,19 +1,19 @@
 /** Display size in pixels: rotated, with square pixels. */
-export type Size = { width: number; height: number };
+export type Dimensions = { width: number; height: number };
 
 /** Scales a size down to fit into a square, keeping the aspect ratio; never enlarges. */
-export function within(side: number, { width, height }: Size): Size {
+export function fitWithin(side: number, { width, height }: Dimensions): Dimensions {
   const factor = Math.min(1, side / Math.max(width, height));
   return scaled({ width, height }, factor, 1);
 }
 
 /** Scales a size and rounds to even sides, as H.264 in 4:2:0 requires. */
-export const scaledEven = (size: Size, factor: number): Size => scaled(size, factor, 2);
+export const scaledEven = (size: Dimensions, factor: number): Dimensions => scaled(size, factor, 2);
 
-function scaled({ width, height }: Size, factor: number, step: number): Size {
+function scaled({ width, height }: Dimensions, factor: number, step: number): Dimensions {
   const side = (length: number) => Math.max(1, Math.round((length * factor) / step)) * step;
   return { width: side(width), height: side(height) };
 }
 
 /** Returns the ffmpeg filter that scales to a size. */
-export const scaleTo = ({ width, height }: Size) => `scale=${width}:${height},setsar=1`;
+export const scaleTo = ({ width, height }: Dimensions) => `scale=${width}:${height},setsar=1`;

@@ -1,14 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { imageSize } from 'image-size';
 import { imageSizeFromFile } from 'image-size/fromFile';
-import type { Size } from './dimensions.ts';
-import type { Broken, Found } from './inspection.ts';
+import type { Dimensions } from './dimensions.ts';
+import type { BrokenSource, InspectedSource } from './inspection-messages.ts';
 
 /** Maximum number of pixels; anything larger is a forged header. */
-const mostPixels = 2 ** 32;
+const maxPixels = 2 ** 32;
 
 /** Content types that image-size always reads if the file is intact. */
-const measured = new Set([
+const measurableTypes = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/bmp'],
 ]);
 
@@ -16,26 +16,28 @@ const measured = new Set([
 export async function inspectImage(
   sourcePath: string,
   contentType: string,
-): Promise<Pick<Found, 'width' | 'height' | 'unread'> | Broken> {
+): Promise<Pick<InspectedSource, 'width' | 'height' | 'unread'> | BrokenSource> {
   try {
     const size = await sizeOf(sourcePath);
-    if (!isAbsurd(size)) return size;
+    if (!hasImpossibleSize(size)) return size;
     const { width, height } = size;
     return { type: 'broken', reason: `an image of ${width} by ${height} pixels is none` };
   } catch (error) {
     const reason = `the image cannot be read: ${(error as Error).message}`;
     const unknown = { width: null, height: null }; // rare types, which ffmpeg may still read
-    return measured.has(contentType) ? { ...unknown, unread: { reason, why: 'broken' } } : unknown;
+    return measurableTypes.has(contentType)
+      ? { ...unknown, unread: { reason, why: 'broken' } }
+      : unknown;
   }
 }
 
-const isAbsurd = ({ width, height }: Size) =>
-  width < 1 || height < 1 || width * height > mostPixels;
+const hasImpossibleSize = ({ width, height }: Dimensions) =>
+  width < 1 || height < 1 || width * height > maxPixels;
 
 /** Maximum size of an image file to load into memory for its dimensions. */
-const mostBytes = 64 * 1024 * 1024;
+const maxInMemoryBytes = 64 * 1024 * 1024;
 
-async function sizeOf(path: string): Promise<Size> {
+async function sizeOf(path: string): Promise<Dimensions> {
   // image-size reads only the first half megabyte of a file; metadata may push the dimensions
   // beyond it.
   const {
@@ -43,7 +45,7 @@ async function sizeOf(path: string): Promise<Size> {
     height,
     orientation = 1,
   } = await imageSizeFromFile(path).catch(async (error) => {
-    if ((await stat(path)).size > mostBytes) throw error;
+    if ((await stat(path)).size > maxInMemoryBytes) throw error;
     return imageSize(await readFile(path));
   });
   const size = { width: Math.round(width), height: Math.round(height) }; // SVG sizes may be fractional

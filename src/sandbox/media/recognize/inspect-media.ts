@@ -10,12 +10,12 @@ import {
   type MetadataTags,
 } from 'mediabunny';
 import { packageHls } from '../hls/packager.ts';
-import { nero } from './chapters.ts';
+import { parseNeroChapters } from './chapters.ts';
 import { demuxerOf } from './containers.ts';
-import type { Found, Reading, Task } from './inspection.ts';
+import type { InspectedSource, InspectionTask, MediaReading } from './inspection-messages.ts';
 
 /** An open media file; `endHeader` must be called once its header has been read. */
-export type Media = { input: Input; endHeader(): void };
+export type OpenMedia = { input: Input; endHeader(): void };
 
 /**
  * Inspects only the header. A file declared as video may have a video codec that mediabunny does
@@ -24,9 +24,12 @@ export type Media = { input: Input; endHeader(): void };
  * @throws Error if it has no track that mediabunny reads
  */
 export async function inspectMedia(
-  { input, endHeader }: Media,
-  { callsItselfVideo, extrasDir }: Pick<Task, 'extrasDir'> & { callsItselfVideo: boolean },
-): Promise<Found> {
+  { input, endHeader }: OpenMedia,
+  {
+    callsItselfVideo,
+    extrasDir,
+  }: Pick<InspectionTask, 'extrasDir'> & { callsItselfVideo: boolean },
+): Promise<InspectedSource> {
   const tracks = await input.getTracks();
   const tags = await input.getMetadataTags();
   endHeader();
@@ -49,7 +52,7 @@ export async function inspectMedia(
     duration: Math.round(duration * 1000) / 1000,
     width: picture?.displayWidth ?? null,
     height: picture?.displayHeight ?? null,
-    chapters: chpl instanceof Uint8Array ? nero(chpl) : [],
+    chapters: chpl instanceof Uint8Array ? parseNeroChapters(chpl) : [],
     demuxer: demuxerOf(await input.getFormat()),
     codecs: {
       ...(type === 'video' && { picture: picture?.codec ?? null }),
@@ -61,22 +64,22 @@ export async function inspectMedia(
   };
 }
 
-const mostCoverBytes = 8 * 1024 * 1024;
-const mostCoverSide = 8192;
+const maxCoverBytes = 8 * 1024 * 1024;
+const maxCoverSide = 8192;
 
 /** Extracts the cover of a song if browsers can display it; returns its file name. */
 async function coverOf({ images = [] }: MetadataTags, folder: string): Promise<string | null> {
   const front = images.find(({ kind }) => kind === 'coverFront') ?? images[0];
-  if (!front || front.data.length > mostCoverBytes) return null;
-  const { type, width, height } = sizeOrNothing(front.data);
-  if ((type !== 'jpg' && type !== 'png') || Math.max(width, height) > mostCoverSide) return null;
+  if (!front || front.data.length > maxCoverBytes) return null;
+  const { type, width, height } = readCoverSize(front.data);
+  if ((type !== 'jpg' && type !== 'png') || Math.max(width, height) > maxCoverSide) return null;
   const file = `cover.${type}`;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(folder, file), front.data, { mode: 0o600 });
   return file;
 }
 
-function sizeOrNothing(bytes: Uint8Array): { type?: string; width: number; height: number } {
+function readCoverSize(bytes: Uint8Array): { type?: string; width: number; height: number } {
   try {
     return imageSize(bytes) as { type?: string; width: number; height: number };
   } catch {
@@ -85,7 +88,7 @@ function sizeOrNothing(bytes: Uint8Array): { type?: string; width: number; heigh
 }
 
 /** Codecs allowed in HLS; CMAF also carries others, which players do not support. */
-const carried = new Set<string | null>([
+const hlsCodecs = new Set<string | null>([
   ...['avc', 'hevc', 'vp9', 'av1'],
   ...['aac', 'mp3', 'ac3', 'eac3', 'opus', 'flac'],
 ]);
@@ -94,26 +97,27 @@ const carried = new Set<string | null>([
  * Reads a media file to its end; packages a video as HLS if HLS supports the codecs of all its
  * tracks.
  */
-export async function readMedia(input: Input, task: Task): Promise<Reading> {
+export async function readMedia(input: Input, task: InspectionTask): Promise<MediaReading> {
   const tracks = await input.getTracks();
   const picture = tracks.find((track) => track.isVideoTrack());
   const sounds = tracks.filter((track) => track.isAudioTrack());
   const all = [...(picture ? [picture] : []), ...sounds];
-  const other = all.find(({ codec }) => !carried.has(codec));
+  const other = all.find(({ codec }) => !hlsCodecs.has(codec));
   const problems = picture && other ? [`${other.codec ?? 'an unknown codec'} is not for HLS`] : [];
   // Not a broken file: ffmpeg may still read it.
   const failed = (error: Error) => void problems.push(error.stack ?? error.message);
-  const made = picture && !other ? await packaged(picture, sounds, task).catch(failed) : undefined;
+  const made =
+    picture && !other ? await packageVideo(picture, sounds, task).catch(failed) : undefined;
   const endsAt = made ? made.beginsAt + made.seconds : await endOf(all).catch(failed);
   const first = Math.max(0, await input.getFirstTimestamp());
   const seconds = endsAt === undefined ? null : endsAt - first;
   return { seconds, package: made ?? null, problem: problems.join('\n') || null };
 }
 
-async function packaged(
+async function packageVideo(
   picture: InputVideoTrack,
   sounds: readonly InputAudioTrack[],
-  { hlsDir: folder, firstId, cuts }: Task,
+  { hlsDir: folder, firstId, cuts }: InspectionTask,
 ) {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return packageHls({ picture, sounds, folder, firstId, cuts });

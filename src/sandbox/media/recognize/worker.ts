@@ -1,12 +1,12 @@
-import { inspect } from './inspect.ts';
-import type { Message, Task } from './inspection.ts';
+import { inspectSource } from './inspect-source.ts';
+import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 
 /**
  * Worker process that inspects one source: it receives a task, sends its results, and is killed.
  * The parent limits its memory and time. Unhandled rejections of libraries are only logged to
  * stderr.
  */
-const send = (message: Message) =>
+const send = (message: WorkerMessage) =>
   new Promise<void>((resolve, reject) => {
     process.send?.(message, (error: Error | null) => (error ? reject(error) : resolve()));
   });
@@ -16,8 +16,8 @@ const end = () => process.kill(process.pid, 'SIGKILL');
 
 process.on('unhandledRejection', (error) => console.error(error));
 process.once('disconnect', end); // the sandbox has exited
-process.once('message', (task: Task) => {
-  inspect(task, send)
+process.once('message', (task: InspectionTask) => {
+  inspectSource(task, send)
     .then(() => send({ about: 'end' }))
     .catch((error: Error) => {
       console.error(error);

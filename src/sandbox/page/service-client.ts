@@ -1,7 +1,7 @@
 import type { RequestBudget } from '../../web/browse/protocol.ts';
 import { apiPrefix } from '../http.ts';
 
-type Call = {
+type ClientRequest = {
   method?: string;
   json?: unknown;
   body?: Uint8Array;
@@ -9,7 +9,7 @@ type Call = {
 };
 
 /** Error for a response of the sandbox's API that is not 2xx. */
-export class Refused extends Error {
+export class RequestRefusedError extends Error {
   readonly status: number;
   /** Value of the Retry-After header. */
   readonly retryAfterSeconds: number | undefined;
@@ -22,7 +22,7 @@ export class Refused extends Error {
 }
 
 /** HTTP client of the library page for the sandbox's own API. */
-export class Client {
+export class ServiceClient {
   readonly #origin: () => string;
   readonly #key: string;
   budget: RequestBudget | undefined;
@@ -36,7 +36,10 @@ export class Client {
    * Sends a request. @param path relative to the API prefix. @throws RequestRefusedError for a
    * status that is not 2xx
    */
-  async ask(path: string, { method = 'GET', json, body, headers }: Call = {}): Promise<Response> {
+  async request(
+    path: string,
+    { method = 'GET', json, body, headers }: ClientRequest = {},
+  ): Promise<Response> {
     const response = await fetch(new URL(`${apiPrefix}${path}`, this.#origin()), {
       method,
       headers: {
@@ -52,16 +55,16 @@ export class Client {
     if (limit && left !== undefined && reset) this.budget = { limit, left, resetAt: reset * 1000 };
     if (response.ok) return response;
     const seconds = Number(response.headers.get('retry-after')) || undefined;
-    throw new Refused(response.status, wordsIn(await response.text()), seconds);
+    throw new RequestRefusedError(response.status, errorMessageOf(await response.text()), seconds);
   }
 
-  async json<T>(path: string, call?: Call): Promise<T> {
-    return (await this.ask(path, call)).json() as T;
+  async json<T>(path: string, call?: ClientRequest): Promise<T> {
+    return (await this.request(path, call)).json() as T;
   }
 }
 
 /** Returns the message of an error response: JSON, or plain text for upload creations (§7). */
-function wordsIn(text: string): string {
+function errorMessageOf(text: string): string {
   try {
     return JSON.parse(text).error.message;
   } catch {

@@ -1,45 +1,52 @@
 import { Input } from 'mediabunny';
 import mime from 'mime';
-import { BoundedSource, TooLarge } from './bounded-source.ts';
-import { containers, demuxerOf, type Foreign } from './containers.ts';
-import { imageDemuxers } from './images.ts';
+import { BoundedSource, MediaTooLargeError } from './bounded-source.ts';
+import { containers, demuxerOf, type FfmpegOnlyContainer } from './containers.ts';
+import { imageDemuxers } from './image-types.ts';
 import { inspectImage } from './inspect-image.ts';
-import { inspectMedia, type Media, readMedia } from './inspect-media.ts';
-import type { Broken, Found, Message, Task } from './inspection.ts';
-import { kindOf } from './recognize.ts';
+import { inspectMedia, type OpenMedia, readMedia } from './inspect-media.ts';
+import type {
+  BrokenSource,
+  InspectedSource,
+  InspectionTask,
+  WorkerMessage,
+} from './inspection-messages.ts';
+import { detectKind } from './source-kind.ts';
 
-type Tell = (message: Message) => Promise<void>;
+type SendMessage = (message: WorkerMessage) => Promise<void>;
 
 /** Inspects a source and sends what it is; for media, also the result of reading it to its end. */
-export async function inspect(task: Task, tell: Tell): Promise<void> {
-  const kind = await kindOf(task);
-  const found = (what: Found | Broken) => tell({ about: 'source', found: what });
+export async function inspectSource(task: InspectionTask, send: SendMessage): Promise<void> {
+  const kind = await detectKind(task);
+  const found = (what: InspectedSource | BrokenSource) => send({ about: 'source', found: what });
   switch (kind.is) {
     case 'document':
     case 'generic':
-      return found({ ...nothingMore, type: kind.is, contentType: kind.contentType });
+      return found({ ...noProperties, type: kind.is, contentType: kind.contentType });
     case 'image': {
       const image = await inspectImage(task.sourcePath, kind.contentType);
       if ('type' in image) return found(image);
       const { contentType } = kind;
       const demuxer = imageDemuxers.get(contentType) ?? null;
-      return found({ ...nothingMore, ...image, type: 'image', contentType, demuxer });
+      return found({ ...noProperties, ...image, type: 'image', contentType, demuxer });
     }
     case 'foreign':
-      return found(unread(kind.foreign, 'ffmpeg alone reads this kind of file', 'foreign'));
+      return found(unreadSource(kind.foreign, 'ffmpeg alone reads this kind of file', 'foreign'));
     case 'other': {
       const { contentType, foreign } = kind;
       const bounded = new BoundedSource(task.sourcePath);
       const input = new Input({ formats: containers, source: bounded.source });
       const endHeader = () => bounded.endHeader();
-      if (await canRead(input)) return inspectKnown({ input, endHeader }, contentType, task, tell);
-      if (foreign) return found(unread(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
-      return found(unknown(task, contentType));
+      if (await canRead(input))
+        return inspectContainer({ input, endHeader }, contentType, task, send);
+      if (foreign)
+        return found(unreadSource(foreign, 'ffmpeg alone reads what is in it', 'foreign'));
+      return found(classifyUnknown(task, contentType));
     }
   }
 }
 
-const nothingMore = {
+const noProperties = {
   duration: null,
   width: null,
   height: null,
@@ -49,12 +56,16 @@ const nothingMore = {
   pictureLateSeconds: 0,
   sampleRate: null,
   cover: null,
-} satisfies Partial<Found>;
+} satisfies Partial<InspectedSource>;
 
-type Why = NonNullable<Found['unread']>['why'];
+type UnreadCause = NonNullable<InspectedSource['unread']>['why'];
 
-const unread = (container: Foreign, reason: string, why: Why): Found => ({
-  ...nothingMore,
+const unreadSource = (
+  container: FfmpegOnlyContainer,
+  reason: string,
+  why: UnreadCause,
+): InspectedSource => ({
+  ...noProperties,
   ...container,
   unread: { reason, why },
 });
@@ -66,11 +77,11 @@ const canRead = (input: Input) =>
   );
 
 /** Inspects a container that mediabunny recognizes, though it may fail to read this file. */
-async function inspectKnown(
-  media: Media,
+async function inspectContainer(
+  media: OpenMedia,
   contentType: string | undefined,
-  task: Task,
-  tell: Tell,
+  task: InspectionTask,
+  send: SendMessage,
 ): Promise<void> {
   const { input } = media;
   const { extrasDir } = task;
@@ -78,29 +89,30 @@ async function inspectKnown(
   const type = contentType?.startsWith('audio/') ? 'audio' : 'video';
   const demuxer = demuxerOf(await input.getFormat()) as string;
   const container = { type, contentType: contentType ?? 'video/mp4', demuxer } as const;
-  const source = (found: Found) => tell({ about: 'source', found });
+  const source = (found: InspectedSource) => send({ about: 'source', found });
   // Send a preliminary result first: it is used if reading the header kills this process.
-  await source(unread(container, 'reading its header came to no end', 'large'));
-  let found: Found;
+  await source(unreadSource(container, 'reading its header came to no end', 'large'));
+  let found: InspectedSource;
   try {
     found = await inspectMedia(media, { callsItselfVideo, extrasDir });
   } catch (error) {
     // A file that exceeds the memory is not necessarily broken.
-    const why = error instanceof TooLarge || error instanceof RangeError ? 'large' : 'broken';
+    const why =
+      error instanceof MediaTooLargeError || error instanceof RangeError ? 'large' : 'broken';
     const reason = `the file cannot be processed: ${(error as Error).message}`;
-    return source(unread(container, reason, why));
+    return source(unreadSource(container, reason, why));
   }
   await source(found);
-  await tell({ about: 'reading', reading: await readMedia(input, task) });
+  await send({ about: 'reading', reading: await readMedia(input, task) });
 }
 
 /**
  * Classifies a file of unknown type: broken if its name or declared type is media, else generic.
  */
-function unknown(
-  { filename, declaredType }: Task,
+function classifyUnknown(
+  { filename, declaredType }: InspectionTask,
   contentType: string | undefined,
-): Found | Broken {
+): InspectedSource | BrokenSource {
   const called = mime.getType(filename) ?? '';
   const isCalledMedia = /^(?:video|audio|image)\/|mpegurl|\/pdf$/.test(called);
   if (isCalledMedia || declaredType !== 'generic')
@@ -111,7 +123,7 @@ function unknown(
         : 'the file is no media, image or document that this service knows',
     };
   return {
-    ...nothingMore,
+    ...noProperties,
     type: 'generic',
     contentType: contentType ?? 'application/octet-stream',
   };

@@ -5,20 +5,20 @@ import type { FolderView } from '../../web/browse/protocol.ts';
 import type { BrowseBackend } from '../../web/browse/server/backend.ts';
 import { type BrowseApp, createBrowseApp } from '../../web/browse/server/browse.ts';
 import type { Service } from '../service.ts';
-import { Client, Refused } from './client.ts';
-import { type Folder, sender } from './send.ts';
+import { createSender, type ListedFolder } from './page-upload.ts';
+import { RequestRefusedError, ServiceClient } from './service-client.ts';
 
 /**
  * Creates the library page. It calls the API over HTTP with a temporary key, so it can do only what
  * any client can.
  */
-export function sandboxPage(
+export function createSandboxPage(
   service: Service,
   scripts: { browse: string; player: string },
   onTokenRedeemed: () => void,
 ): BrowseApp {
   return createBrowseApp({
-    library: ownLibrary(service),
+    library: createLibrary(service),
     origin: service.publicUrl,
     now: service.now,
     scripts,
@@ -28,8 +28,8 @@ export function sandboxPage(
   });
 }
 
-function ownLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
-  const client = new Client(publicUrl, keys.ephemeral('the page'));
+function createLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
+  const client = new ServiceClient(publicUrl, keys.ephemeral('the page'));
   const { uid: workspace } = workspaces.primary();
   return {
     baseUrl: new URL(publicUrl()),
@@ -43,7 +43,7 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
     get: (uid) => client.json<Asset>(`/assets/${uid}/`),
     update: async (uid, { folder, tags, ...fields }) => {
       const before = tags && slugsOf(await client.json<Asset>(`/assets/${uid}/`));
-      if (tags && !before) throw new Refused(502, 'this asset does not show its tags');
+      if (tags && !before) throw new RequestRefusedError(502, 'this asset does not show its tags');
       const json = {
         ...fields,
         ...(tags && before && { tags: applySlugEdit(before, tags) }),
@@ -52,10 +52,10 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
       return client.json<Asset>(`/assets/${uid}/`, { method: 'PATCH', json });
     },
     trash: async (uid) => {
-      await client.ask(`/assets/${uid}/`, { method: 'DELETE' });
+      await client.request(`/assets/${uid}/`, { method: 'DELETE' });
     },
     fetchFolders: async () =>
-      (await client.json<Folder[]>(`/workspaces/${workspace}/folders/`)).map((folder) =>
+      (await client.json<ListedFolder[]>(`/workspaces/${workspace}/folders/`)).map((folder) =>
         viewOf(folder),
       ),
     fetchPlayback: async (uid) => {
@@ -64,24 +64,25 @@ function ownLibrary({ keys, publicUrl, workspaces }: Service): BrowseBackend {
       const info = await client.json<PlaybackInfo>('/playback/info/', { method: 'POST', json });
       return { info, player };
     },
-    fetchMedia: async (url, mostBytes) => {
+    fetchMedia: async (url, maxBytes) => {
       // All media URLs of the sandbox are on its own origin.
-      if (url.origin !== publicUrl()) throw new Refused(502, 'no media of this service');
+      if (url.origin !== publicUrl())
+        throw new RequestRefusedError(502, 'no media of this service');
       const response = await fetch(url, { redirect: 'error' });
       const bytes = new Uint8Array(await response.arrayBuffer());
-      if (response.ok && bytes.length <= mostBytes) return bytes;
-      throw new Refused(502, 'that picture cannot be had');
+      if (response.ok && bytes.length <= maxBytes) return bytes;
+      throw new RequestRefusedError(502, 'that picture cannot be had');
     },
-    uploadFile: sender(client, workspace),
+    uploadFile: createSender(client, workspace),
     budget: () => client.budget,
     toProblem: (error) =>
-      error instanceof Refused
+      error instanceof RequestRefusedError
         ? { status: error.status, problem: error.message }
         : { status: 502, problem: (error as Error).message },
   };
 }
 
-const viewOf = ({ uid, name, children }: Folder, above = ''): FolderView => {
-  const path = `${above}/${name}`;
+const viewOf = ({ uid, name, children }: ListedFolder, parentPath = ''): FolderView => {
+  const path = `${parentPath}/${name}`;
   return { uid, name, path, children: children.map((child) => viewOf(child, path)) };
 };

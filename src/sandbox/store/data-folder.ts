@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ArgumentError } from '../argument-error.ts';
 
 /** Files that a sandbox may leave if it is killed before it creates its database. */
-const ours = [
+const ownFileNames = [
   ...[
     'sandbox.log',
     'sandbox.log.1',
@@ -22,18 +22,18 @@ const ours = [
  *
  * @throws ArgumentError if the folder has files, but no sandbox
  */
-export function assertOwnFolder(dataDir: string): void {
+export function assertUsableDataFolder(dataDir: string): void {
   const names = entries(dataDir);
   if (names.includes('sandbox.db')) return;
   const isForeign = (name: string) =>
-    !ours.includes(name) ||
+    !ownFileNames.includes(name) ||
     (['uploads', 'media'].includes(name) && entries(join(dataDir, name)).length > 0);
-  const isForeignHere = names.some(isForeign);
-  if (isForeignHere && names.includes('credentials.json') && names.includes('media'))
+  const hasForeignFiles = names.some(isForeign);
+  if (hasForeignFiles && names.includes('credentials.json') && names.includes('media'))
     throw new ArgumentError(
       `${dataDir} held a sandbox, and its sandbox.db is gone; put it back, or name an empty folder`,
     );
-  if (isForeignHere)
+  if (hasForeignFiles)
     throw new ArgumentError(`${dataDir} holds other files, and no sandbox; name an empty folder`);
 }
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
  * program counts itself. Disables core dumps. Without `ulimit -d` (Linux 4.7 or later has it), the
  * command runs without a limit.
  */
-export function limited(
+export function withMemoryLimit(
   memoryMiB: number,
   command: string,
   args: readonly string[],

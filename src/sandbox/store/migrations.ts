@@ -3,7 +3,7 @@
  * Never change one that has shipped. The first one also accepts databases created before migrations
  * were counted.
  */
-export const steps = [
+export const migrations = [
   `CREATE TABLE IF NOT EXISTS api_keys (
   hash TEXT PRIMARY KEY, name TEXT NOT NULL, scopes TEXT NOT NULL
 );

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import Database from 'libsql';
-import { isDamaged, storageFailure } from '../storage-failure.ts';
-import { steps } from './schema.ts';
+import { classifyStorageFailure, isDamaged } from '../storage-failure.ts';
+import { migrations } from './migrations.ts';
 
-export type Value = string | number | null;
+export type ColumnValue = string | number | null;
 
 /**
  * SQLite busy timeout. Calls block the event loop, so it is short; after it they throw SQLITE_BUSY.
  */
-const busyMs = 250;
+const busyTimeoutMs = 250;
 
 /** The SQLite database of a sandbox (libsql). Removes the driver's `_metadata` from rows. */
-export class Store {
+export class SandboxStore {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
@@ -23,8 +23,8 @@ export class Store {
     const path = join(dataDir, 'sandbox.db');
     this.#database = new Database(path);
     try {
-      this.#database.exec(`PRAGMA busy_timeout = ${busyMs};`);
-      const done = this.#stepsDone(path);
+      this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`);
+      const done = this.#countAppliedMigrations(path);
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
       this.#migrate(done);
     } catch (error) {
@@ -33,24 +33,24 @@ export class Store {
     }
   }
 
-  all<Row>(sql: string, ...values: Value[]): Row[] {
-    return (this.#prepared(sql).all(...values) as Row[]).map(stripped);
+  all<Row>(sql: string, ...values: ColumnValue[]): Row[] {
+    return (this.#prepare(sql).all(...values) as Row[]).map(withoutMetadata);
   }
 
-  get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    const row = this.#prepared(sql).get(...values) as Row | undefined;
-    return row && stripped(row);
+  get<Row>(sql: string, ...values: ColumnValue[]): Row | undefined {
+    const row = this.#prepare(sql).get(...values) as Row | undefined;
+    return row && withoutMetadata(row);
   }
 
-  run(sql: string, ...values: Value[]): number {
-    return this.#prepared(sql).run(...values).changes;
+  run(sql: string, ...values: ColumnValue[]): number {
+    return this.#prepare(sql).run(...values).changes;
   }
 
   /**
    * Returns a token that changes with every write to the database, by any connection; for cache
    * invalidation.
    */
-  version(): string {
+  changeToken(): string {
     const mine = this.get<{ n: number }>('SELECT total_changes() AS n');
     const others = this.get<{ data_version: number }>('PRAGMA data_version');
     return `${mine?.n} ${others?.data_version}`;
@@ -77,7 +77,7 @@ export class Store {
     try {
       this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE);');
     } catch (error) {
-      if (!storageFailure(error)) throw error; // the data stays in the WAL
+      if (!classifyStorageFailure(error)) throw error; // the data stays in the WAL
     } finally {
       this.#database.close();
     }
@@ -87,12 +87,12 @@ export class Store {
    * Returns the number of applied migrations. First checks, without writing, that the database is a
    * sandbox's.
    */
-  #stepsDone(path: string): number {
+  #countAppliedMigrations(path: string): number {
     const names = this.#tableNames(path);
     const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
-    if (done > steps.length)
+    if (done > migrations.length)
       throw new Error(
-        `${path} was made by a newer mediactl: it is of version ${done}, and ${steps.length} is the newest known`,
+        `${path} was made by a newer mediactl: it is of version ${done}, and ${migrations.length} is the newest known`,
       );
     if (names.length > 0 && !names.includes('assets'))
       throw new Error(`${path} is a database of another program`);
@@ -112,23 +112,23 @@ export class Store {
   }
 
   #migrate(done: number): void {
-    steps.slice(done).forEach((step, at) => {
+    migrations.slice(done).forEach((step, at) => {
       this.transaction(() =>
         this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`),
       );
     });
   }
 
-  #prepared(sql: string): Database.Statement {
-    const known = this.#statements.get(sql);
-    if (known) return known;
+  #prepare(sql: string): Database.Statement {
+    const cached = this.#statements.get(sql);
+    if (cached) return cached;
     const statement = this.#database.prepare(sql);
     this.#statements.set(sql, statement);
     return statement;
   }
 }
 
-function stripped<Row>(row: Row): Row {
+function withoutMetadata<Row>(row: Row): Row {
   delete (row as { _metadata?: unknown })._metadata;
   return row;
 }

@@ -1,8 +1,8 @@
-import type { Package } from '../hls/rendition.ts';
-import type { Chapter } from './chapters.ts';
+import type { HlsPackage } from '../hls/rendition.ts';
+import type { MediaChapter } from './chapters.ts';
 
 /** Task message for the media worker. */
-export type Task = {
+export type InspectionTask = {
   sourcePath: string;
   /** File name given by the uploader. */
   filename: string;
@@ -21,15 +21,15 @@ export type Task = {
  * Messages from the worker, in order: what the source is, the result of reading media to the end,
  * and the end.
  */
-export type Message =
-  | { about: 'source'; found: Found | Broken }
-  | { about: 'reading'; reading: Reading }
+export type WorkerMessage =
+  | { about: 'source'; found: InspectedSource | BrokenSource }
+  | { about: 'reading'; reading: MediaReading }
   | { about: 'end' };
 
 /** Result for a file that does not match its name or type; `reason` is text for the user. */
-export type Broken = { type: 'broken'; reason: string };
+export type BrokenSource = { type: 'broken'; reason: string };
 
-export type Found = {
+export type InspectedSource = {
   type: 'video' | 'audio' | 'image' | 'document' | 'generic';
   contentType: string;
   /** Duration in seconds. */
@@ -37,7 +37,7 @@ export type Found = {
   /** Display size in pixels. */
   width: number | null;
   height: number | null;
-  chapters: Chapter[];
+  chapters: MediaChapter[];
   /** ffmpeg's demuxer of the container; null if ffmpeg is not used for it. */
   demuxer: string | null;
   /** Codec names, null for codecs unknown to mediabunny; undefined if it cannot read the file. */
@@ -55,10 +55,10 @@ export type Found = {
   unread?: { reason: string; why: 'broken' | 'foreign' | 'large' };
 };
 
-export type Reading = {
+export type MediaReading = {
   /** Duration from the first packet to the end of the last, in seconds; null if unknown. */
   seconds: number | null;
-  package: Package | null;
+  package: HlsPackage | null;
   /** Why a video was not packaged as HLS. */
   problem: string | null;
 };

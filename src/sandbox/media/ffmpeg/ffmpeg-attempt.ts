@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { runFfmpeg, type Source } from './ffmpeg.ts';
-import { assertRoom } from './storage.ts';
+import { type FfmpegSource, runFfmpeg } from './ffmpeg.ts';
+import type { FfmpegContext } from './ffmpeg-context.ts';
+import { assertNotDiskFull } from './storage-errors.ts';
 import type { Tool } from './tool.ts';
-import type { Workshop } from './workshop.ts';
 
-export type AttemptOptions = {
+export type FfmpegAttemptOptions = {
   /** Timeout of each step in seconds; by default each step has its own. */
   limitSeconds: number | undefined;
   /** Aborts all steps when the sandbox closes. */
@@ -20,41 +20,41 @@ export type AttemptOptions = {
  *
  * @throws the abort reason if the sandbox closes, or DiskFullError
  */
-export async function within<T>(
-  { limitSeconds, signal, log }: AttemptOptions,
+export async function withTimeout<T>(
+  { limitSeconds, signal, log }: FfmpegAttemptOptions,
   name: string,
-  ownSeconds: number,
+  defaultSeconds: number,
   make: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
-  const seconds = limitSeconds ?? ownSeconds;
+  const seconds = limitSeconds ?? defaultSeconds;
   const timeout = AbortSignal.timeout(Math.ceil(seconds * 1000));
   try {
     return await make(AbortSignal.any([signal, timeout]));
   } catch (error) {
     signal.throwIfAborted();
     const { message } = error as Error;
-    assertRoom(message);
+    assertNotDiskFull(message);
     log(`no ${name}: ${timeout.aborted ? `it took over ${seconds} s` : message}`);
     return undefined;
   }
 }
 
 /** Runs an optional ffmpeg step on a source; returns undefined if it fails or ffmpeg is missing. */
-export type Attempt = <T>(
+export type FfmpegAttempt = <T>(
   name: string,
   ownSeconds: number,
-  source: Source,
-  make: (shop: Workshop) => Promise<T>,
+  source: FfmpegSource,
+  make: (shop: FfmpegContext) => Promise<T>,
 ) => Promise<T | undefined>;
 
 /** Creates an `FfmpegAttempt` that writes to a folder, which it creates if missing. */
-export const attemptsIn =
-  (folder: string, ffmpeg: Tool | undefined, options: AttemptOptions): Attempt =>
+export const createFfmpegAttempt =
+  (folder: string, ffmpeg: Tool | undefined, options: FfmpegAttemptOptions): FfmpegAttempt =>
   async (name, ownSeconds, source, make) =>
     ffmpeg &&
-    within(options, name, ownSeconds, async (signal) => {
+    withTimeout(options, name, ownSeconds, async (signal) => {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const run: Workshop['run'] = (args) =>
+      const run: FfmpegContext['run'] = (args) =>
         runFfmpeg(ffmpeg, { args, cwd: folder, signal }).catch((error: Error) => {
           // Strip the absolute path from the message.
           error.message = error.message.replaceAll(`file:${resolve(source.path)}`, 'the source');

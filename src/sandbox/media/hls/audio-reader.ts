@@ -1,7 +1,7 @@
 import type { EncodedPacket, InputAudioTrack } from 'mediabunny';
-import type { Part } from './segment-writer.ts';
+import { NotPackageableError } from './not-packageable-error.ts';
+import type { SegmentTrack } from './segment-writer.ts';
 import { TrackReader } from './track-reader.ts';
-import { Unpackageable } from './unpackageable.ts';
 
 /** Tolerance for rounded timestamps in containers. */
 const roundingSeconds = 0.002;
@@ -9,25 +9,25 @@ const roundingSeconds = 0.002;
 /**
  * Reads an audio track, cut where the video is; times are in seconds after the first video frame.
  */
-export class SoundReader {
-  readonly part: Part;
+export class AudioReader {
+  readonly part: SegmentTrack;
   readonly #reader: TrackReader;
-  readonly #zero: number;
+  readonly #videoStart: number;
   /** Buffered packets that have not been returned yet. */
-  readonly #held: EncodedPacket[];
+  readonly #buffered: EncodedPacket[];
   /** Timestamp of the first packet, in file time; audio before the video is dropped. */
   readonly firstAt: number;
   #endsAt = 0;
 
   private constructor(
-    part: Part,
+    part: SegmentTrack,
     reader: TrackReader,
     begin: { zero: number; held: EncodedPacket[]; firstAt: number },
   ) {
     this.part = part;
     this.#reader = reader;
-    this.#zero = begin.zero;
-    this.#held = begin.held;
+    this.#videoStart = begin.zero;
+    this.#buffered = begin.held;
     this.firstAt = begin.firstAt;
   }
 
@@ -37,24 +37,24 @@ export class SoundReader {
    *
    * @throws NotPackageableError if the track is empty
    */
-  static async open(track: InputAudioTrack, zero: number): Promise<SoundReader> {
+  static async open(track: InputAudioTrack, zero: number): Promise<AudioReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
     const firstAt = reader.next?.timestamp ?? zero;
     let held: EncodedPacket[] = [];
     while (reader.next && reader.next.timestamp <= zero + roundingSeconds) {
       held = [...held.slice(-1), reader.next];
-      await reader.skip();
+      await reader.advance();
     }
     const [first = reader.next] = held;
-    if (!config || !first) throw new Unpackageable('a track of sound is empty');
+    if (!config || !first) throw new NotPackageableError('a track of sound is empty');
     const priming = Math.max(0, zero - first.timestamp);
-    return new SoundReader({ track, config, first, priming }, reader, { zero, held, firstAt });
+    return new AudioReader({ track, config, first, priming }, reader, { zero, held, firstAt });
   }
 
   /** Start of the first packet in seconds; negative for priming. */
   get beginsAt(): number {
-    return this.part.first.timestamp - this.#zero;
+    return this.part.first.timestamp - this.#videoStart;
   }
 
   /** End of the last packet read so far, in seconds. */
@@ -63,12 +63,12 @@ export class SoundReader {
   }
 
   /** Reads the packets up to a time; by default all remaining ones. */
-  async take(until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> {
-    const packets = this.#held.splice(0).map((packet) => this.#timed(packet));
+  async readUntil(until = Number.POSITIVE_INFINITY): Promise<EncodedPacket[]> {
+    const packets = this.#buffered.splice(0).map((packet) => this.#shift(packet));
     for (let next = this.#reader.next; next; next = this.#reader.next) {
-      if (next.timestamp - this.#zero >= until) break;
-      await this.#reader.skip();
-      packets.push(this.#timed(next));
+      if (next.timestamp - this.#videoStart >= until) break;
+      await this.#reader.advance();
+      packets.push(this.#shift(next));
     }
     return packets;
   }
@@ -77,8 +77,8 @@ export class SoundReader {
    * Shifts a packet by the priming, so that no timestamp is negative; the edit list removes the
    * priming again.
    */
-  #timed(packet: EncodedPacket): EncodedPacket {
-    const at = packet.timestamp - this.#zero;
+  #shift(packet: EncodedPacket): EncodedPacket {
+    const at = packet.timestamp - this.#videoStart;
     this.#endsAt = Math.max(this.#endsAt, at + packet.duration);
     return packet.clone({ timestamp: Math.max(0, at + this.part.priming) });
   }

@@ -2,7 +2,7 @@
  * Files derived from an asset, other than HLS: names in its folder of derived files. Variants and
  * audio replace the source where browsers cannot show or play its format.
  */
-export type Extras = {
+export type DerivedFiles = {
   /** A video frame, the cover of a song or its waveform, or a still of an animated image. */
   thumbnail: string | null;
   /** WebVTT file that refers to the sprite sheets. */
@@ -22,9 +22,9 @@ export type Extras = {
 };
 
 /** File name of the waveform image, the thumbnail of audio without a cover. */
-export const wavePictureFile = 'wave.png';
+export const waveformPictureFile = 'wave.png';
 
-export const noExtras: Extras = {
+export const noDerivedFiles: DerivedFiles = {
   thumbnail: null,
   sprites: null,
   waveform: null,
@@ -35,4 +35,7 @@ export const noExtras: Extras = {
 };
 
 /** Parses the column `extras`; fills missing keys with defaults. */
-export const parseExtras = (column: string): Extras => ({ ...noExtras, ...JSON.parse(column) });
+export const parseDerivedFiles = (column: string): DerivedFiles => ({
+  ...noDerivedFiles,
+  ...JSON.parse(column),
+});

@@ -1,14 +1,14 @@
 import { open } from 'node:fs/promises';
 import { fileTypeFromFile } from 'file-type';
-import { type Foreign, foreignContainers, foreignOf } from './containers.ts';
-import type { Task } from './inspection.ts';
+import { detectFfmpegOnly, type FfmpegOnlyContainer, ffmpegOnlyContainers } from './containers.ts';
+import type { InspectionTask } from './inspection-messages.ts';
 
 /** Kind of a file, detected from its content; only plain text is detected by name. */
-export type Kind =
+export type SourceKind =
   | { is: 'image' | 'document' | 'generic'; contentType: string }
-  | { is: 'foreign'; foreign: Foreign }
+  | { is: 'foreign'; foreign: FfmpegOnlyContainer }
   /** Media if mediabunny reads it, else `foreign`, else unknown. */
-  | { is: 'other'; contentType: string | undefined; foreign: Foreign | undefined };
+  | { is: 'other'; contentType: string | undefined; foreign: FfmpegOnlyContainer | undefined };
 
 const documents = new Set([
   'application/pdf',
@@ -23,7 +23,7 @@ const documents = new Set([
   'text/vtt',
 ]);
 
-export async function kindOf({ sourcePath, filename }: Task): Promise<Kind> {
+export async function detectKind({ sourcePath, filename }: InspectionTask): Promise<SourceKind> {
   const head = await beginningOf(sourcePath);
   const contentType = (await fileTypeFromFile(sourcePath))?.mime;
   const isSvg = /^\s*(?:<\?xml[\s\S]*?\?>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i;
@@ -31,7 +31,8 @@ export async function kindOf({ sourcePath, filename }: Task): Promise<Kind> {
     return { is: 'image', contentType: 'image/svg+xml' };
   if (contentType?.startsWith('image/')) return { is: 'image', contentType };
   if (contentType && documents.has(contentType)) return { is: 'document', contentType };
-  const foreign = foreignOf(head) ?? foreignContainers.get(contentType?.split(';')[0] ?? '');
+  const foreign =
+    detectFfmpegOnly(head) ?? ffmpegOnlyContainers.get(contentType?.split(';')[0] ?? '');
   if (foreign && foreign.demuxer !== 'ogg') return { is: 'foreign', foreign };
   const isText = head.length > 0 && !head.includes(0);
   if (isText && (!contentType || contentType === 'application/xml') && textNames.test(filename))

@@ -1,22 +1,22 @@
 import type { EncodedPacket, InputVideoTrack } from 'mediabunny';
-import type { Part } from './segment-writer.ts';
+import { NotPackageableError } from './not-packageable-error.ts';
+import type { SegmentTrack } from './segment-writer.ts';
 import { TrackReader } from './track-reader.ts';
-import { Unpackageable } from './unpackageable.ts';
 
 /** Target segment duration; shorter groups of pictures are merged. */
 const targetSeconds = 4;
 /** Maximum segment duration: players load a full segment before they can start in it. */
-const longestSeconds = 30;
+const maxSegmentSeconds = 30;
 /** Maximum segment size: packets stay in memory until the segment is written. */
-const mostSegmentBytes = 256 * 1024 * 1024;
+const maxSegmentBytes = 256 * 1024 * 1024;
 /** Tolerance for a key frame before a requested cut. */
 const toleranceSeconds = 0.02;
 
 /**
  * Reads a video track segment by segment; times are in seconds after its first displayable frame.
  */
-export class PictureReader {
-  readonly part: Part;
+export class VideoReader {
+  readonly part: SegmentTrack;
   /** Timestamp of the first displayable frame, in file time. */
   readonly beginsAt: number;
   /**
@@ -29,7 +29,7 @@ export class PictureReader {
   #endsAt = 0;
 
   private constructor(
-    part: Part,
+    part: SegmentTrack,
     reader: TrackReader,
     { firstAt, cuts }: { firstAt: number; cuts: readonly number[] | undefined },
   ) {
@@ -41,14 +41,14 @@ export class PictureReader {
   }
 
   /** Opens the track at its first key frame. @throws NotPackageableError if there is none */
-  static async open(track: InputVideoTrack, cuts?: readonly number[]): Promise<PictureReader> {
+  static async open(track: InputVideoTrack, cuts?: readonly number[]): Promise<VideoReader> {
     const config = await track.getDecoderConfig();
     const reader = await TrackReader.open(track);
     const firstAt = reader.next?.timestamp ?? 0;
-    while (reader.next && reader.next.type !== 'key') await reader.skip();
-    if (!config || !reader.next) throw new Unpackageable('the picture has no key frame');
+    while (reader.next && reader.next.type !== 'key') await reader.advance();
+    if (!config || !reader.next) throw new NotPackageableError('the picture has no key frame');
     const part = { track, config, first: reader.next, priming: 0 };
-    return new PictureReader(part, reader, { firstAt, cuts });
+    return new VideoReader(part, reader, { firstAt, cuts });
   }
 
   /** Start of the next segment in seconds; undefined at the end. */
@@ -62,20 +62,22 @@ export class PictureReader {
   }
 
   /** Reads the packets of the segment that starts at `start`, up to a key frame or the end. */
-  async take(start: number): Promise<EncodedPacket[]> {
+  async readSegment(start: number): Promise<EncodedPacket[]> {
     const packets: EncodedPacket[] = [];
     let [bytes, latest] = [0, 0];
     const cut = this.#cutAfter(start);
     for (let next = this.#reader.next; next; next = this.#reader.next) {
       const at = next.timestamp - this.beginsAt;
       if (next.type === 'key' && packets.length > 0 && at >= cut) break;
-      await this.#reader.skip();
+      await this.#reader.advance();
       if (at < 0) continue; // depends on frames that the file lacks
       bytes += next.byteLength;
-      if (at - start > longestSeconds)
-        throw new Unpackageable(`key frames are more than ${longestSeconds} s apart`);
-      if (bytes > mostSegmentBytes)
-        throw new Unpackageable(`a part between key frames has over ${mostSegmentBytes} bytes`);
+      if (at - start > maxSegmentSeconds)
+        throw new NotPackageableError(`key frames are more than ${maxSegmentSeconds} s apart`);
+      if (bytes > maxSegmentBytes)
+        throw new NotPackageableError(
+          `a part between key frames has over ${maxSegmentBytes} bytes`,
+        );
       packets.push(next.clone({ timestamp: at }));
       latest = Math.max(latest, at);
       this.#endsAt = Math.max(this.#endsAt, at + next.duration);

@@ -1,13 +1,13 @@
 /** Playback counts as finished in the last 5 % or 30 s, whichever is shorter. */
-const endShare = 0.05;
-const endSeconds = 30;
+const endFraction = 0.05;
+const maxEndSeconds = 30;
 
 /**
  * Returns the resume position in seconds for playback stopped at `position`; null restarts from the
  * beginning.
  */
-export function resumeFrom(position: number, duration: number | null): number | null {
+export function computeResumePosition(position: number, duration: number | null): number | null {
   if (position === 0) return null;
   const left = (duration ?? Number.POSITIVE_INFINITY) - position;
-  return left <= Math.min(endSeconds, (duration ?? 0) * endShare) ? null : position;
+  return left <= Math.min(maxEndSeconds, (duration ?? 0) * endFraction) ? null : position;
 }

@@ -12,12 +12,12 @@ export const imageDemuxers = new Map([
 ]);
 
 /** Content types of animated images; a still shows only a part of them. */
-export const movingImages = new Set(['image/gif', 'image/apng']);
+export const animatedImageTypes = new Set(['image/gif', 'image/apng']);
 
 /**
  * Content types of images that browsers display. Of other images, only derived files are displayed.
  */
-export const shownByBrowsers = new Set([
+export const browserImageTypes = new Set([
   ...['image/jpeg', 'image/png', 'image/apng', 'image/gif', 'image/webp', 'image/avif'],
   ...['image/bmp', 'image/x-icon', 'image/svg+xml'],
 ]);

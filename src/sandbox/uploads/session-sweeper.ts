@@ -1,29 +1,29 @@
-import type { Sessions } from '../store/sessions.ts';
+import type { UploadSessions } from '../store/sessions.ts';
 import type { Receiver } from './receiver.ts';
 
-export type SessionClockOptions = {
-  sessions: Sessions;
+export type SessionSweeperOptions = {
+  sessions: UploadSessions;
   receiver: Receiver;
   now(): number;
   log(line: string): void;
 };
 
 /** Maximum timer delay, since timers stop while the machine sleeps. */
-const longestMs = 60_000;
+const maxDelayMs = 60_000;
 /** Retry delay after an error of the disk or the database. */
-const againMs = 1_000;
+const retryDelayMs = 1_000;
 
 /**
  * Sweeps upload sessions in the background: expires overdue ones, and retries completions that a
  * full disk or a locked database prevented.
  */
-export class SessionClock {
-  readonly #options: SessionClockOptions;
+export class SessionSweeper {
+  readonly #options: SessionSweeperOptions;
   #timer: NodeJS.Timeout | undefined;
-  #round: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(options: SessionClockOptions) {
+  constructor(options: SessionSweeperOptions) {
     this.#options = options;
   }
 
@@ -31,14 +31,14 @@ export class SessionClock {
    * Schedules the next sweep for the next expiry. Call it at startup and after a session is created
    * or changed.
    */
-  look(): void {
-    if (this.#isClosed || this.#round) return; // a running sweep schedules the next one
+  schedule(): void {
+    if (this.#isClosed || this.#running) return; // a running sweep schedules the next one
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => {
-        this.#round = this.#run();
+        this.#running = this.#sweep();
       },
-      Math.min(longestMs, this.#untilNextMs()),
+      Math.min(maxDelayMs, this.#delayMs()),
     );
     this.#timer.unref();
   }
@@ -46,30 +46,30 @@ export class SessionClock {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#round;
+    await this.#running;
   }
 
-  #untilNextMs(): number {
+  #delayMs(): number {
     const { sessions, receiver, now, log } = this.#options;
-    if (receiver.isOwing) return againMs;
+    if (receiver.hasPendingCompletions) return retryDelayMs;
     try {
       const leftMs = (sessions.nextExpiry() ?? Number.POSITIVE_INFINITY) - now();
-      return leftMs > 0 ? leftMs : againMs; // an overdue session is still being written to
+      return leftMs > 0 ? leftMs : retryDelayMs; // an overdue session is still being written to
     } catch (error) {
       log(`error sessions: ${(error as Error).message}`);
-      return againMs;
+      return retryDelayMs;
     }
   }
 
-  async #run(): Promise<void> {
+  async #sweep(): Promise<void> {
     const { receiver, now, log } = this.#options;
     try {
       await receiver.clearExpired(now());
-      await receiver.completeAgain();
+      await receiver.retryPending();
     } catch (error) {
       log(`error sessions: ${(error as Error).message}`);
     }
-    this.#round = undefined;
-    this.look();
+    this.#running = undefined;
+    this.schedule();
   }
 }

@@ -1,2 +1,2 @@
 /** Error for intact media that cannot be played as HLS without re-encoding. */
-export class Unpackageable extends Error {}
+export class NotPackageableError extends Error {}

@@ -1,16 +1,16 @@
-type Window = { count: number; resetAt: number };
+type RateLimitWindow = { count: number; resetAt: number };
 
 /** Number of windows at which expired ones are removed. */
-const manyWindows = 1_000;
+const cleanupThreshold = 1_000;
 
 /**
  * Fixed-window rate limiter: requests per window and caller, with "X-RateLimit-*" on every response
  * (§8).
  */
-export class RateLimiter {
+export class WindowRateLimiter {
   readonly #limit: number;
   readonly #windowMs: number;
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, RateLimitWindow>();
 
   constructor({ limit, windowSeconds }: { limit: number; windowSeconds: number }) {
     this.#limit = limit;
@@ -20,22 +20,24 @@ export class RateLimiter {
   /** Counts one request of a caller. `retryAfterSeconds` is set if the caller is over the limit. */
   count(caller: string, now: number) {
     const window = this.#windowOf(caller, now);
-    const over = window.count >= this.#limit;
-    if (!over) window.count++;
+    const isOverLimit = window.count >= this.#limit;
+    if (!isOverLimit) window.count++;
     return {
       headers: {
         'X-RateLimit-Limit': String(this.#limit),
         'X-RateLimit-Remaining': String(this.#limit - window.count),
         'X-RateLimit-Reset': String(Math.ceil(window.resetAt / 1000)),
       },
-      retryAfterSeconds: over ? Math.max(1, Math.ceil((window.resetAt - now) / 1000)) : undefined,
+      retryAfterSeconds: isOverLimit
+        ? Math.max(1, Math.ceil((window.resetAt - now) / 1000))
+        : undefined,
     };
   }
 
-  #windowOf(caller: string, now: number): Window {
-    const known = this.#windows.get(caller);
-    if (known && known.resetAt > now) return known;
-    if (this.#windows.size >= manyWindows)
+  #windowOf(caller: string, now: number): RateLimitWindow {
+    const current = this.#windows.get(caller);
+    if (current && current.resetAt > now) return current;
+    if (this.#windows.size >= cleanupThreshold)
       for (const [each, { resetAt }] of this.#windows)
         if (resetAt <= now) this.#windows.delete(each);
     const window = { count: 0, resetAt: now + this.#windowMs };

@@ -1,25 +1,25 @@
-import type { Store, Value } from './database.ts';
+import type { ColumnValue, SandboxStore } from './sandbox-store.ts';
 
 /** Maximum number of cached lists; a list of 100,000 assets takes 800 kB. */
-const most = 16;
+const maxCachedLists = 16;
 
 /**
  * LRU cache of ordered query results (ids) for pagination, so that the last page is as fast as the
  * first: OFFSET would walk all earlier rows. Their number is the total count. Any write to the
  * database clears the cache.
  */
-export class Positions {
-  readonly #store: Store;
+export class OrderedIdCache {
+  readonly #store: SandboxStore;
   readonly #lists = new Map<string, Float64Array>();
   #version = '';
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
   }
 
   /** Returns the ids that a query selects, in order. */
-  of(sql: string, values: Value[]): Float64Array {
-    const version = this.#store.version();
+  getIds(sql: string, values: ColumnValue[]): Float64Array {
+    const version = this.#store.changeToken();
     if (version !== this.#version) this.#lists.clear();
     this.#version = version;
     const key = JSON.stringify([sql, values]);
@@ -27,12 +27,12 @@ export class Positions {
     this.#lists.delete(key); // re-insert as the most recently used
     this.#lists.set(key, ids);
     const [oldest] = this.#lists.keys();
-    if (this.#lists.size > most && oldest !== undefined) this.#lists.delete(oldest);
+    if (this.#lists.size > maxCachedLists && oldest !== undefined) this.#lists.delete(oldest);
     return ids;
   }
 
   /** Reads the ids as one JSON text; a row per id would allocate an object per id. */
-  #read(sql: string, values: Value[]): Float64Array {
+  #read(sql: string, values: ColumnValue[]): Float64Array {
     const list = this.#store.get<{ ids: string }>(
       `SELECT json_group_array(id) AS ids FROM (${sql})`,
       ...values,

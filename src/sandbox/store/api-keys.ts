@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Scope, scopes } from '../../contract/scopes.ts';
-import type { Store } from './database.ts';
+import type { SandboxStore } from './sandbox-store.ts';
 
 export type ApiKey = { hash: string; name: string; scopes: readonly Scope[] };
 
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
 /** API keys, stored as SHA-256 hashes; a key is returned only when it is created. */
-export class Keys {
-  readonly #store: Store;
+export class ApiKeys {
+  readonly #store: SandboxStore;
   /** Temporary keys by hash, in memory only. */
   readonly #ephemeral = new Map<string, ApiKey>();
 
-  constructor(store: Store) {
+  constructor(store: SandboxStore) {
     this.#store = store;
   }
 

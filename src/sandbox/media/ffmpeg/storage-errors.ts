@@ -1,0 +1,27 @@
+import { classifyStorageFailure } from '../../storage-failure.ts';
+
+/** Messages of programs about a full disk. */
+const fullDiskMessage = /\b(?:ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/;
+/** Codes for a temporary lack of processes or memory. */
+const temporaryCodes = ['EAGAIN', 'ENOMEM'];
+/** Codes that a retry does not fix. */
+const permanentCodes = ['EACCES', 'EPERM'];
+
+/** Error for a full disk, as reported by ffmpeg or the media worker. */
+export class DiskFullError extends Error {}
+
+/**
+ * Returns true if a retry may succeed, because the failure is caused by storage or the machine, not
+ * by the source or the tool.
+ */
+export function isStorageError(error: Error): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (error instanceof DiskFullError || temporaryCodes.includes(code)) return true;
+  return classifyStorageFailure(error) !== undefined && !permanentCodes.includes(code);
+}
+
+/** @throws DiskFullError if a message reports a full disk */
+export function assertNotDiskFull(message: string): void {
+  const [phrase] = fullDiskMessage.exec(message) ?? [];
+  if (phrase !== undefined) throw new DiskFullError(`no room to work in: ${phrase}`);
+}

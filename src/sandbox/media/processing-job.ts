@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import type { ProcessingResult } from '../store/assets.ts';
+import { type DerivedFiles, noDerivedFiles } from '../store/derived-files.ts';
+import { createFfmpegAttempt, type FfmpegAttempt } from './ffmpeg/ffmpeg-attempt.ts';
+import type { Tool } from './ffmpeg/tool.ts';
+import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
+import {
+  type InspectionReport,
+  inspectInWorker,
+  type MediaWorkerPaths,
+} from './recognize/inspection-process.ts';
+
+/** Optional programs; undefined if missing. */
+export type MediaTools = { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
+
+export type ProcessingJobOptions = {
+  sourcePath: string;
+  filename: string;
+  /** Type declared by the uploader; see `InspectionTask`. */
+  declaredType: string;
+  /** Temporary folder of this job. */
+  workDir: string;
+  inspector: MediaWorkerPaths;
+  tools: MediaTools;
+  /** Timeout of each tool run in seconds; overrides the default of each kind of run. */
+  limitSeconds: number | undefined;
+  /** Aborts the job when the sandbox closes. */
+  signal: AbortSignal;
+  log(line: string): void;
+};
+
+/** Context of all processing steps of one asset. */
+export type ProcessingJob = ProcessingJobOptions & {
+  /** Output folders, which are published when the job succeeds. */
+  hlsDir: string;
+  derivedFilesDir: string;
+  /** Runs an ffmpeg step that writes derived files. */
+  attempt: FfmpegAttempt;
+  /** Runs an ffmpeg step that writes temporary files. */
+  attemptTemporary: FfmpegAttempt;
+  /** Inspects a file in a worker process. @throws the abort reason, or Error without a result */
+  inspect(
+    task: Pick<InspectionTask, 'sourcePath' | 'hlsDir' | 'firstId' | 'cuts'>,
+  ): Promise<InspectionReport>;
+};
+
+export type ProcessingOutcome =
+  | { outcome: 'failed'; reason: string }
+  | ({ outcome: 'ready' } & ProcessingResult);
+
+export function createJob(options: ProcessingJobOptions): ProcessingJob {
+  const { workDir, inspector, tools, filename, declaredType, signal } = options;
+  const derivedFilesDir = join(workDir, 'extras');
+  return {
+    ...options,
+    derivedFilesDir,
+    hlsDir: join(workDir, 'hls'),
+    attempt: createFfmpegAttempt(derivedFilesDir, tools.ffmpeg, options),
+    attemptTemporary: createFfmpegAttempt(join(workDir, 'aside'), tools.ffmpeg, options),
+    inspect: (task) =>
+      inspectInWorker(
+        inspector,
+        { ...task, filename, declaredType, extrasDir: derivedFilesDir },
+        signal,
+      ),
+  };
+}
+
+export const failedOutcome = (reason: string): ProcessingOutcome => ({ outcome: 'failed', reason });
+
+/** Builds the outcome of a successful job from the inspected source and its derived files. */
+export function readyOutcome(
+  { type, contentType, duration, width, height, chapters }: InspectedSource,
+  made: Partial<DerivedFiles> = {},
+  hasHls = false,
+): ProcessingOutcome {
+  const derivedFiles = { ...noDerivedFiles, ...made };
+  const content_type = contentType;
+  const facts = { type, content_type, duration, width, height, chapters };
+  return { outcome: 'ready', ...facts, hasHls, derivedFiles };
+}

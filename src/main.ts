@@ -6,7 +6,7 @@ import { Terminal } from './cli/terminal/terminal.ts';
 import { systemClock } from './client/clock.ts';
 import { exitCodes, MediactlError } from './client/errors.ts';
 
-const lastMomentsMs = 3_000;
+const exitGraceMs = 3_000;
 
 /** Runs the program. This is the only file that uses `process`. */
 async function main(): Promise<void> {
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const stop = (problem: string, code: string, exitCode: 130 | 143) => {
     // The first signal shuts down gracefully; the second one exits at once.
     if (interruption.signal.aborted) {
-      terminal.leave();
+      terminal.restore();
       process.exit(exitCode);
     }
     interruption.abort(new MediactlError(problem, { code, exitCode }));
@@ -50,7 +50,7 @@ async function main(): Promise<void> {
     browseScript: join(__dirname, 'browse.js'),
   });
   // After a signal, exit within 3 s even if a library keeps a socket open.
-  if (interruption.signal.aborted) setTimeout(() => process.exit(), lastMomentsMs).unref();
+  if (interruption.signal.aborted) setTimeout(() => process.exit(), exitGraceMs).unref();
 }
 
 main();

@@ -13,17 +13,17 @@ import type { Receipts } from '../client/upload/store/receipts.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import {
   type Account,
-  accountOf,
   baseUrlOf,
   type ProfileInUse,
   profileInUse,
+  resolveAccount,
 } from './account/account.ts';
-import { isPlaintextElsewhere } from './account/base-url.ts';
-import { assertKey } from './account/key-stores.ts';
+import { isRemotePlaintext } from './account/base-url.ts';
+import { assertKey } from './account/keychain.ts';
+import { ObservedScopes } from './account/observed-scopes.ts';
 import { type ProfileConfig, ProfileFile } from './account/profile-file.ts';
-import { ScopesSeen } from './account/scopes-seen.ts';
 import { ShortUidStore } from './account/short-uid-store.ts';
-import { type Environment, ranks } from './settings/origins.ts';
+import { type Environment, precedence } from './settings/setting-resolver.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
@@ -46,11 +46,11 @@ export type Host = {
   browseScript: string;
 };
 
-const callTimeoutMs = 30_000;
-const lockWaitMs = 60_000;
+const defaultRequestTimeoutMs = 30_000;
+const maxLockWaitMs = 60_000;
 
 /** Returns the config file, whose folder MEDIACTL_CONFIG_DIR may override. */
-export const profilesOf = ({ environment, directories }: Host) =>
+export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
 
 /** Dependencies of a command: settings, API, journal, receipts, queues. Expensive ones are created lazily and memoized. */
@@ -67,8 +67,8 @@ export class Context {
   #mediaApi: Promise<Api> | undefined;
   #account: Promise<Account> | undefined;
   #ledger: Promise<Ledger> | undefined;
-  readonly #fleets: Fleet[] = [];
-  #isProjectSaid = false;
+  readonly #queues: Fleet[] = [];
+  #hasWarnedOfProjectFile = false;
 
   constructor(
     host: Host,
@@ -91,8 +91,8 @@ export class Context {
   }
 
   /** True if a user reads the result on a terminal; resolving names is then worth a request. */
-  get isForPerson(): boolean {
-    return Boolean(this.terminal.stdout.isTTY) && this.settings.shape.format === 'human';
+  get isHumanOutput(): boolean {
+    return Boolean(this.terminal.stdout.isTTY) && this.settings.outputOptions.format === 'human';
   }
 
   get clock(): Clock {
@@ -114,26 +114,26 @@ export class Context {
       import('../client/upload/store/upload-locks.ts'),
     ]);
     const { pid } = this.host.processes;
-    return new Opened(this.stateDir, async () => new UploadLocks(await this.#openedLedger(), pid));
+    return new Opened(this.stateDir, async () => new UploadLocks(await this.#openLedger(), pid));
   }
 
   /** Returns the receipts of finished uploads of this machine. @throws MediactlError `state_…` (14) */
   async receipts(use?: LedgerUse): Promise<Receipts> {
     const { Receipts: Opened } = await import('../client/upload/store/receipts.ts');
-    return new Opened(await this.#openedLedger(use));
+    return new Opened(await this.#openLedger(use));
   }
 
   /** Returns the short uids remembered for the current service; undefined if none is configured. */
-  async shownUids(): Promise<ShortUidStore | undefined> {
+  async shortUids(): Promise<ShortUidStore | undefined> {
     // Only the base URL is needed, so the keychain is not accessed.
     const baseUrl = await this.profileInUse().then(
       (inUse) => baseUrlOf(this.settings, inUse),
       () => undefined,
     );
-    return baseUrl && this.shownUidsOf(baseUrl.origin);
+    return baseUrl && this.shortUidsFor(baseUrl.origin);
   }
 
-  shownUidsOf(origin: string): ShortUidStore {
+  shortUidsFor(origin: string): ShortUidStore {
     return new ShortUidStore(join(this.stateDir, 'shown', encodeURIComponent(origin)));
   }
 
@@ -143,7 +143,7 @@ export class Context {
     return hasEverExisted(ledgerPath(this.stateDir)) ? this.receipts(use) : undefined;
   }
 
-  #openedLedger(use?: LedgerUse): Promise<Ledger> {
+  #openLedger(use?: LedgerUse): Promise<Ledger> {
     this.#ledger ??= import('../client/upload/store/ledger.ts').then(({ Ledger: Opened }) => {
       const { clock, signal } = this;
       const say = (message: string) => this.terminal.warn(message);
@@ -188,37 +188,40 @@ export class Context {
    *
    * @throws the errors of `openFleet`
    */
-  async fleet(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<Fleet> {
+  async openQueue(address: QueueAddress, use: 'read' | 'write' | 'work'): Promise<Fleet> {
     const { openFleet, openPatiently } = await import('../client/queue/open.ts');
     const { awayWords } = await import('../client/queue/store-errors.ts');
     const { clock, signal, terminal } = this;
-    let wasAway = false;
-    const onAway = (cause?: unknown) => {
-      const isAway = cause !== undefined;
-      if (isAway === wasAway || signal.aborted) return;
-      wasAway = isAway;
-      if (isAway) terminal.warn(escapeControls(awayWords(address, cause)));
-      else terminal.say(`the queue ${address.label} is there again`);
+    let wasDisconnected = false;
+    const onDisconnect = (cause?: unknown) => {
+      const isDisconnected = cause !== undefined;
+      if (isDisconnected === wasDisconnected || signal.aborted) return;
+      wasDisconnected = isDisconnected;
+      if (isDisconnected) terminal.warn(escapeControls(awayWords(address, cause)));
+      else terminal.info(`the queue ${address.label} is there again`);
     };
     const onTrouble = (words: string) => terminal.warn(escapeControls(words));
-    const tools = { clock, signal, onAway, onTrouble, writes: use !== 'read' };
+    const tools = { clock, signal, onAway: onDisconnect, onTrouble, writes: use !== 'read' };
     const fleet = await (use === 'work' ? openPatiently : openFleet)(address, tools);
-    this.#fleets.push(fleet);
+    this.#queues.push(fleet);
     return fleet;
   }
 
   /** Returns true for a dry run, and then reports what would be done. Called by every command that writes. */
   isDryRun(what: string): boolean {
-    if (this.settings.dryRun) this.terminal.say(`dry run: would ${what}`);
+    if (this.settings.dryRun) this.terminal.info(`dry run: would ${what}`);
     return this.settings.dryRun;
   }
 
   /** Runs `work` under a named mutex: a lock file shared by all processes of this user on this machine. */
-  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
     const { lockTimeoutError, withLock } = await import('../client/lock.ts');
     const path = join(this.stateDir, `${name}.lock`);
     const onWait = (message: string) => this.terminal.warn(message);
-    return withLock({ path, waitMs: lockWaitMs, busy: () => lockTimeoutError(path), onWait }, work);
+    return withLock(
+      { path, waitMs: maxLockWaitMs, busy: () => lockTimeoutError(path), onWait },
+      work,
+    );
   }
 
   /** Closes connections and the database, and stores the observed scopes. */
@@ -227,31 +230,31 @@ export class Context {
     if (this.settings.debug && api) {
       const { requestCount, rateLimit } = api.transport;
       const left = rateLimit ? `, ${rateLimit.remaining} of ${rateLimit.limit} left` : '';
-      this.terminal.tell(`debug: ${requestCount} requests${left}`);
+      this.terminal.emit(`debug: ${requestCount} requests${left}`);
     }
-    await this.#noteScopes(api);
-    await Promise.all(this.#fleets.map((fleet) => fleet.close()));
+    await this.#storeProfileScopes(api);
+    await Promise.all(this.#queues.map((fleet) => fleet.close()));
     await (await this.#ledger?.catch(() => undefined))?.close();
     const media = await this.#mediaApi?.catch(() => undefined);
     await Promise.all([api?.transport.close(), media?.transport.close()]);
   }
 
   /** Stores the observed scopes of a profile's key; nothing is stored for a key from MEDIACTL_API_KEY. */
-  async #noteScopes(api: Api | undefined): Promise<void> {
+  async #storeProfileScopes(api: Api | undefined): Promise<void> {
     if (!api || this.settings.apiKey || api.transport.scopes.size === 0) return;
-    await this.noteScopes(await this.account(), api);
+    await this.storeScopes(await this.account(), api);
   }
 
   /** Stores observed scopes. Best effort: write errors are reported with --debug only. */
-  async noteScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
+  async storeScopes({ profile, baseUrl }: Pick<Account, 'profile' | 'baseUrl'>, api: Api) {
     if (this.settings.dryRun) return;
     await this.scopesOf(profile, baseUrl)
-      .note(api.transport.scopes, this.clock.now())
-      .catch((error) => this.settings.debug && this.terminal.tell(`debug: ${error.message}`));
+      .store(api.transport.scopes, this.clock.now())
+      .catch((error) => this.settings.debug && this.terminal.emit(`debug: ${error.message}`));
   }
 
-  scopesOf(profile: string, baseUrl: URL): ScopesSeen {
-    return new ScopesSeen(this.stateDir, profile, baseUrl);
+  scopesOf(profile: string, baseUrl: URL): ObservedScopes {
+    return new ObservedScopes(this.stateDir, profile, baseUrl);
   }
 
   /** Returns the requested or current profile. @throws MediactlError `no_such_profile` if the requested one does not exist */
@@ -261,10 +264,14 @@ export class Context {
 
   async #resolveAccount(): Promise<Account> {
     const { settings, terminal } = this;
-    const account = await accountOf(settings, await this.profileInUse(), this.profiles.directory);
+    const account = await resolveAccount(
+      settings,
+      await this.profileInUse(),
+      this.profiles.directory,
+    );
     terminal.redactor.add(account.apiKey);
     assertKey(account.apiKey);
-    if (isPlaintextElsewhere(account.baseUrl))
+    if (isRemotePlaintext(account.baseUrl))
       terminal.warn(`${account.baseUrl.origin} is not https: the key can be read on the way`);
     return account;
   }
@@ -276,34 +283,34 @@ export class Context {
       apiKey,
       clock: this.clock,
       userAgent: `mediactl/${this.host.version}`,
-      requestTimeoutMs: settings.requestTimeoutMs ?? callTimeoutMs,
+      requestTimeoutMs: settings.requestTimeoutMs ?? defaultRequestTimeoutMs,
       maxWaitMs: settings.maxWaitMs,
       signal: this.signal,
       proxy: readProxySettings(this.host.environment),
-      onNotice: (notice) => this.#say(notice),
+      onNotice: (notice) => this.#warnOfWait(notice),
       onWrite: () => this.warnOfProjectFile(),
-      trace: settings.debug === 'http' ? (line) => terminal.tell(line) : undefined,
+      trace: settings.debug === 'http' ? (line) => terminal.emit(line) : undefined,
     });
   }
 
   /** Warns once if a project file sets the profile, workspace or folder that is about to be written to. */
   warnOfProjectFile(): void {
-    const { origins, profileInUse: inUse } = this.settings;
+    const { resolver, profileInUse: inUse } = this.settings;
     const chosen = (['profile', 'workspace', 'folder'] as const)
-      .map((name) => ({ name, ...origins.of(name) }))
+      .map((name) => ({ name, ...resolver.resolve(name) }))
       .filter(
         ({ name, rank, value }) =>
-          rank === ranks.project && (name !== 'profile' || value === inUse),
+          rank === precedence.project && (name !== 'profile' || value === inUse),
       );
-    const [first] = this.#isProjectSaid ? [] : chosen;
-    this.#isProjectSaid = true;
+    const [first] = this.#hasWarnedOfProjectFile ? [] : chosen;
+    this.#hasWarnedOfProjectFile = true;
     if (first)
       this.terminal.warn(
         `${first.origin} sets ${chosen.map(({ name, value = '' }) => `${name} ${escapeControls(value)}`).join(', ')}`,
       );
   }
 
-  #say(notice: TransportNotice): void {
+  #warnOfWait(notice: TransportNotice): void {
     if (notice.kind === 'resumed') return;
     const seconds = Math.ceil((notice.untilMs - this.clock.now()) / 1000);
     const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;

@@ -1,12 +1,12 @@
-import { wholeTree } from './program.ts';
+import { buildCommandTree } from './program.ts';
+import { describeCommand } from './reference/command-tree.ts';
 import { manPage } from './reference/man.ts';
 import { assumptionsPage, commandsPage } from './reference/pages.ts';
 import { shells } from './reference/shells/shells.lazy.ts';
-import { describe } from './reference/tree.ts';
 
 /** Returns the contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Record<string, string>> {
-  const tree = describe(await wholeTree('0.0.0'));
+  const tree = describeCommand(await buildCommandTree('0.0.0'));
   return {
     'docs/commands.md': commandsPage(tree),
     'docs/assumptions.md': assumptionsPage(),

@@ -13,11 +13,11 @@ import {
   isGlobalOption,
 } from './commands/command.ts';
 import type { Host } from './context.ts';
-import { helpPage } from './help-page.ts';
+import { formatHelpPage } from './help-page.ts';
 import { type Noun, nouns } from './nouns.ts';
-import { showError } from './output/error-view.ts';
+import { printError } from './output/error-view.ts';
 import type { Settings } from './settings/settings.ts';
-import { shortWords, spelledOut } from './short-words.ts';
+import { expandShortcut, shortcuts } from './shortcuts.ts';
 import { OutputClosed } from './terminal/terminal.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     });
     called = program;
     const words = await expandHelp(argv.map(expandDebug), host);
-    await program.parseAsync(spelledOut(words, takesValue), { from: 'user' });
+    await program.parseAsync(expandShortcut(words, takesValue), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
     if (thrown instanceof OutputClosed) return exitCodes.ok;
@@ -44,18 +44,18 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
       return exitCodes.usage;
     const error =
       thrown instanceof CommanderError
-        ? await commanderUsage(thrown, called as Command)
+        ? await toUsageError(thrown, called as Command)
         : asMediactlError(thrown);
     // If the settings themselves are invalid, the output format is read from argv.
-    const format = invocation.settings?.shape.format ?? formatTyped(argv, host);
-    showError(host.terminal, error, format.startsWith('json'));
+    const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
+    printError(host.terminal, error, format.startsWith('json'));
     if (invocation.settings?.debug)
-      host.terminal.tell(String((error.cause as Error | undefined)?.stack ?? error.stack));
+      host.terminal.emit(String((error.cause as Error | undefined)?.stack ?? error.stack));
     return error.exitCode;
   }
 }
 
-function formatTyped(argv: readonly string[], { environment }: Host): string {
+function requestedFormat(argv: readonly string[], { environment }: Host): string {
   const short = argv.find((word) => /^--jsonl?$/.test(word))?.slice(2);
   const at = argv.findIndex((word) => /^(?:-o|--output)$/.test(word));
   const joined = argv.find((word) => /^--output=/.test(word))?.slice('--output='.length);
@@ -83,14 +83,14 @@ function buildProgram(
   program.configureHelp({
     minWidthToWrap: 20,
     formatHelp: (command, help) =>
-      helpPage(command as Command, help, terminal.colors(terminal.stdout)),
+      formatHelpPage(command as Command, help, terminal.colors(terminal.stdout)),
   });
   addNouns(program, version);
-  for (const noun of program.commands.map(plain))
-    noun.hook('preSubcommand', (_noun, verb) => onCall(plain(verb)));
+  for (const noun of program.commands.map(untyped))
+    noun.hook('preSubcommand', (_noun, verb) => onCall(untyped(verb)));
   const run = runner(host, invocation);
   program.hook('preSubcommand', async (_program, noun) => {
-    const command = plain(noun);
+    const command = untyped(noun);
     onCall(command);
     await loadNoun(command, run);
   });
@@ -98,12 +98,12 @@ function buildProgram(
 }
 
 /** Builds the complete command tree with every noun loaded, for generated files. Its commands cannot be run. */
-export async function wholeTree(version: string): Promise<Command> {
+export async function buildCommandTree(version: string): Promise<Command> {
   const program = addNouns(new Command('mediactl'), version);
   const run: ActionWrapper = () => async () => {
     throw new Error('this tree is for reading');
   };
-  for (const noun of program.commands.map(plain)) await loadNoun(noun, run);
+  for (const noun of program.commands.map(untyped)) await loadNoun(noun, run);
   return program;
 }
 
@@ -117,7 +117,7 @@ function addNouns(program: Command, version: string): Command {
   addExamples(program, 'mediactl sandbox start', 'mediactl upload ./clip.mp4 --wait');
   for (const option of globalOptions()) program.addOption(option);
   for (const { name, summary, group, load } of nouns)
-    lazily.set(
+    nounLoaders.set(
       program
         .command(name, { hidden: group === undefined })
         .helpGroup(group ?? '')
@@ -130,15 +130,15 @@ function addNouns(program: Command, version: string): Command {
 }
 
 /** Casts a command to the general type, without the types of its arguments and options. */
-const plain = (command: unknown) => command as Command;
+const untyped = (command: unknown) => command as Command;
 
-const parentOf = (command: Command) => plain(command.parent) as Command | null;
+const parentOf = (command: Command) => untyped(command.parent) as Command | null;
 
-const lazily = new WeakMap<Command, Noun['load']>();
+const nounLoaders = new WeakMap<Command, Noun['load']>();
 
 async function loadNoun(command: Command, run: ActionWrapper): Promise<void> {
-  (await lazily.get(command)?.())?.(command, run);
-  lazily.delete(command);
+  (await nounLoaders.get(command)?.())?.(command, run);
+  nounLoaders.delete(command);
   for (const leaf of leavesOf(command)) addGlobals(leaf);
 }
 
@@ -149,7 +149,7 @@ function addGlobals(leaf: Command): void {
 }
 
 function leavesOf(command: Command): Command[] {
-  const children = command.commands.map(plain);
+  const children = command.commands.map(untyped);
   return children.length === 0 ? [command] : children.flatMap(leavesOf);
 }
 
@@ -160,39 +160,39 @@ const runner =
     const command = input.at(-1) as Command;
     const typed = typedOptions(command);
     // Lazy imports: --version and --help do not pay for them.
-    const [{ Context, profilesOf }, { givenFlags, resolveSettings }, { present }] =
+    const [{ Context, openProfileFile }, { collectFlags, resolveSettings }, { present }] =
       await Promise.all([
         import('./context.ts'),
         import('./settings/settings.ts'),
         import('./output/output.ts'),
       ]);
-    const profiles = profilesOf(host);
+    const profiles = openProfileFile(host);
     const { environment, cwd, version } = host;
     const config = await profiles.read();
-    const settings = resolveSettings(givenFlags(typed), environment, cwd, config);
+    const settings = resolveSettings(collectFlags(typed), environment, cwd, config);
     invocation.settings = settings;
     host.terminal.configure(settings);
-    const context = new Context(host, settings, profiles, config, () => wholeTree(version));
+    const context = new Context(host, settings, profiles, config, () => buildCommandTree(version));
     try {
       const outcome = await perform(context, ...input);
       const {
         result,
-        failure: ending,
+        failure: pendingFailure,
         picture = undefined,
       } = 'result' in outcome ? outcome : { result: outcome };
-      let left: unknown;
+      let outputClosed: unknown;
       try {
         if (picture) await host.terminal.write(picture); // pagers do not pass pictures on
-        await present(host.terminal, settings.shape, result, host.clock.now(), () =>
-          context.shownUids(),
+        await present(host.terminal, settings.outputOptions, result, host.clock.now(), () =>
+          context.shortUids(),
         );
       } catch (error) {
         if (!(error instanceof OutputClosed)) throw error;
-        left = error;
+        outputClosed = error;
       }
       // If stdout was closed early, stderr and the exit code still report the failure.
-      const failure = typeof ending === 'function' ? ending() : ending;
-      if (failure ?? left) throw failure ?? left;
+      const failure = typeof pendingFailure === 'function' ? pendingFailure() : pendingFailure;
+      if (failure ?? outputClosed) throw failure ?? outputClosed;
     } finally {
       await context.close();
     }
@@ -233,14 +233,14 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
     throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
   }
   if (noun === undefined) return ['--help'];
-  const [meant = noun] = spelledOut([noun], takesValue);
-  return nouns.some(({ name }) => name === meant)
-    ? [...spelledOut([noun, ...verbs], takesValue), '--help']
+  const [expanded = noun] = expandShortcut([noun], takesValue);
+  return nouns.some(({ name }) => name === expanded)
+    ? [...expandShortcut([noun, ...verbs], takesValue), '--help']
     : [noun]; // Commander reports an unknown command
 }
 
 /** Converts a Commander error to a usage error with a suggestion: another tool's name for it, or a similar spelling. */
-async function commanderUsage(error: CommanderError, command: Command): Promise<MediactlError> {
+async function toUsageError(error: CommanderError, command: Command): Promise<MediactlError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')
     .replace(
@@ -255,16 +255,16 @@ async function commanderUsage(error: CommanderError, command: Command): Promise<
   const help = `${path.join(' ')} --help`;
   if (unknown === undefined)
     return usageError(problem || 'the command line was not understood', help);
-  const { suggestion } = await import('./reference/guesses.lazy.ts');
+  const { findSuggestion } = await import('./reference/suggestions.lazy.ts');
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
     : [
         ...command.commands.map((each) => each.name()),
-        ...(path.length === 1 ? Object.keys(shortWords) : []),
+        ...(path.length === 1 ? Object.keys(shortcuts) : []),
       ];
   const [flag = unknown] = unknown.split('=');
   const words = known.filter((each) => each !== undefined);
-  return usageError(problem, suggestion(path.slice(1).join(' '), flag, words) ?? help);
+  return usageError(problem, findSuggestion(path.slice(1).join(' '), flag, words) ?? help);
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { globalOptions } from '../../src/cli/commands/command.ts';
-import { settingNames, table } from '../../src/cli/settings/table.ts';
+import { settingNames, settingTable } from '../../src/cli/settings/setting-table.ts';
 import { Cli } from '../support/cli.ts';
 import { record } from '../support/recording-server.ts';
 
@@ -101,7 +101,7 @@ describe('where a setting comes from', () => {
   it('every global option has a variable, and every variable does what its option does', async () => {
     const { stdout } = await cli.run(['help', 'environment']);
     for (const { long } of globalOptions()) expect(stdout).toContain(long);
-    for (const name of settingNames) expect(stdout).toContain(table[name].variable);
+    for (const name of settingNames) expect(stdout).toContain(settingTable[name].variable);
     const printed = async (environment: Record<string, string>) =>
       (await cli.run(['config', 'ls'], { environment })).stdout;
     expect(await printed({ MEDIACTL_OUTPUT: 'quiet' })).toMatch(/^profile\napi_key\n/);

@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { wholeTree } from '../../src/cli/program.ts';
-import { leaves } from '../../src/cli/reference/node.ts';
-import { describe as describeTree } from '../../src/cli/reference/tree.ts';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { leaves } from '../../src/cli/reference/command-node.ts';
+import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { Cli } from '../support/cli.ts';
 import { answer, listen } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -89,7 +89,7 @@ const exits: Record<string, number> = {
   ...{ 'uploads watch': 10, 'uploads retry': 10 },
 };
 
-const tree = describeTree(await wholeTree('0.0.0'));
+const tree = describeTree(await buildCommandTree('0.0.0'));
 const names = leaves(tree).map(({ path }) => path.replace('mediactl ', ''));
 
 /** A service's own words for the field that holds a domain. */

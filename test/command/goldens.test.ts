@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { wholeTree } from '../../src/cli/program.ts';
-import { leaves } from '../../src/cli/reference/node.ts';
-import { describe as describeTree } from '../../src/cli/reference/tree.ts';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { leaves } from '../../src/cli/reference/command-node.ts';
+import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { asset, folder, key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
@@ -116,7 +116,7 @@ const clock = {
   sleep: async () => {},
 };
 
-const names = leaves(describeTree(await wholeTree('0.0.0'))).map(({ path }) =>
+const names = leaves(describeTree(await buildCommandTree('0.0.0'))).map(({ path }) =>
   path.replace('mediactl ', ''),
 );
 

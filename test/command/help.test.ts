@@ -1,16 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { wholeTree } from '../../src/cli/program.ts';
-import { every } from '../../src/cli/reference/node.ts';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { allNodes } from '../../src/cli/reference/command-node.ts';
+import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { topics } from '../../src/cli/reference/topics.ts';
-import { describe as describeTree } from '../../src/cli/reference/tree.ts';
 import { assumptions, nameKeys } from '../../src/contract/assumptions.ts';
 import { Cli } from '../support/cli.ts';
 import { faultUsagesIn } from '../support/faults.ts';
 
-const tree = describeTree(await wholeTree('0.0.0'));
-const paths = every(tree).map(({ path }) => path.split(' ').slice(1));
+const tree = describeTree(await buildCommandTree('0.0.0'));
+const paths = allNodes(tree).map(({ path }) => path.split(' ').slice(1));
 const cli = new Cli();
 const page = async (path: readonly string[], columns: number) =>
   (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } }))
@@ -23,7 +23,7 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s'
   it('fits a screen, and its width', async () => {
     const lines = (await page(path, 80)).trimEnd().split('\n');
     if (!long.includes(name)) expect(lines.length).toBeLessThanOrEqual(24);
-    const examples = every(tree).flatMap((node) => node.examples);
+    const examples = allNodes(tree).flatMap((node) => node.examples);
     for (const columns of [40, 80, 120])
       for (const line of (await page(path, columns)).split('\n'))
         if (!examples.includes(line.trim())) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
@@ -31,7 +31,7 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s'
 
   it('shows an example before its options, and none of the options of every command', async () => {
     const shown = await page(path, 80);
-    const node = every(tree).find((each) => each.path === `mediactl ${name}`.trim());
+    const node = allNodes(tree).find((each) => each.path === `mediactl ${name}`.trim());
     if (node?.examples[0]) expect(shown).toContain(`Examples\n  ${node.examples[0]}`);
     expect(shown).not.toMatch(/--request-timeout|--no-input/);
   });

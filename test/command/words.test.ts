@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { wholeTree } from '../../src/cli/program.ts';
-import { every } from '../../src/cli/reference/node.ts';
-import { describe as describeTree } from '../../src/cli/reference/tree.ts';
-import { shortWords } from '../../src/cli/short-words.ts';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { allNodes } from '../../src/cli/reference/command-node.ts';
+import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
+import { shortcuts } from '../../src/cli/shortcuts.ts';
 import { Cli } from '../support/cli.ts';
 import { asset, key, library, workspace } from '../support/library.ts';
 import { record } from '../support/recording-server.ts';
 
 /* What a newcomer types before they have read anything. */
 
-const tree = describeTree(await wholeTree('0.0.0'));
-const paths = every(tree).map(({ path }) => path.replace(/^mediactl ?/, ''));
+const tree = describeTree(await buildCommandTree('0.0.0'));
+const paths = allNodes(tree).map(({ path }) => path.replace(/^mediactl ?/, ''));
 
 let cli: Cli;
 beforeEach(async () => {
@@ -179,7 +179,7 @@ it('ls of a folder, and of gh’s fields: nothing is called so, and what to type
 });
 
 describe('what other tools call it is answered with what is meant', () => {
-  const known = new Set([...paths, ...Object.keys(shortWords), 'help', '--version', '--help']);
+  const known = new Set([...paths, ...Object.keys(shortcuts), 'help', '--version', '--help']);
 
   it.each(guesses)('%s', async (typed, meant) => {
     const { code, stderr, stdout } = await cli.run([...typed.split(' '), '--json']);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { wholeTree } from '../../src/cli/program.ts';
-import { leaves } from '../../src/cli/reference/node.ts';
-import { describe as describeTree } from '../../src/cli/reference/tree.ts';
+import { buildCommandTree } from '../../src/cli/program.ts';
+import { leaves } from '../../src/cli/reference/command-node.ts';
+import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { inherited } from '../support/environment.ts';
 import { hangMs } from '../support/hang.ts';
 import { rawHttp } from '../support/raw-http.ts';
@@ -20,7 +20,7 @@ import { temporaryFolder } from '../support/temporary.ts';
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const examples = leaves(describeTree(await wholeTree('0.0.0'))).flatMap(
+const examples = leaves(describeTree(await buildCommandTree('0.0.0'))).flatMap(
   (command) => command.examples,
 );
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/client/clock.ts';
 import { openFleet } from '../../src/client/queue/open.ts';
-import { readQueueAddress } from '../../src/client/queue/queue-address.ts';
+import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { BusyService } from './busy-service.ts';
 import { writeSome } from './files.ts';
 import { linesOf, Machines, pause, until, untilSaid } from './fleet.ts';
@@ -381,7 +381,7 @@ export function describeFleet({ kind, isHere, start }: StoreOfTests): void {
       const address = queue();
       const folder = temporaryFolder();
       const fleet = new Machines(environmentOf(sandbox), address, folder);
-      const opened = await openFleet(readQueueAddress('', address), {
+      const opened = await openFleet(parseQueueAddress('', address), {
         ...{
           clock: systemClock,
           signal: new AbortController().signal,

@@ -7,7 +7,7 @@ import { fateOf } from '../../src/client/queue/fates.ts';
 import type { Fleet } from '../../src/client/queue/fleet.ts';
 import { Lease } from '../../src/client/queue/lease.ts';
 import { openFleet } from '../../src/client/queue/open.ts';
-import { readQueueAddress } from '../../src/client/queue/queue-address.ts';
+import { parseQueueAddress } from '../../src/client/queue/queue-address.ts';
 import { failureIn } from '../../src/client/queue/results.ts';
 import { Roots } from '../../src/client/queue/roots.ts';
 import { taskId, taskIn, type UploadTask } from '../../src/client/queue/task.ts';
@@ -44,7 +44,7 @@ describe('the address of a queue', () => {
       true,
     ],
   ])('%s', (text, store, name, label, hasPassword) => {
-    expect(readQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
+    expect(parseQueueAddress('--queue', text)).toMatchObject({ store, name, label, hasPassword });
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe('the address of a queue', () => {
     ...['redis://q/abc', 'redis://q?db=3', 'redis://q?sentinelPassword=secret', 'redis:foo'],
     ...['redis://q#%E0', 'redis://u:s3cr%E0t@q', 'postgres:db'],
   ])('%s is none', (text) => {
-    expect(() => readQueueAddress('--queue', text)).toThrow('--queue does not accept');
+    expect(() => parseQueueAddress('--queue', text)).toThrow('--queue does not accept');
   });
 });
 
@@ -262,7 +262,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
     };
     beforeAll(async () => {
       server = await start();
-      fleet = await openFleet(readQueueAddress('', `${server.address}#fence`), tools);
+      fleet = await openFleet(parseQueueAddress('', `${server.address}#fence`), tools);
     });
     afterAll(async () => {
       await fleet.close();
@@ -313,7 +313,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
 
     it('many that open it for the first time at once all come in', async () => {
       const opened = await Promise.all(
-        [1, 2, 3, 4].map(() => openFleet(readQueueAddress('', `${server.address}#many`), tools)),
+        [1, 2, 3, 4].map(() => openFleet(parseQueueAddress('', `${server.address}#many`), tools)),
       );
       const claims = await Promise.all(opened.map(({ store }) => store.claim('a')));
       expect(new Set(claims.map(({ fence }) => fence)).size).toBe(4);
@@ -330,7 +330,7 @@ describe.each([redis, postgres])('the store on $kind', ({ isHere, start }) => {
     });
 
     it('one that nobody listens at, exit 10', async () => {
-      const address = readQueueAddress('', server.address.replace(/:\d+/, ':1'));
+      const address = parseQueueAddress('', server.address.replace(/:\d+/, ':1'));
       expect(await openFleet(address, tools).catch(codeOf)).toBe('queue_unreachable');
     });
   });
@@ -347,7 +347,7 @@ describe.skipIf(!redis.isHere)('a Redis', () => {
     const server = await startRedis(options);
     try {
       const text = server.address.replace('//', `//${user}`);
-      const fleet = await openFleet(readQueueAddress('', text), tools);
+      const fleet = await openFleet(parseQueueAddress('', text), tools);
       await fleet.close();
       return fleet.health;
     } catch (error) {

@@ -1,24 +1,27 @@
 import { PNG } from 'pngjs';
 import { decode as decodeSixel } from 'sixel';
 import { describe, expect, it } from 'vitest';
-import { drawn, type Room } from '../../src/cli/output/picture.lazy.ts';
-import { knownProtocol } from '../../src/cli/output/pictures/protocol.ts';
+import { type PictureOptions, renderPicture } from '../../src/cli/output/picture.lazy.ts';
+import { detectProtocol } from '../../src/cli/output/pictures/protocol.ts';
 import { blue, escapes, hollowPng, jpegOf, pngOf, red, svg } from '../support/pictures.ts';
 import { Random } from '../support/random.ts';
 
-const room = (protocol: Room['protocol'], more: Partial<Room> = {}): Room => ({
-  ...{ protocol, columns: 80, rows: 24, hasAllColours: true },
+const room = (
+  protocol: PictureOptions['protocol'],
+  more: Partial<PictureOptions> = {},
+): PictureOptions => ({
+  ...{ protocol, columns: 80, rows: 24, hasTrueColor: true },
   ...more,
 });
 
-function textOf(bytes: Buffer, where: Room): string {
-  const picture = drawn(bytes, where);
+function textOf(bytes: Buffer, where: PictureOptions): string {
+  const picture = renderPicture(bytes, where);
   if ('text' in picture) return picture.text;
   throw new Error(picture.problem);
 }
 
 const problemOf = (bytes: Buffer) => {
-  const picture = drawn(bytes, room('kitty'));
+  const picture = renderPicture(bytes, room('kitty'));
   return 'problem' in picture ? picture.problem : undefined;
 };
 
@@ -88,7 +91,7 @@ describe('the pixels of a JPEG or PNG, and nothing else of it', () => {
         ?.slice(1)
         .map(Number) ?? [];
     expect([r, g, b]).toEqual(near(red));
-    const plain = textOf(jpegOf(640, 360), room('blocks', { hasAllColours: false }));
+    const plain = textOf(jpegOf(640, 360), room('blocks', { hasTrueColor: false }));
     expect(plain).toContain('\u001b[38;5;');
     expect(plain).not.toContain(';2;');
   });
@@ -131,7 +134,7 @@ describe('what is no such picture', () => {
       const bytes = Buffer.from(day % 2 ? jpegOf(40, 30) : pngOf(40, 30));
       for (let count = 0; count < 1 + day / 20; count++)
         bytes[random.below(bytes.length)] = random.below(256);
-      const picture = drawn(bytes, room('blocks', { columns: 8 }));
+      const picture = renderPicture(bytes, room('blocks', { columns: 8 }));
       if ('text' in picture)
         // biome-ignore lint/suspicious/noControlCharactersInRegex: escape codes are what is read
         expect(picture.text.replace(/\u001b\[[\d;]+m|▀|\n/g, '')).toBe('');
@@ -157,5 +160,5 @@ it.each([
   [{ TMUX: '/tmp/tmux-0/default,1,0', TERM_PROGRAM: 'WezTerm' }, undefined],
   [{ STY: '1.pts', TERM_PROGRAM: 'iTerm.app' }, undefined],
 ])('a terminal with %o has %s', (environment, protocol) => {
-  expect(knownProtocol(environment)).toBe(protocol);
+  expect(detectProtocol(environment)).toBe(protocol);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runJq } from '../../src/cli/output/jq.lazy.ts';
-import { Redactor } from '../../src/cli/terminal/redaction.ts';
+import { Redactor } from '../../src/cli/terminal/redactor.ts';
 import { formatBytes, formatDuration } from '../../src/contract/figures.ts';
 import { displayText, escapeControls, relativeTime } from '../../src/contract/sanitize.ts';
 

@@ -1,26 +1,26 @@
 import { Chalk } from 'chalk';
 import { describe, expect, it } from 'vitest';
-import { Rate } from '../../src/cli/progress/rate.ts';
-import { transferLine } from '../../src/cli/progress/transfer-line.ts';
+import { renderTransferLine } from '../../src/cli/progress/transfer-line.ts';
+import { TransferRate } from '../../src/cli/progress/transfer-rate.ts';
 
 const mebibyte = 1024 * 1024;
 const plain = new Chalk({ level: 0 });
 const half = {
-  ...{ held: 256 * mebibyte, sent: 512 * mebibyte, size: 1024 * mebibyte },
+  ...{ acknowledged: 256 * mebibyte, sent: 512 * mebibyte, size: 1024 * mebibyte },
   ...{ rate: '112.4 MiB/s', left: '12:07:55 left' },
 };
 
 describe('the line of a transfer', () => {
   it('is never wider than the terminal, and the time left is the last to go', () => {
     for (let columns = 20; columns <= 200; columns++) {
-      const line = transferLine(half, columns, plain);
+      const line = renderTransferLine(half, columns, plain);
       expect(line.length).toBeLessThanOrEqual(columns);
       expect(line).toContain('12:07:55 left');
     }
   });
 
   it('gains share, bytes and rate with the width, and a bar of what is held and what is sent', () => {
-    const at = (columns: number) => transferLine(half, columns, plain);
+    const at = (columns: number) => renderTransferLine(half, columns, plain);
     expect(at(40)).toBe('  ████▒▒▒▒░░░░░░░░░   50%  12:07:55 left');
     expect(at(80)).toBe(
       '  █████▒▒▒▒▒▒░░░░░░░░░░░   50%  512.0 MiB of 1.0 GiB  112.4 MiB/s  12:07:55 left',
@@ -30,19 +30,19 @@ describe('the line of a transfer', () => {
 
   it('is not at 100 % before the last byte is acknowledged', () => {
     const sent = { ...half, sent: half.size };
-    expect(transferLine(sent, 80, plain)).toContain(' 99%');
-    expect(transferLine({ ...sent, held: half.size }, 80, plain)).toContain('100%');
+    expect(renderTransferLine(sent, 80, plain)).toContain(' 99%');
+    expect(renderTransferLine({ ...sent, acknowledged: half.size }, 80, plain)).toContain('100%');
   });
 
   it('of a length that nobody knows: the bytes alone', () => {
-    const unknown = { held: 5, sent: 5, size: 0, rate: '1 B/s', left: '' };
-    expect(transferLine(unknown, 80, plain).trim()).toMatch(/^5 B +1 B\/s$/);
+    const unknown = { acknowledged: 5, sent: 5, size: 0, rate: '1 B/s', left: '' };
+    expect(renderTransferLine(unknown, 80, plain).trim()).toMatch(/^5 B +1 B\/s$/);
   });
 });
 
 describe('a rate', () => {
   const fed = (...samples: [at: number, count: number][]) => {
-    const rate = new Rate();
+    const rate = new TransferRate();
     for (const [at, count] of samples) rate.add(count, at);
     return rate;
   };
@@ -59,14 +59,14 @@ describe('a rate', () => {
     const rate = fed([0, 0], [1000, 4000], [2000, 8000]);
     expect(rate.bytesPerSecond(2000)).toBe(4000);
     expect(rate.bytesPerSecond(8000)).toBe(1000);
-    rate.restart();
-    expect([rate.text(8000), rate.left(10, 8000)]).toEqual(['', '']);
+    rate.reset();
+    expect([rate.formatRate(8000), rate.formatTimeLeft(10, 8000)]).toEqual(['', '']);
   });
 
   it('says nothing from less than a second, and never 0s left', () => {
     const rate = fed([0, 0], [900, 4000]);
     expect(rate.bytesPerSecond(900)).toBeUndefined();
     rate.add(8000, 2000);
-    expect(rate.left(1, 2000)).toBe('1s left');
+    expect(rate.formatTimeLeft(1, 2000)).toBe('1s left');
   });
 });

@@ -3,7 +3,7 @@ import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Settings } from '../settings/settings.ts';
 import { noBaseUrl, noProfile, noSuchProfile } from './account-errors.ts';
 import { parseBaseUrl } from './base-url.ts';
-import { keyOf } from './key-stores.ts';
+import { readApiKey } from './keychain.ts';
 import type { Profile, ProfileConfig } from './profile-file.ts';
 
 /** Credentials and service of API calls, resolved from flags, variables and the profile. */
@@ -26,11 +26,11 @@ export type ProfileInUse = {
 
 /** Returns the requested or current profile. @throws MediactlError `no_such_profile` if the requested one does not exist */
 export function profileInUse(
-  { profile: asked, profileInUse: name }: Settings,
+  { profile: requested, profileInUse: name }: Settings,
   { profiles }: ProfileConfig,
 ): ProfileInUse {
   const profile = name === undefined ? undefined : profiles[name];
-  if (asked !== undefined && !profile) throw noSuchProfile(asked, profiles);
+  if (requested !== undefined && !profile) throw noSuchProfile(requested, profiles);
   return { name, profile, names: Object.keys(profiles) };
 }
 
@@ -41,7 +41,7 @@ export function baseUrlOf(settings: Settings, { profile, names }: ProfileInUse):
 }
 
 /** Resolves the account with its key. @throws MediactlError `no_profile`, `no_key`, `foreign_base_url` … with exit code 4 */
-export async function accountOf(
+export async function resolveAccount(
   settings: Settings,
   inUse: ProfileInUse,
   configDir: string,
@@ -51,22 +51,26 @@ export async function accountOf(
   return {
     profile: settings.apiKey ? 'environment' : name,
     baseUrl,
-    apiKey: settings.apiKey ?? (await profileKey(inUse, baseUrl, configDir)),
+    apiKey: settings.apiKey ?? (await readProfileKey(inUse, baseUrl, configDir)),
     workspace: settings.workspace,
     names: profile?.names ?? {},
   };
 }
 
 /** Returns the key of a profile. Refuses if the base URL has another origin, so that keys never leak to other hosts. */
-async function profileKey({ name, profile, names }: ProfileInUse, baseUrl: URL, configDir: string) {
+async function readProfileKey(
+  { name, profile, names }: ProfileInUse,
+  baseUrl: URL,
+  configDir: string,
+) {
   if (name === undefined || !profile) throw noProfile(names);
-  const home = parseBaseUrl(profile.baseUrl);
-  if (home.origin !== baseUrl.origin)
+  const profileUrl = parseBaseUrl(profile.baseUrl);
+  if (profileUrl.origin !== baseUrl.origin)
     throw new MediactlError(`the key of profile ${name} is not sent to ${baseUrl.origin}`, {
       code: 'foreign_base_url',
       exitCode: exitCodes.unauthenticated,
-      reason: `it belongs to ${home.origin}`,
+      reason: `it belongs to ${profileUrl.origin}`,
       hint: `set MEDIACTL_API_KEY, or mediactl auth login --profile NAME --base-url ${baseUrl.origin}`,
     });
-  return keyOf(profile, { configDir, profile: name });
+  return readApiKey(profile, { configDir, profile: name });
 }

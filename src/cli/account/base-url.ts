@@ -20,9 +20,9 @@ export function parseBaseUrl(text: string): URL {
   return new URL(url.origin);
 }
 
-const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-export const isLoopback = (url: URL) => loopback.has(url.hostname);
+export const isLoopback = (url: URL) => loopbackHosts.has(url.hostname);
 
 /** Returns true for http to another machine, where the key can be intercepted; loopback is safe. */
-export const isPlaintextElsewhere = (url: URL) => url.protocol === 'http:' && !isLoopback(url);
+export const isRemotePlaintext = (url: URL) => url.protocol === 'http:' && !isLoopback(url);

@@ -27,7 +27,7 @@ export type Profile = {
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
 /** Maximum wait for the lock of the config file. Writes take milliseconds, even on a busy machine far less than this. */
-const lockWaitMs = 30_000;
+const maxLockWaitMs = 30_000;
 
 /**
  * The config file with all profiles. Read with `fs`, since every command reads it and `conf` takes 88 ms
@@ -50,15 +50,15 @@ export class ProfileFile {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT')
         return { profiles: Object.create(null) };
-      throw this.#unusable((error as Error).message, error);
+      throw this.#configError((error as Error).message, error);
     }
     let config: unknown;
     try {
       config = JSON.parse(text);
     } catch (error) {
-      throw this.#unusable((error as Error).message, error);
+      throw this.#configError((error as Error).message, error);
     }
-    if (!isProfileConfig(config)) throw this.#unusable('it has no profiles in it');
+    if (!isProfileConfig(config)) throw this.#configError('it has no profiles in it');
     // Without a prototype, so that `constructor` is no profile unless the user created one.
     return { ...config, profiles: Object.assign(Object.create(null), config.profiles) };
   }
@@ -69,9 +69,9 @@ export class ProfileFile {
       import('../../client/lock.ts'),
       import('conf'), // loaded before locking, to hold the lock as briefly as possible
     ]);
-    const busy = () => this.#unusable('another mediactl process has locked it');
-    const wanted = { path: `${this.path}.lock`, waitMs: lockWaitMs, busy };
-    return withLock(wanted, async () => {
+    const busy = () => this.#configError('another mediactl process has locked it');
+    const lockRequest = { path: `${this.path}.lock`, waitMs: maxLockWaitMs, busy };
+    return withLock(lockRequest, async () => {
       const config = await this.read();
       change(config);
       const conf = new Conf({
@@ -83,18 +83,18 @@ export class ProfileFile {
         accessPropertiesByDotNotation: false,
       });
       conf.store = config;
-      await this.#sweep();
+      await this.#deleteTemporaryFiles();
       return config;
     });
   }
 
   /** Deletes temporary files of killed processes, which may contain keys. Safe since we hold the lock. */
-  async #sweep(): Promise<void> {
+  async #deleteTemporaryFiles(): Promise<void> {
     for (const name of await readdir(this.directory))
       if (name.startsWith('config.json.tmp')) await rm(join(this.directory, name), { force: true });
   }
 
-  #unusable(reason: string, underlying?: unknown): MediactlError {
+  #configError(reason: string, underlying?: unknown): MediactlError {
     return new MediactlError(`cannot use the config file ${this.path}`, {
       code: 'config_corrupt',
       exitCode: exitCodes.usage,

@@ -3,7 +3,7 @@ import { type MediactlError, usageError } from '../../client/errors.ts';
 import { parseExact } from '../../client/http/json.ts';
 import type { Context } from '../context.ts';
 import type { Result } from '../output/result.ts';
-import { type Setting, settingFlags, table } from '../settings/table.ts';
+import { type Setting, settingFlags, settingTable } from '../settings/setting-table.ts';
 
 /** Outcome of a command: a result, optionally with a picture above it and an error after it. */
 type CommandOutcome =
@@ -89,9 +89,9 @@ export const suggestionOf = (subject: object) => suggestions.get(subject);
 export const globalOptions = (): Option[] =>
   settingFlags().map(({ name, flag }) => {
     const option = new Option(flag.flags, flag.help).helpGroup(globalsHeading);
-    const { kind, suggests }: Setting = table[name];
+    const { kind, suggests }: Setting = settingTable[name];
     const suggestion =
-      suggests ?? (option.required && !flag.hasNamesake ? kind.choices : undefined);
+      suggests ?? (option.required && !flag.isShadowable ? kind.choices : undefined);
     return suggestion ? withSuggestions(option, suggestion) : option;
   });
 

@@ -59,7 +59,7 @@ export async function confirmMany(
   const { count, what, lines } = question;
   if (count === 0) return;
   const canPrompt = terminal.isInteractive && !settings.yes;
-  if (canPrompt) terminal.tell((await lines()).join('\n'));
+  if (canPrompt) terminal.emit((await lines()).join('\n'));
   const refusal = findLimitError(question);
   if (refusal) {
     if (!canPrompt) throw refusal;

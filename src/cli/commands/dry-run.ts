@@ -10,7 +10,7 @@ export async function dryRunPlan(
   requests: readonly ApiRequest[],
 ): Promise<Result> {
   const { baseUrl } = await context.account();
-  context.terminal.say(`dry run: would send ${pluralize(requests.length, 'request')}`);
+  context.terminal.info(`dry run: would send ${pluralize(requests.length, 'request')}`);
   return listBy(
     ({ url }) => url,
     requests.map(({ method, url, json, body }) => ({
@@ -19,8 +19,8 @@ export async function dryRunPlan(
       body: json ?? (body ? `(${body.lengthBytes} bytes)` : null),
     })),
     [
-      { header: 'METHOD', value: ({ method }) => method, whole: true },
-      { header: 'URL', value: ({ url }) => escapeControls(url), whole: true },
+      { header: 'METHOD', value: ({ method }) => method, noTruncate: true },
+      { header: 'URL', value: ({ url }) => escapeControls(url), noTruncate: true },
       { header: 'BODY', value: ({ body }) => displayText(body) },
     ],
     '',

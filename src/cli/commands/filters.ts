@@ -5,7 +5,7 @@ import { assetStatuses, assetTypes } from '../../contract/asset-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { Context } from '../context.ts';
 import { resolveParentFilter } from '../library/folders.ts';
-import { ranks } from '../settings/origins.ts';
+import { precedence } from '../settings/setting-resolver.ts';
 import { parseDay } from '../settings/units.ts';
 import { filtersHeading, withSuggestions } from './command.ts';
 
@@ -69,7 +69,7 @@ const filterFlags = (options: FilterOptions): Record<string, string | undefined>
 
 /** Rejects --workspace: the API lists all that the key can see and cannot filter by workspace. */
 export function rejectWorkspaceFlag({ settings }: Context, command: string): void {
-  if (settings.origins.of('workspace').rank === ranks.flag)
+  if (settings.resolver.resolve('workspace').rank === precedence.flag)
     throw usageError(
       `${command} does not accept --workspace`,
       'leave it out, or name a folder: mediactl assets ls --folder /PATH',

@@ -16,7 +16,7 @@ export function expandUidPrefix(
   kind: UidKind,
   typed: string,
 ): string | undefined {
-  const uids = isUidPrefix(typed) ? context.shownUidsOf(origin).find(kind, typed) : [];
+  const uids = isUidPrefix(typed) ? context.shortUidsFor(origin).find(kind, typed) : [];
   if (uids.length < 2) return uids[0];
   throw usageError(`${uids.length} ${kind}s begin with ${typed}`, 'type more of the uid').with({
     lines: uids.slice(0, maxListed),

@@ -108,7 +108,7 @@ async function candidateRows(
     parents.map((uid) => uid ?? undefined),
   );
   const now = context.clock.now();
-  const shortUids = isTerminal ? await context.shownUids() : undefined;
+  const shortUids = isTerminal ? await context.shortUids() : undefined;
   const short = await shortUids?.shorten(
     'asset',
     assets.map(({ uid }) => uid),

@@ -24,7 +24,7 @@ export const createFolderPath = (
   names: readonly string[],
   withParents: boolean,
 ) =>
-  context.exclusively(
+  context.withLock(
     'folders',
     async (): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> => {
       const { folders } = await context.api();
@@ -177,7 +177,7 @@ export async function createFolderPathResolver(
   const createInTurn = async (names: readonly string[]): Promise<string> => {
     const parent = names.length > 1 ? await findOrCreate(names.slice(0, -1)) : null;
     const mine = lastCreation.then(() =>
-      retryCreation(() => context.exclusively('folders', () => create(names, parent))),
+      retryCreation(() => context.withLock('folders', () => create(names, parent))),
     );
     // A misplaced folder blocks all further creations.
     lastCreation = mine.catch((error) => {

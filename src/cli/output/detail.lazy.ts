@@ -1,8 +1,8 @@
 import stringWidth from 'string-width';
-import type { RenderContext, Row } from './result.ts';
+import type { DetailRow, RenderContext } from './result.ts';
 
 /** Formats the fields of a record as two aligned columns: dimmed labels and their values. */
-export function detail(rows: readonly Row[], render: RenderContext): string {
+export function renderDetail(rows: readonly DetailRow[], render: RenderContext): string {
   const width = Math.max(...rows.map(([label]) => stringWidth(label)));
   return rows
     .map(

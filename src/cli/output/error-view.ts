@@ -4,20 +4,20 @@ import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** Prints an error to stderr as problem, cause and hint; as one JSON line if `machine` is set. */
-export function showError(terminal: Terminal, error: MediactlError, machine: boolean): void {
+export function printError(terminal: Terminal, error: MediactlError, machine: boolean): void {
   if (machine) {
-    terminal.tell(toJson({ error: error.toJSON() }));
+    terminal.emit(toJson({ error: error.toJSON() }));
     return;
   }
   // A declined confirmation is not shown as an error.
   if (error.explanation.code === 'declined') {
-    terminal.tell(error.message);
+    terminal.emit(error.message);
     return;
   }
   const { bold, dim, red } = terminal.colors(terminal.stderr);
   const { reason, lines = [], hint } = error.explanation;
   const causes = [...(reason ? [reason] : []), ...lines].map(escapeControls);
-  terminal.tellStyled(
+  terminal.emitStyled(
     [
       `${red('error:')} ${bold(escapeControls(error.message))}`,
       ...causes.map((cause, at) => `${at === 0 ? dim('  cause:') : '        '} ${cause}`),

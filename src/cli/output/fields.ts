@@ -1,26 +1,27 @@
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import type { Column, ListResult, Row, Shown } from './result.ts';
+import type { Column, DetailRow, ListResult, PrintableResult } from './result.ts';
 
 type Json = unknown;
 
 /** Returns the value at a path such as `player_config.theme` or `items.0.asset`; a name maps over a list. */
 function valueAt(record: Json, path: string): Json {
-  return path.split('.').reduce<Json>((value, name) => step(value, name), record);
+  return path.split('.').reduce<Json>((value, name) => propertyOrMap(value, name), record);
 }
 
-function step(value: Json, name: string): Json {
+function propertyOrMap(value: Json, name: string): Json {
   if (typeof value !== 'object' || value === null) return undefined;
-  if (Array.isArray(value) && !/^\d+$/.test(name)) return value.map((each) => step(each, name));
+  if (Array.isArray(value) && !/^\d+$/.test(name))
+    return value.map((each) => propertyOrMap(each, name));
   return Object.hasOwn(value, name) ? (value as Record<string, Json>)[name] : undefined;
 }
 
 /** Returns an object of the requested paths and their values in the record; null for missing ones. */
-const picked = (record: Json, paths: readonly string[]): Record<string, Json> =>
+const pickFields = (record: Json, paths: readonly string[]): Record<string, Json> =>
   Object.fromEntries(paths.map((path) => [path, valueAt(record, path) ?? null]));
 
 /** Tracks which requested paths occurred in no record, to warn of mistyped ones. */
-class FieldsSeen {
+class FieldTracker {
   readonly #missing: Set<string>;
   #records = 0;
 
@@ -28,7 +29,7 @@ class FieldsSeen {
     this.#missing = new Set(paths);
   }
 
-  see(record: Json): void {
+  track(record: Json): void {
     this.#records++;
     for (const path of this.#missing)
       if (valueAt(record, path) !== undefined) this.#missing.delete(path);
@@ -41,15 +42,19 @@ class FieldsSeen {
 }
 
 /** Applies --fields: reduces records, rows and columns to the requested fields. */
-export function withFields(result: Shown, fields: readonly string[], terminal: Terminal): Shown {
-  const seen = new FieldsSeen(fields);
+export function selectFields(
+  result: PrintableResult,
+  fields: readonly string[],
+  terminal: Terminal,
+): PrintableResult {
+  const seen = new FieldTracker(fields);
   const warn = () => {
     for (const field of seen.missing)
       terminal.warn(`no record has a field ${escapeControls(field)}; --json shows those there are`);
   };
   const pick = (item: unknown) => {
-    seen.see(item);
-    return picked(item, fields);
+    seen.track(item);
+    return pickFields(item, fields);
   };
   if (result.kind === 'record') {
     // A record may itself be a list, such as a folder tree: the fields are picked from each item.
@@ -59,7 +64,7 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
       ...result,
       record: only,
       view: (render) =>
-        fields.map((field): Row => {
+        fields.map((field): DetailRow => {
           const known = result.columns?.find((column) => column.field === field);
           const value = known?.value(result.record, render);
           return [field, value ?? displayText(valueAt(result.record, field))];
@@ -70,13 +75,13 @@ export function withFields(result: Shown, fields: readonly string[], terminal: T
   const { pages, id } = result;
   async function* pickedPages() {
     for await (const page of pages)
-      yield page.map((item) => ({ ...pick(item), [identity]: id(item) }));
+      yield page.map((item) => ({ ...pick(item), [idSymbol]: id(item) }));
     warn();
   }
   return {
     ...result,
     pages: pickedPages(),
-    id: (item) => item[identity],
+    id: (item) => item[idSymbol],
     columns: fields.map((field) => columnOf(field, result.columns)),
   };
 }
@@ -87,9 +92,9 @@ function columnOf(field: string, columns: ListResult['columns']): Column<Record<
   return {
     header: field,
     value: known?.value ?? ((item) => displayText(item[field])),
-    whole: known?.whole ?? false,
+    noTruncate: known?.noTruncate ?? false,
     ...(known?.uid && { uid: known.uid }),
   };
 }
 
-const identity = Symbol('what --quiet prints');
+const idSymbol = Symbol('what --quiet prints');

@@ -1,17 +1,23 @@
 import { asObject, asText, isJsonObject, toJson } from '../../contract/json-values.ts';
 import { displayText, escapeControls, escapeControlsInLines } from '../../contract/sanitize.ts';
-import type { Shape } from '../settings/format.ts';
+import type { OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { withFields } from './fields.ts';
-import { filtered, json, line, writeArray, writeRows } from './machine.ts';
+import { selectFields } from './fields.ts';
+import {
+  formatJson,
+  formatJsonLine,
+  writeArray,
+  writeFiltered,
+  writeRows,
+} from './machine-output.ts';
 import type {
+  DetailRow,
   ListResult,
+  PrintableResult,
   RecordResult,
   RenderContext,
   Result,
-  Row,
   ShortUids,
-  Shown,
 } from './result.ts';
 
 /**
@@ -22,21 +28,22 @@ import type {
  */
 export async function present(
   terminal: Terminal,
-  shape: Shape,
+  options: OutputOptions,
   result: Result,
   now: number,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
-  if (result.kind === 'list' && result.isLive) return show(terminal, shape, result, now, uids);
-  await terminal.paged(() => show(terminal, shape, result, now, uids));
+  if (result.kind === 'list' && result.isLive)
+    return printResult(terminal, options, result, now, uids);
+  await terminal.withPager(() => printResult(terminal, options, result, now, uids));
   if (result.kind !== 'list') return;
   const footer = result.footer?.();
-  if (footer) terminal.say(footer);
+  if (footer) terminal.info(footer);
 }
 
-async function show(
+async function printResult(
   terminal: Terminal,
-  shape: Shape,
+  options: OutputOptions,
   result: Result,
   now: number,
   uids: () => Promise<ShortUids | undefined>,
@@ -48,30 +55,34 @@ async function show(
     now,
   };
   if (result.kind === 'nothing') return;
-  const asked = result.kind === 'raw' && isTabular(shape) ? recordsIn(result) : result;
-  if (asked.kind === 'raw' && shape.jq === undefined)
+  const parsed = result.kind === 'raw' && isTabular(options) ? recordsIn(result) : result;
+  if (parsed.kind === 'raw' && options.jq === undefined)
     return terminal.write(
-      `${render.isTerminal ? escapeControlsInLines(asked.text) : asked.text}`.replace(/\n?$/, '\n'),
+      `${render.isTerminal ? escapeControlsInLines(parsed.text) : parsed.text}`.replace(
+        /\n?$/,
+        '\n',
+      ),
     );
-  const shaped = shape.fields ? withFields(asked, shape.fields, terminal) : asked;
-  if (shape.jq !== undefined) return filtered(terminal, shape.jq, shape.format, shaped);
-  if (shaped.kind === 'raw' || shaped.kind === 'text') {
-    const machine = shape.format === 'json' || shape.format === 'jsonl';
-    return terminal.write(`${machine ? toJson(shaped.text) : shaped.text}\n`);
+  const selected = options.fields ? selectFields(parsed, options.fields, terminal) : parsed;
+  if (options.jq !== undefined)
+    return writeFiltered(terminal, options.jq, options.format, selected);
+  if (selected.kind === 'raw' || selected.kind === 'text') {
+    const machine = options.format === 'json' || options.format === 'jsonl';
+    return terminal.write(`${machine ? toJson(selected.text) : selected.text}\n`);
   }
-  if (shape.format === 'csv' || shape.format === 'tsv')
-    return writeRows(terminal, shape, shaped, render);
-  return shaped.kind === 'record'
-    ? writeRecord(terminal, shape, shaped, render, uids)
-    : writeList(terminal, shape, shaped, render, uids);
+  if (options.format === 'csv' || options.format === 'tsv')
+    return writeRows(terminal, options, selected, render);
+  return selected.kind === 'record'
+    ? writeRecord(terminal, options, selected, render, uids)
+    : writeList(terminal, options, selected, render, uids);
 }
 
 /** Returns true if a raw response must be split into records: for --csv, --tsv and --fields. */
-const isTabular = ({ format, fields, jq }: Shape) =>
+const isTabular = ({ format, fields, jq }: OutputOptions) =>
   jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
 
 /** Parses records from a raw response: the items of a page, an array or an object; otherwise returns it unchanged. */
-function recordsIn(result: Extract<Shown, { kind: 'raw' }>): Shown {
+function recordsIn(result: Extract<PrintableResult, { kind: 'raw' }>): PrintableResult {
   let value: unknown;
   try {
     value = JSON.parse(result.text);
@@ -91,28 +102,28 @@ function recordsIn(result: Extract<Shown, { kind: 'raw' }>): Shown {
     };
   }
   if (!isJsonObject(value)) return result;
-  const rows = Object.entries(value).map(([field, each]): Row => [field, displayText(each)]);
+  const rows = Object.entries(value).map(([field, each]): DetailRow => [field, displayText(each)]);
   return { kind: 'record', record: value, id: asText(value.uid) ?? '', view: () => rows };
 }
 
 async function writeRecord(
   terminal: Terminal,
-  { format }: Shape,
+  { format }: OutputOptions,
   result: RecordResult,
   render: RenderContext,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
   if (format === 'quiet') return terminal.write(`${escapeControls(result.id)}\n`);
-  if (format === 'jsonl') return terminal.write(`${line(result.record, render)}\n`);
-  if (format === 'json') return terminal.write(`${json(result.record, render)}\n`);
+  if (format === 'jsonl') return terminal.write(`${formatJsonLine(result.record, render)}\n`);
+  if (format === 'json') return terminal.write(`${formatJson(result.record, render)}\n`);
   const view = result.view(render);
   if (render.isTerminal && result.uid) await (await uids())?.shorten(result.uid, [result.id]);
-  return terminal.write(typeof view === 'string' ? view : await detailOf(view, render));
+  return terminal.write(typeof view === 'string' ? view : await formatDetail(view, render));
 }
 
 async function writeList(
   terminal: Terminal,
-  { format }: Shape,
+  { format }: OutputOptions,
   result: ListResult,
   render: RenderContext,
   uids: () => Promise<ShortUids | undefined>,
@@ -121,13 +132,13 @@ async function writeList(
     return writeArray(terminal, result.pages, render);
   if (format === 'human' && render.isTerminal) return writeTable(terminal, result, render, uids);
   // Scripts count columns, so their order in a pipe is fixed.
-  const columns = result.columns.filter(({ wide }) => !wide);
+  const columns = result.columns.filter(({ terminalOnly }) => !terminalOnly);
   for await (const page of result.pages)
     await terminal.write(
       page
         .map((item) => {
           if (format === 'quiet') return result.id(item) && `${escapeControls(result.id(item))}\n`;
-          if (format === 'jsonl') return `${line(item, render)}\n`;
+          if (format === 'jsonl') return `${formatJsonLine(item, render)}\n`;
           return `${columns.map((column) => column.value(item, render)).join('\t')}\n`;
         })
         .join(''),
@@ -135,7 +146,7 @@ async function writeList(
 }
 
 /** Formats labels and values, one a line, without empty values; aligned only on a terminal. */
-async function detailOf(rows: readonly Row[], render: RenderContext): Promise<string> {
+async function formatDetail(rows: readonly DetailRow[], render: RenderContext): Promise<string> {
   const shown = rows.filter(([, value]) => value !== '');
   // Labels become one word, repeated on continuation lines, so that scripts can split each line.
   if (!render.isTerminal) {
@@ -147,8 +158,8 @@ async function detailOf(rows: readonly Row[], render: RenderContext): Promise<st
       })
       .join('');
   }
-  const { detail } = await import('./detail.lazy.ts');
-  return detail(shown, render);
+  const { renderDetail } = await import('./detail.lazy.ts');
+  return renderDetail(shown, render);
 }
 
 async function writeTable(
@@ -157,17 +168,20 @@ async function writeTable(
   render: RenderContext,
   uids: () => Promise<ShortUids | undefined>,
 ): Promise<void> {
-  const columns = [...own.filter(({ leads }) => leads), ...own.filter(({ leads }) => !leads)];
+  const columns = [
+    ...own.filter(({ isFirst }) => isFirst),
+    ...own.filter(({ isFirst }) => !isFirst),
+  ];
   const rows: string[][] = [];
   for await (const page of pages)
     for (const item of page) rows.push(columns.map((column) => column.value(item, render)));
-  if (rows.length === 0) return empty ? terminal.say(empty) : undefined;
+  if (rows.length === 0) return empty ? terminal.info(empty) : undefined;
   for (const [at, { uid: kind }] of columns.entries()) {
     if (!kind) continue;
     const shown = rows.map((row) => row[at] as string).filter(Boolean);
     const short = await (await uids())?.shorten(kind, shown);
     for (const row of rows) row[at] = short?.(row[at] as string) ?? (row[at] as string);
   }
-  const { table } = await import('./table.lazy.ts');
-  await terminal.write(table(columns, rows, render));
+  const { renderTable } = await import('./table.lazy.ts');
+  await terminal.write(renderTable(columns, rows, render));
 }

@@ -1,42 +1,54 @@
-import { blocks, type Cells, iterm, kitty, sixel } from './pictures/escapes.ts';
-import { decoded, type Pixels, scaled } from './pictures/pixels.ts';
-import type { Protocol } from './pictures/protocol.ts';
+import {
+  type Cells,
+  encodeIterm,
+  encodeKitty,
+  encodeSixel,
+  renderHalfBlocks,
+} from './pictures/encoders.ts';
+import { decodeImage, type Pixels, scaleDown } from './pictures/pixels.ts';
+import type { GraphicsProtocol } from './pictures/protocol.ts';
 
 /** Graphics protocol, color depth and maximum size (in characters) of a picture. */
-export type Room = Cells & { protocol: Protocol; hasAllColours: boolean };
+export type PictureOptions = Cells & { protocol: GraphicsProtocol; hasTrueColor: boolean };
 
 /** Assumed size of a character cell in pixels. Most terminals have larger cells, so pictures never overflow. */
 const [cellWidth, cellHeight] = [8, 16];
 /** Extra resolution for terminals that scale pictures themselves, for high-density screens. */
-const finer = 2;
+const highDensityFactor = 2;
 
 /**
  * Returns the escape sequences that show a JPEG or PNG, or the reason why it cannot be shown. The image
  * is decoded, scaled down and encoded again, so that no byte of an untrusted file reaches the terminal.
  */
-export function drawn(bytes: Buffer, room: Room): { text: string } | { problem: string } {
+export function renderPicture(
+  bytes: Buffer,
+  options: PictureOptions,
+): { text: string } | { problem: string } {
   try {
-    return { text: `${encoded(decoded(bytes), room)}\n` };
+    return { text: `${encodePicture(decodeImage(bytes), options)}\n` };
   } catch (error) {
     return { problem: (error as Error).message };
   }
 }
 
-function encoded(pixels: Pixels, { protocol, hasAllColours, ...most }: Room): string {
-  const cells = cellsFor(pixels, most);
+function encodePicture(
+  pixels: Pixels,
+  { protocol, hasTrueColor, ...maxCells }: PictureOptions,
+): string {
+  const cells = fitCells(pixels, maxCells);
   const fitting = (perColumn: number, perRow: number) => {
     const [width, height] = [cells.columns * perColumn, cells.rows * perRow];
-    return scaled(pixels, Math.min(width, pixels.width), Math.min(height, pixels.height));
+    return scaleDown(pixels, Math.min(width, pixels.width), Math.min(height, pixels.height));
   };
   if (protocol === 'blocks')
-    return blocks(scaled(pixels, cells.columns, 2 * cells.rows), hasAllColours);
-  if (protocol === 'sixel') return sixel(fitting(cellWidth, cellHeight));
-  const fine = fitting(finer * cellWidth, finer * cellHeight);
-  return protocol === 'kitty' ? kitty(fine, cells) : iterm(fine, cells);
+    return renderHalfBlocks(scaleDown(pixels, cells.columns, 2 * cells.rows), hasTrueColor);
+  if (protocol === 'sixel') return encodeSixel(fitting(cellWidth, cellHeight));
+  const fine = fitting(highDensityFactor * cellWidth, highDensityFactor * cellHeight);
+  return protocol === 'kitty' ? encodeKitty(fine, cells) : encodeIterm(fine, cells);
 }
 
 /** Returns the largest size in characters that fits, keeps the aspect ratio and does not enlarge the picture. */
-function cellsFor({ width, height }: Pixels, { columns, rows }: Cells): Cells {
+function fitCells({ width, height }: Pixels, { columns, rows }: Cells): Cells {
   const scale = Math.min(1, (columns * cellWidth) / width, (rows * cellHeight) / height);
   const count = (size: number, cell: number, most: number) =>
     Math.max(1, Math.min(most, Math.round((size * scale) / cell)));

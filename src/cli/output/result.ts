@@ -21,23 +21,23 @@ export type Column<T> = {
   header: string;
   value(record: T, render: RenderContext): string;
   /** Moved to the first position on a terminal, since users recognize a record by it. */
-  leads?: boolean;
+  isFirst?: boolean;
   /** Resource type if the value is a uid: shortened on a terminal, complete in a pipe. */
   uid?: UidKind;
   /** Record field that the column shows, for --fields. */
   field?: string;
   /** Never truncated to fit. */
-  whole?: boolean;
+  noTruncate?: boolean;
   /** Minimum width after truncation, in terminal columns. */
-  least?: number;
+  minWidth?: number;
   /** Order in which columns are dropped on a narrow terminal: the highest first, 0 last. */
-  spare?: number;
+  dropPriority?: number;
   /** Omitted in a pipe. */
-  wide?: boolean;
+  terminalOnly?: boolean;
 };
 
 /** One field of a record as shown to users. */
-export type Row = readonly [label: string, value: string];
+export type DetailRow = readonly [label: string, value: string];
 
 /** Result of a command. `view` renders it for users; machine-readable formats use the records. */
 export type Result =
@@ -60,7 +60,7 @@ export type Result =
   | {
       kind: 'record';
       record: unknown;
-      view: (render: RenderContext) => readonly Row[] | string;
+      view: (render: RenderContext) => readonly DetailRow[] | string;
       id: string;
       /** Resource type of `id`; if set, its short form is remembered. */
       uid?: UidKind | undefined;
@@ -74,7 +74,7 @@ export type Result =
   | { kind: 'nothing' };
 
 /** A result that has output. */
-export type Shown = Exclude<Result, { kind: 'nothing' }>;
+export type PrintableResult = Exclude<Result, { kind: 'nothing' }>;
 export type ListResult = Extract<Result, { kind: 'list' }>;
 export type RecordResult = Extract<Result, { kind: 'record' }>;
 
@@ -107,7 +107,7 @@ export const listBy = <T>(
 export const record = <T>(
   value: T,
   id: string,
-  view: (record: T, render: RenderContext) => readonly Row[] | string,
+  view: (record: T, render: RenderContext) => readonly DetailRow[] | string,
   { uid, columns }: { uid?: UidKind; columns?: readonly Column<T>[] } = {},
 ): Result => ({
   ...{ kind: 'record', record: value, id, view: (render) => view(value, render) },
@@ -117,4 +117,4 @@ export const record = <T>(
 /** Builds a result of plain text, such as a URL or a token. The same in every format except JSON. */
 export const text = (value: string): Result => ({ kind: 'text', text: value });
 
-export const nothing: Result = { kind: 'nothing' };
+export const noResult: Result = { kind: 'nothing' };

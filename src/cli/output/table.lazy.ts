@@ -1,10 +1,10 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
-import { cutInMiddle } from '../progress/standing-lines.ts';
+import { truncateMiddle } from '../progress/status-lines.ts';
 import type { Column, RenderContext } from './result.ts';
 
 const gap = 2;
-const least = 6;
+const minColumnWidth = 6;
 
 const frameless = {
   top: '',
@@ -25,66 +25,74 @@ const frameless = {
 };
 
 /** Preferred column width; columns grow or shrink from it with the space available. */
-const comfortable = 28;
+const preferredColumnWidth = 28;
 
 /**
  * Renders a borderless table fitted to the terminal. Columns are dropped by `dropPriority` until the
  * others have their preferred width; then the widest are truncated.
  */
-export function table(
+export function renderTable(
   // biome-ignore lint/suspicious/noExplicitAny: only headers and layout options are read
   columns: readonly Column<any>[],
   rows: readonly string[][],
   render: RenderContext,
 ): string {
-  const shown = columns
+  const visible = columns
     .map((column, at) => {
       const cells = [column.header, ...rows.map((row) => row[at] ?? '')];
       return { column, at, width: Math.max(...cells.map((text) => stringWidth(text))) };
     })
     .filter(({ column, at }) => column.header === '' || rows.some((row) => row[at] !== ''));
-  type Shown = (typeof shown)[number];
-  const excess = (widthOf: (each: Shown) => number) =>
-    shown.reduce((sum, each) => sum + widthOf(each) + gap, -gap) - render.columns;
-  const comfort = ({ column, width: own }: Shown) =>
-    isWhole(column) ? own : Math.min(own, comfortable);
-  while (excess(comfort) > 0) {
-    const most = Math.max(...shown.map(({ column }) => column.spare ?? 0));
-    if (most === 0) break;
-    shown.splice(
-      shown.findLastIndex(({ column }) => (column.spare ?? 0) === most),
+  type VisibleColumn = (typeof visible)[number];
+  const excess = (widthOf: (each: VisibleColumn) => number) =>
+    visible.reduce((sum, each) => sum + widthOf(each) + gap, -gap) - render.columns;
+  const preferredWidthOf = ({ column, width: own }: VisibleColumn) =>
+    isNeverTruncated(column) ? own : Math.min(own, preferredColumnWidth);
+  while (excess(preferredWidthOf) > 0) {
+    const highestPriority = Math.max(...visible.map(({ column }) => column.dropPriority ?? 0));
+    if (highestPriority === 0) break;
+    visible.splice(
+      visible.findLastIndex(({ column }) => (column.dropPriority ?? 0) === highestPriority),
       1,
     );
   }
-  const giving = () =>
-    shown
-      .filter(({ column, width }) => !isWhole(column) && width > (column.least ?? least))
+  const findWidestTruncatable = () =>
+    visible
+      .filter(
+        ({ column, width }) =>
+          !isNeverTruncated(column) && width > (column.minWidth ?? minColumnWidth),
+      )
       .sort((a, b) => b.width - a.width)[0];
-  const width = ({ width: own }: Shown) => own;
-  for (let widest = giving(); widest && excess(width) > 0; widest = giving()) widest.width--;
+  const width = ({ width: own }: VisibleColumn) => own;
+  for (
+    let widest = findWidestTruncatable();
+    widest && excess(width) > 0;
+    widest = findWidestTruncatable()
+  )
+    widest.width--;
   while (excess(width) > 0) {
-    const last = shown.findLastIndex(({ column }) => !isWhole(column));
+    const last = visible.findLastIndex(({ column }) => !isNeverTruncated(column));
     if (last <= 0) break;
-    shown.splice(last, 1);
+    visible.splice(last, 1);
   }
-  const drawn = new CliTable({
+  const cliTable = new CliTable({
     chars: frameless,
     style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [] },
-    head: shown.map(({ column }) => render.colors.dim(column.header)),
-    colWidths: shown.map(({ width }) => width + gap),
+    head: visible.map(({ column }) => render.colors.dim(column.header)),
+    colWidths: visible.map(({ width }) => width + gap),
   });
-  drawn.push(
+  cliTable.push(
     ...rows.map((row) =>
-      shown.map(({ at, column, width: columns }) =>
-        column.leads ? cutInMiddle(row[at] ?? '', columns) : (row[at] ?? ''),
+      visible.map(({ at, column, width: columns }) =>
+        column.isFirst ? truncateMiddle(row[at] ?? '', columns) : (row[at] ?? ''),
       ),
     ),
   );
-  return `${drawn
+  return `${cliTable
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n')}\n`;
 }
 
-const isWhole = ({ whole, uid }: Column<unknown>) => Boolean(whole ?? uid);
+const isNeverTruncated = ({ noTruncate, uid }: Column<unknown>) => Boolean(noTruncate ?? uid);

@@ -3,27 +3,27 @@ import type { FileEvent } from '../../client/upload/session/events.ts';
 import { formatBytes, formatDuration, formatTimeOfDay } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { Rate } from './rate.ts';
+import { TransferRate } from './transfer-rate.ts';
 
 /** Progress display for the upload of a single file. */
 export type FileProgress = { show(event: FileEvent): void; close(): void };
 
 /** Warns of notices and of uploads without a checksum; the only output of --progress none. */
-export function sayDoubt(event: FileEvent, terminal: Terminal): void {
-  sayNotice(event, terminal);
+export function warnUnverified(event: FileEvent, terminal: Terminal): void {
+  warnNotice(event, terminal);
   if (event.event === 'uploaded' && event.verified === null)
     terminal.warn(`${escapeControls(event.path)}: ${unverified}`);
 }
 
 /** Warns of a `notice` event; shown in every progress mode unless --quiet. */
-function sayNotice(event: FileEvent, terminal: Terminal): void {
+function warnNotice(event: FileEvent, terminal: Terminal): void {
   if (event.event === 'notice') terminal.warn(escapeControls(event.message));
 }
 
 const unverified = 'unverified: the service gave no checksum to compare with';
 
 /** Formats an event that gets a line of its own in the bar and plain modes; undefined for other events. */
-export function lineOf(event: FileEvent): string | undefined {
+export function formatEvent(event: FileEvent): string | undefined {
   const name = escapeControls(event.path);
   switch (event.event) {
     case 'rehashing':
@@ -47,19 +47,19 @@ export const waitReason = ({
   why === 'rate-limited' ? 'rate limit reached' : escapeControls(reason);
 
 /** Formats a wait: `rate limit reached; waiting 50:00, until 14:07`. */
-export function waitText(event: Omit<FileEvent & { event: 'waiting' }, 'path'>, now: number) {
+export function formatWait(event: Omit<FileEvent & { event: 'waiting' }, 'path'>, now: number) {
   const until = Date.parse(event.until);
   return `${waitReason(event)}; waiting ${formatDuration((until - now) / 1000)}, until ${formatTimeOfDay(until)}`;
 }
 
 /** Creates an event handler that warns when a wait begins. Deduplicated: once for all files that share it. */
-export function waitWarnings(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
+export function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
   let warned = '';
   return (event) => {
     if (event.event === 'going_on') warned = '';
     if (event.event !== 'waiting') return;
     const wait = event.why === 'rate-limited' ? event.until : event.why;
-    if (wait !== warned) terminal.warn(waitText(event, clock.now()));
+    if (wait !== warned) terminal.warn(formatWait(event, clock.now()));
     warned = wait;
   };
 }
@@ -71,46 +71,46 @@ export class PlainProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #statuses = new Map<string, string>();
-  readonly #rate = new Rate();
-  #saidAt: number;
+  readonly #rate = new TransferRate();
+  #lastPrintedAt: number;
 
   constructor(terminal: Terminal, clock: Clock) {
     this.#terminal = terminal;
     this.#clock = clock;
-    this.#saidAt = clock.now();
+    this.#lastPrintedAt = clock.now();
   }
 
   show(event: FileEvent): void {
     const now = this.#clock.now();
-    sayNotice(event, this.#terminal);
-    const happened = lineOf(event);
-    if (happened) this.#terminal.tell(happened);
-    if (event.event === 'started') this.#rate.restart();
-    if (event.event === 'status') this.#status(event);
+    warnNotice(event, this.#terminal);
+    const eventLine = formatEvent(event);
+    if (eventLine) this.#terminal.emit(eventLine);
+    if (event.event === 'started') this.#rate.reset();
+    if (event.event === 'status') this.#printStatus(event);
     if (event.event === 'waiting') {
-      this.#rate.restart();
+      this.#rate.reset();
       const which = event.path === '' ? '' : `${escapeControls(event.path)}: `;
-      this.#terminal.tell(`${which}${waitText(event, now)}`);
+      this.#terminal.emit(`${which}${formatWait(event, now)}`);
     }
     if (event.event !== 'progress') return;
     this.#rate.add(event.sent_bytes, now);
-    if (now - this.#saidAt < plainIntervalMs) return;
-    this.#saidAt = now;
+    if (now - this.#lastPrintedAt < plainIntervalMs) return;
+    this.#lastPrintedAt = now;
     const { acknowledged_bytes: held, sent_bytes: sent, size_bytes: size } = event;
     const parts = [
       `${formatBytes(sent)}${size > 0 ? ` of ${formatBytes(size)}` : ''}`,
       held < sent ? `${formatBytes(held)} acknowledged` : '',
-      this.#rate.text(now),
-      size > 0 ? this.#rate.left(size - sent, now) : '',
+      this.#rate.formatRate(now),
+      size > 0 ? this.#rate.formatTimeLeft(size - sent, now) : '',
     ];
-    this.#terminal.tell(`${escapeControls(event.path)}: ${parts.filter(Boolean).join(', ')}`);
+    this.#terminal.emit(`${escapeControls(event.path)}: ${parts.filter(Boolean).join(', ')}`);
   }
 
   /** Prints a status when it changes. Polling reports the same status repeatedly. */
-  #status({ path, status }: FileEvent & { event: 'status' }): void {
+  #printStatus({ path, status }: FileEvent & { event: 'status' }): void {
     if (this.#statuses.get(path) === status) return;
     this.#statuses.set(path, status);
-    this.#terminal.tell(`${escapeControls(path)}: ${escapeControls(status)}`);
+    this.#terminal.emit(`${escapeControls(path)}: ${escapeControls(status)}`);
   }
 
   close(): void {}

@@ -2,8 +2,8 @@ import type { ChalkInstance } from 'chalk';
 import { formatBytes } from '../../contract/figures.ts';
 
 /** Progress of a transfer in bytes: `sent` to the network, `acknowledged` by the service. */
-export type Transfer = {
-  held: number;
+export type TransferState = {
+  acknowledged: number;
   sent: number;
   /** Total bytes; 0 if unknown. */
   size: number;
@@ -14,15 +14,15 @@ export type Transfer = {
 };
 
 const gap = '  ';
-const shortestBar = 6;
-const longestBar = 40;
+const minBarWidth = 6;
+const maxBarWidth = 40;
 
 /**
  * Renders a progress bar and the figures that fit beside it. On a narrow terminal the rate is dropped
  * first, then the bytes, then the percentage, then the time left.
  */
-export function transferLine(
-  { held, sent, size, rate, left }: Transfer,
+export function renderTransferLine(
+  { acknowledged: held, sent, size, rate, left }: TransferState,
   columns: number,
   colors: ChalkInstance,
 ): string {
@@ -36,19 +36,23 @@ export function transferLine(
     { at: 2, text: amount.padStart(size > 0 ? 2 * formatBytes(size).length + 4 : 0) },
     { at: 3, text: rate.padStart(rate === '' ? 0 : 11) },
   ].filter(({ text }) => text.trim() !== '');
-  const kept: typeof parts = [];
+  const fittingParts: typeof parts = [];
   const widthOf = (all: typeof parts) =>
     all.reduce((sum, { text }) => sum + gap.length + text.length, 0);
   for (const part of parts)
-    if (kept.length === 0 || widthOf([...kept, part]) + 2 + shortestBar <= columns) kept.push(part);
-  const words = kept.sort((a, b) => a.at - b.at).map(({ text }) => text);
-  const room = Math.min(longestBar, columns - 2 - widthOf(kept));
-  const drawn = size > 0 && room >= shortestBar ? [bar({ held, sent, size }, room, colors)] : [];
-  return `  ${[...drawn, ...words].join(gap)}`.slice(0, drawn.length > 0 ? undefined : columns);
+    if (fittingParts.length === 0 || widthOf([...fittingParts, part]) + 2 + minBarWidth <= columns)
+      fittingParts.push(part);
+  const texts = fittingParts.sort((a, b) => a.at - b.at).map(({ text }) => text);
+  const barWidth = Math.min(maxBarWidth, columns - 2 - widthOf(fittingParts));
+  const drawn =
+    size > 0 && barWidth >= minBarWidth
+      ? [renderBar({ acknowledged: held, sent, size }, barWidth, colors)]
+      : [];
+  return `  ${[...drawn, ...texts].join(gap)}`.slice(0, drawn.length > 0 ? undefined : columns);
 }
 
-function bar(
-  { held, sent, size }: Pick<Transfer, 'held' | 'sent' | 'size'>,
+function renderBar(
+  { acknowledged: held, sent, size }: Pick<TransferState, 'acknowledged' | 'sent' | 'size'>,
   columns: number,
   colors: ChalkInstance,
 ): string {

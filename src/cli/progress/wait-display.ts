@@ -3,10 +3,10 @@ import type { FileEvent } from '../../client/upload/session/events.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { waitReason, waitText } from './plain-progress.ts';
-import type { Line } from './standing-lines.ts';
+import { formatWait, waitReason } from './plain-progress.ts';
+import type { StatusLine } from './status-lines.ts';
 
-type Event<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
+type PathlessEvent<Name extends string> = Omit<FileEvent & { event: Name }, 'path'>;
 
 /** Shows on stderr how many assets are ready while waiting: live on a terminal, elsewhere one line per change. */
 export class WaitDisplay {
@@ -18,7 +18,7 @@ export class WaitDisplay {
   #ready = 0;
   #failed = 0;
   #waiting: { why: string; until: number } | undefined;
-  #standing: { close(): void } | undefined;
+  #display: { close(): void } | undefined;
 
   private constructor(terminal: Terminal, clock: Clock, count: number) {
     this.#terminal = terminal;
@@ -31,42 +31,42 @@ export class WaitDisplay {
   static async open(terminal: Terminal, clock: Clock, count: number): Promise<WaitDisplay> {
     const display = new WaitDisplay(terminal, clock, count);
     if (count > 0 && terminal.canAnimate) {
-      const { Standing } = await import('./standing.lazy.ts');
-      display.#standing = new Standing(terminal, () => display.#lines());
-    } else if (count > 1) terminal.say(`waiting for ${pluralize(count, 'asset')}`);
+      const { LiveDisplay } = await import('./live-display.lazy.ts');
+      display.#display = new LiveDisplay(terminal, () => display.#lines());
+    } else if (count > 1) terminal.info(`waiting for ${pluralize(count, 'asset')}`);
     return display;
   }
 
   /** Shows the status of an asset if it has changed. @param name display name of the asset */
-  status(name: string, status: string): void {
+  onStatus(name: string, status: string): void {
     if (this.#statuses.get(name) === status) return;
     this.#statuses.set(name, status);
-    if (!this.#standing && this.#count === 1)
-      this.#terminal.say(`${escapeControls(name)} is ${escapeControls(status)}`);
+    if (!this.#display && this.#count === 1)
+      this.#terminal.info(`${escapeControls(name)} is ${escapeControls(status)}`);
   }
 
   /** Counts an asset whose processing has ended. */
-  settled(isReady: boolean): void {
+  onSettled(isReady: boolean): void {
     if (isReady) this.#ready++;
     else this.#failed++;
   }
 
   /** Shows that the service is unreachable or the rate limit is used up, or that the wait is over. */
-  waits(event: Event<'waiting'> | Event<'going_on'>): void {
+  onWait(event: PathlessEvent<'waiting'> | PathlessEvent<'going_on'>): void {
     if (event.event === 'going_on') {
       this.#waiting = undefined;
       return;
     }
     const [why, until] = [waitReason(event), Date.parse(event.until)];
     this.#waiting = { why, until };
-    if (!this.#standing) this.#terminal.warn(waitText(event, this.#clock.now()));
+    if (!this.#display) this.#terminal.warn(formatWait(event, this.#clock.now()));
   }
 
   close(): void {
-    this.#standing?.close();
+    this.#display?.close();
   }
 
-  #lines(): Line[] {
+  #lines(): StatusLine[] {
     const now = this.#clock.now();
     const seconds = (now - this.#since) / 1000;
     const { why, until } = this.#waiting ?? { why: '', until: 0 };

@@ -1,26 +1,26 @@
 import { exitCodeMeanings } from '../../client/errors.ts';
-import { type CommandNode, globalsOf, leaves, type OptionNode } from './node.ts';
+import { type CommandNode, globalOptionsOf, leaves, type OptionNode } from './command-node.ts';
 import { environmentRows } from './topics.ts';
 
 /** Escapes text for roff: backslashes, hyphens, and dots or quotes at the start of a line are special. */
-const plain = (text: string) =>
+const escapeRoff = (text: string) =>
   text
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replace(/^([.'])/gm, '\\&$1');
 
 const option = ({ flags, description, defaultValue }: OptionNode) =>
-  `.TP\n.B ${plain(flags)}\n${plain(description)}${defaultValue === null || defaultValue === '' ? '' : ` (default: ${plain(defaultValue)})`}\n`;
+  `.TP\n.B ${escapeRoff(flags)}\n${escapeRoff(description)}${defaultValue === null || defaultValue === '' ? '' : ` (default: ${escapeRoff(defaultValue)})`}\n`;
 
 function command(node: CommandNode): string {
   const usage = [node.path, ...node.arguments.map(({ term }) => term)].join(' ');
   return [
-    `.SS ${plain(usage)}\n${plain(node.description)}\n`,
+    `.SS ${escapeRoff(usage)}\n${escapeRoff(node.description)}\n`,
     ...node.arguments.map(
-      ({ term, description }) => `.TP\n.I ${plain(term)}\n${plain(description)}\n`,
+      ({ term, description }) => `.TP\n.I ${escapeRoff(term)}\n${escapeRoff(description)}\n`,
     ),
     ...node.options.map(option),
-    `.PP\n.nf\n${node.examples.map((line) => plain(`  ${line}`)).join('\n')}\n.fi\n`,
+    `.PP\n.nf\n${node.examples.map((line) => escapeRoff(`  ${line}`)).join('\n')}\n.fi\n`,
   ].join('');
 }
 
@@ -31,15 +31,17 @@ export const manPage = (tree: CommandNode) =>
     '.TH MEDIACTL 1 "" "mediactl" "User Commands"\n',
     '.SH NAME\nmediactl \\- the command line for a hosted media library\n',
     '.SH SYNOPSIS\n.B mediactl\n.I command\n[options]\n',
-    `.SH DESCRIPTION\n${plain(tree.description)}\n`,
+    `.SH DESCRIPTION\n${escapeRoff(tree.description)}\n`,
     '.SH COMMANDS\n',
     ...leaves(tree).map(command),
     '.SH OPTIONS OF EVERY COMMAND\n',
-    ...globalsOf(tree).map(option),
+    ...globalOptionsOf(tree).map(option),
     '.SH ENVIRONMENT\n',
-    ...environmentRows().map(([name, what]) => `.TP\n.B ${plain(name)}\n${plain(what)}\n`),
+    ...environmentRows().map(
+      ([name, what]) => `.TP\n.B ${escapeRoff(name)}\n${escapeRoff(what)}\n`,
+    ),
     '.SH EXIT STATUS\n',
     ...Object.entries(exitCodeMeanings).map(
-      ([code, meaning]) => `.TP\n.B ${code}\n${plain(meaning)}\n`,
+      ([code, meaning]) => `.TP\n.B ${code}\n${escapeRoff(meaning)}\n`,
     ),
   ].join('');

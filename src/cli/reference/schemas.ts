@@ -32,7 +32,7 @@ const errorRecord = {
 const errorOrNull = { anyOf: [errorRecord, { type: 'null' }] };
 
 /** Builds the schema of an object in which every property is required and no others are allowed. */
-const closed = (properties: Record<string, unknown>) => ({
+const closedObject = (properties: Record<string, unknown>) => ({
   type: 'object',
   required: Object.keys(properties),
   additionalProperties: false,
@@ -41,7 +41,7 @@ const closed = (properties: Record<string, unknown>) => ({
 
 const arrayOf = (items: unknown) => ({ type: 'array', items });
 
-const uploadRecord = closed({
+const uploadRecord = closedObject({
   path: { type: 'string' },
   outcome: {
     enum: ['uploaded', 'there', 'same', 'elsewhere', 'queued', 'left', 'failed'],
@@ -63,14 +63,14 @@ const uploadRecord = closed({
   error: errorOrNull,
 });
 
-const written = closed({
+const written = closedObject({
   uid,
   name: nullable('string'),
   done: { type: 'boolean' },
   error: errorOrNull,
 });
 
-const link = closed({
+const link = closedObject({
   link: { enum: ['master playlist', 'media playlist', 'init segment', 'first segment', 'file'] },
   url: { type: 'string' },
   ok: { type: 'boolean' },
@@ -81,21 +81,21 @@ const link = closed({
 });
 
 /** Builds the schema of an object whose empty properties are omitted, as `commands --json` prints them. */
-const sparse = (required: readonly string[], properties: Record<string, unknown>) => ({
+const sparseObject = (required: readonly string[], properties: Record<string, unknown>) => ({
   type: 'object',
   ...{ required, additionalProperties: false, properties },
 });
 
 const texts = arrayOf({ type: 'string' });
 
-const command = sparse(['path', 'summary', 'description'], {
+const command = sparseObject(['path', 'summary', 'description'], {
   path: { type: 'string' },
   aliases: texts,
   short: { ...texts, description: 'words that stand for it' },
   summary: { type: 'string' },
   description: { type: 'string' },
   arguments: arrayOf(
-    sparse(['term'], {
+    sparseObject(['term'], {
       term: { type: 'string' },
       description: { type: 'string' },
       choices: texts,
@@ -105,7 +105,7 @@ const command = sparse(['path', 'summary', 'description'], {
   ),
   options: {
     ...arrayOf(
-      sparse(['flags', 'description'], {
+      sparseObject(['flags', 'description'], {
         flags: { type: 'string' },
         short: { type: 'string' },
         long: { type: 'string' },
@@ -123,7 +123,7 @@ const command = sparse(['path', 'summary', 'description'], {
 });
 
 /** Schema of a number of files and their total bytes. */
-const count = closed({ files: { type: 'integer' }, bytes: { type: 'integer' } });
+const count = closedObject({ files: { type: 'integer' }, bytes: { type: 'integer' } });
 
 /** JSON Schemas (2020-12) of mediactl's own output. Records of the service are passed through and not described here. */
 export const schemas: Record<string, { summary: string; schema: object }> = {
@@ -131,7 +131,10 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
     summary: 'upload, uploads resume, uploads watch, worker',
     schema: arrayOf(uploadRecord),
   },
-  error: { summary: 'the line on stderr with --json', schema: closed({ error: errorRecord }) },
+  error: {
+    summary: 'the line on stderr with --json',
+    schema: closedObject({ error: errorRecord }),
+  },
   commands: {
     summary: 'commands --json',
     schema: { $ref: '#/$defs/command', $defs: { command } },
@@ -140,7 +143,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   downloads: {
     summary: 'assets download of many',
     schema: arrayOf(
-      closed({
+      closedObject({
         asset_uid: uid,
         path: nullable('string'),
         size_bytes: nullable('integer'),
@@ -151,7 +154,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   },
   sheet: {
     summary: 'assets ls --html',
-    schema: closed({
+    schema: closedObject({
       path: { type: 'string' },
       assets: { type: 'integer' },
       missing_thumbnails: { type: 'integer' },
@@ -161,7 +164,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   domains: {
     summary: 'embed domains add, rm, sync',
     schema: arrayOf(
-      closed({
+      closedObject({
         domain: { type: 'string' },
         change: { enum: ['added', 'removed', null] },
         error: errorOrNull,
@@ -170,7 +173,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   },
   check: {
     summary: 'play --check',
-    schema: closed({
+    schema: closedObject({
       asset_uid: uid,
       kind: { enum: ['hls', 'file', 'image', 'document', 'embed'] },
       plays: { type: 'boolean' },
@@ -180,13 +183,17 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   plan: {
     summary: 'what --dry-run prints, but for upload',
     schema: arrayOf(
-      closed({ method: { type: 'string' }, url: { type: 'string', format: 'uri' }, body: {} }),
+      closedObject({
+        method: { type: 'string' },
+        url: { type: 'string', format: 'uri' },
+        body: {},
+      }),
     ),
   },
   'upload-plan': {
     summary: 'upload --dry-run',
     schema: arrayOf(
-      closed({
+      closedObject({
         path: { type: 'string' },
         outcome: { enum: ['new', 'changed', 'there', 'same', 'gone'] },
         asset_uid: nullable('string'),
@@ -200,7 +207,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   },
   'plan-summary': {
     summary: 'upload --plan',
-    schema: closed({
+    schema: closedObject({
       there: count,
       changed: count,
       same: count,
@@ -216,7 +223,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   'finished-upload': {
     summary: 'uploads ls --done, and what uploads import takes',
     schema: arrayOf(
-      closed({
+      closedObject({
         service: { type: 'string', format: 'uri' },
         workspace: uid,
         folder: nullable('string'),
@@ -237,7 +244,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   'queued-upload': {
     summary: 'uploads ls --queue, uploads retry, uploads forget --queue',
     schema: arrayOf(
-      closed({
+      closedObject({
         id: { type: 'string' },
         path: {
           type: 'string',
@@ -273,7 +280,7 @@ export const schemas: Record<string, { summary: string; schema: object }> = {
   differences: {
     summary: 'check',
     schema: arrayOf(
-      closed({
+      closedObject({
         path: { type: 'string' },
         difference: { enum: ['missing', 'moved', 'changed', 'failed', 'not_compared', 'extra'] },
         asset_uid: nullable('string'),

@@ -6,11 +6,11 @@ import {
   projectSettings,
   settingFlags,
   settingNames,
-  table,
-} from '../settings/table.ts';
+  settingTable,
+} from '../settings/setting-table.ts';
 
 /** Environment variables that are not settings. */
-const others: [string, string][] = [
+const otherVariables: [string, string][] = [
   ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
   ['MEDIACTL_STATE_DIR', 'folder of uploads under way, and of the sandbox'],
   ['MEDIACTL_KEY_STORE', 'file or keychain: where auth login keeps keys'],
@@ -27,14 +27,14 @@ const others: [string, string][] = [
 /** Returns all environment variables and their descriptions. */
 export const environmentRows = (): [string, string][] => [
   ...settingNames.map((name): [string, string] => {
-    const { variable, what } = table[name];
+    const { variable, what } = settingTable[name];
     const options = flagsOf(name).map(longOf).join(', ');
     return [variable, options ? `${what} (${options})` : what];
   }),
-  ...others,
+  ...otherVariables,
 ];
 
-function aligned(rows: readonly (readonly [string, string])[]): string {
+function alignRows(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, what]) => `  ${name.padEnd(width)}  ${what}\n`).join('');
 }
@@ -42,7 +42,7 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
 const lineWidth = 80;
 
 /** Wraps text at 80 columns with a hanging indent after its label. */
-function wrapped(label: string, text: string): string {
+function wrapText(label: string, text: string): string {
   const indent = ' '.repeat(label.length);
   let [done, line] = ['', label.slice(0, -1)];
   for (const word of text.split(' '))
@@ -54,10 +54,10 @@ function wrapped(label: string, text: string): string {
 const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: Assumption) => {
   const settings = Object.keys(names).map((key) => `names.${key}`);
   return [
-    wrapped(`${id}  `, `${section}: ${topic}`),
-    wrapped('     assumed:  ', assumed),
-    wrapped('     accepted: ', tolerated),
-    settings.length > 0 ? wrapped('     setting:  ', settings.join(', ')) : '',
+    wrapText(`${id}  `, `${section}: ${topic}`),
+    wrapText('     assumed:  ', assumed),
+    wrapText('     accepted: ', tolerated),
+    settings.length > 0 ? wrapText('     setting:  ', settings.join(', ')) : '',
   ].join('');
 };
 
@@ -66,7 +66,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
   options: {
     summary: 'the options of every command',
     text: () =>
-      aligned(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
+      alignRows(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
   },
   agents: {
     summary: 'for programs that drive mediactl',
@@ -99,7 +99,7 @@ without an account: mediactl sandbox start.
     summary: 'what a sandbox can be told to do wrong',
     text: () => `mediactl sandbox start --fault SPEC, as often as you like, makes the service fail on purpose:
 
-${aligned([
+${alignRows([
   ['status=503', 'answer with an error status'],
   ['latency=200ms', 'answer late'],
   ['cut-after=20MiB', 'break the connection after so many bytes of an upload'],
@@ -134,7 +134,7 @@ ${assumptions.map(assumptionText).join('\n')}`,
       `A flag comes before a variable, that before .mediactl.json, then the profile, then the
 default. mediactl config ls --show-origin tells which one won.
 
-${aligned(environmentRows())}
+${alignRows(environmentRows())}
 .mediactl.json, in the folder or one above it, may name ${projectSettings.slice(0, -1).join(', ')} and
 ${projectSettings.at(-1)}; never a base URL or a key.
 `,
@@ -144,7 +144,7 @@ ${projectSettings.at(-1)}; never a base URL or a key.
     text: () => `On a terminal a list is a table fitted to its width, a record its fields. In a pipe a list
 is tab-separated lines without a header, and dates are ISO 8601.
 
-${aligned([
+${alignRows([
   ['--json', 'an array for a list, an object for a record, as the service sent it'],
   ['--jsonl', 'an object a line, written while pages arrive'],
   ['--csv, --tsv', 'a header and a line a record; lists and objects as JSON'],

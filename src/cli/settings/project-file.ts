@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
-import { type GivenFlags, projectSettings } from './table.ts';
+import { projectSettings, type RawSettings } from './setting-table.ts';
 
 /** A parsed `.mediactl.json`. It must not set base URL or key: a cloned repository could steal keys. */
-export type ProjectFile = { path: string; settings: GivenFlags };
+export type ProjectFile = { path: string; settings: RawSettings };
 
 /**
  * Finds and parses `.mediactl.json` in this folder or the nearest parent.
@@ -14,23 +14,23 @@ export type ProjectFile = { path: string; settings: GivenFlags };
 export function findProjectFile(cwd: string): ProjectFile | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const path = join(folder, '.mediactl.json');
-    const text = readIfThere(path);
+    const text = readIfExists(path);
     if (text !== undefined) return parseProjectFile(path, text);
     if (dirname(folder) === folder) return undefined;
   }
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readTextFile(path);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) return undefined;
-    throw unusable(path, message);
+    throw projectFileError(path, message);
   }
 }
 
-const unusable = (path: string, reason: string) =>
+const projectFileError = (path: string, reason: string) =>
   new MediactlError(`cannot use ${path}`, {
     code: 'project_file',
     exitCode: exitCodes.usage,
@@ -43,14 +43,14 @@ function parseProjectFile(path: string, text: string): ProjectFile {
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    throw unusable(path, (error as Error).message);
+    throw projectFileError(path, (error as Error).message);
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw unusable(path, 'it is not an object');
+    throw projectFileError(path, 'it is not an object');
   for (const [key, value] of Object.entries(parsed)) {
     if (!projectSettings.some((name) => name === key))
-      throw unusable(path, `it may not set ${key}`);
-    if (typeof value !== 'string') throw unusable(path, `${key} is not a string`);
+      throw projectFileError(path, `it may not set ${key}`);
+    if (typeof value !== 'string') throw projectFileError(path, `${key} is not a string`);
   }
   return { path, settings: parsed };
 }

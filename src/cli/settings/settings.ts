@@ -1,44 +1,44 @@
 import { usageError } from '../../client/errors.ts';
-import type { Shape } from './format.ts';
-import { text } from './kinds.ts';
-import { type Environment, Origins, ranks } from './origins.ts';
+import type { OutputOptions } from './output-options.ts';
 import { findProjectFile } from './project-file.ts';
+import { text } from './setting-kinds.ts';
+import { type Environment, precedence, SettingResolver } from './setting-resolver.ts';
 import {
+  displayName,
   flagsOf,
-  type GivenFlags,
   longOf,
+  type RawSettings,
   type Setting,
   type SettingName,
   settingNames,
-  spokenName,
-  table,
-} from './table.ts';
+  settingTable,
+} from './setting-table.ts';
 
-type Table = typeof table;
+type SettingTable = typeof settingTable;
 
 /** Converts snake case to camel case: `max_wait` to `maxWait`. */
-type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${First}${Capitalize<Camel<Rest>>}`
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-type Kinds = { [Name in SettingName]: Table[Name]['kind'] };
-type Value<Name extends SettingName> =
-  | ReturnType<Kinds[Name]['read']>
-  | (Table[Name] extends { fallback: string } ? never : Kinds[Name]['unset']);
+type SettingKinds = { [Name in SettingName]: SettingTable[Name]['kind'] };
+type SettingValue<Name extends SettingName> =
+  | ReturnType<SettingKinds[Name]['parse']>
+  | (SettingTable[Name] extends { fallback: string } ? never : SettingKinds[Name]['unsetValue']);
 
 /** Values of all settings, one property each: `max_wait`, a duration, becomes `maxWaitMs`. */
-type Values = {
-  readonly [Name in SettingName as `${Camel<Name>}${Kinds[Name]['suffix']}`]: Value<Name>;
+type SettingValues = {
+  readonly [Name in SettingName as `${CamelCase<Name>}${SettingKinds[Name]['suffix']}`]: SettingValue<Name>;
 };
 
 /** Effective settings, resolved from flags, variables, project file, profile and defaults. */
-export type Settings = Values & {
+export type Settings = SettingValues & {
   /** The requested or current profile; undefined if key and base URL are given without one. */
   profileInUse: string | undefined;
   /** Output options, combined from `output`, `fields` and `jq`. */
-  shape: Shape;
+  outputOptions: OutputOptions;
   /** Source of each setting, for `config ls --show-origin`. */
-  origins: Origins;
+  resolver: SettingResolver;
 };
 
 /** The part of the config file that settings are read from. */
@@ -49,51 +49,62 @@ type Profiles = {
 
 /** Resolves all settings. @throws MediactlError exit 2 if a value is invalid */
 export function resolveSettings(
-  flags: GivenFlags,
+  flags: RawSettings,
   environment: Environment,
   cwd: string,
   { current, profiles }: Profiles,
 ): Settings {
-  const origins = new Origins(flags, environment, findProjectFile(cwd));
-  const { value: asked, rank } = origins.of('profile');
+  const resolver = new SettingResolver(flags, environment, findProjectFile(cwd));
+  const { value: requested, rank } = resolver.resolve('profile');
   // Key and base URL are a complete account: a profile named by the project file need not exist here.
-  const isWhole = Boolean(origins.of('api_key').value && origins.of('base_url').value);
-  const profile = isWhole && rank === ranks.project ? undefined : asked;
-  const profileInUse = profile ?? (isWhole ? undefined : current);
-  const kept = profileInUse === undefined ? undefined : profiles[profileInUse];
-  if (profileInUse !== undefined && kept)
-    origins.useProfile(profileInUse, { workspace: kept.workspace, ...kept.settings });
-  const values = Object.fromEntries(
-    settingNames.map((name) => [propertyOf(name), read(name, origins.of(name).value)]),
+  const isCompleteAccount = Boolean(
+    resolver.resolve('api_key').value && resolver.resolve('base_url').value,
   );
-  const shape = shapeOf(origins);
-  return { ...(values as unknown as Values), profile, profileInUse, shape, origins };
+  const profile = isCompleteAccount && rank === precedence.project ? undefined : requested;
+  const profileInUse = profile ?? (isCompleteAccount ? undefined : current);
+  const storedProfile = profileInUse === undefined ? undefined : profiles[profileInUse];
+  if (profileInUse !== undefined && storedProfile)
+    resolver.useProfile(profileInUse, {
+      workspace: storedProfile.workspace,
+      ...storedProfile.settings,
+    });
+  const values = Object.fromEntries(
+    settingNames.map((name) => [propertyOf(name), parseValue(name, resolver.resolve(name).value)]),
+  );
+  const outputOptions = resolveOutputOptions(resolver);
+  return {
+    ...(values as unknown as SettingValues),
+    profile,
+    profileInUse,
+    outputOptions,
+    resolver,
+  };
 }
 
 function propertyOf(name: SettingName): string {
   const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return camel + table[name].kind.suffix;
+  return camel + settingTable[name].kind.suffix;
 }
 
-const read = (name: SettingName, value: string | undefined) => {
-  const { kind, fallback }: Setting = table[name];
+const parseValue = (name: SettingName, value: string | undefined) => {
+  const { kind, fallback }: Setting = settingTable[name];
   // `--request-timeout=`, from an empty shell variable, counts as unset.
   const isEmpty = value === '' && kind !== text && fallback === undefined;
-  return value === undefined || isEmpty ? kind.unset : kind.read(spokenName(name), value);
+  return value === undefined || isEmpty ? kind.unsetValue : kind.parse(displayName(name), value);
 };
 
-/** Maps parsed options to settings. @param given typed options by Commander's attribute names, without defaults */
-export function givenFlags(given: Record<string, unknown>): GivenFlags {
-  const flags: GivenFlags = {};
+/** Maps parsed options to settings. @param options typed options by Commander's attribute names, without defaults */
+export function collectFlags(options: Record<string, unknown>): RawSettings {
+  const flags: RawSettings = {};
   for (const name of settingNames) {
     const [typed, other] = flagsOf(name)
       .map(longOf)
-      .filter((long) => isTyped(long, given));
-    if (typed && other) throw exclusive(typed, other);
+      .filter((long) => isTyped(long, options));
+    if (typed && other) throw conflictError(typed, other);
     if (!typed) continue;
-    const value = given[attributeOf(typed)];
+    const value = options[attributeOf(typed)];
     const flag = flagsOf(name).find((each) => longOf(each) === typed);
-    flags[name] = typeof value === 'string' ? value : (flag?.gives ?? '1');
+    flags[name] = typeof value === 'string' ? value : (flag?.impliedValue ?? '1');
   }
   return flags;
 }
@@ -106,21 +117,21 @@ const isTyped = (long: string, given: Record<string, unknown>) =>
 const attributeOf = (long: string) =>
   long.replace(/^--(no-)?/, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-const exclusive = (one: string, other: string) =>
+const conflictError = (one: string, other: string) =>
   usageError(`${one} and ${other} cannot be used together`, 'give one of them');
 
-function shapeOf(origins: Origins): Shape {
-  const [output, filter] = [origins.of('output'), origins.of('jq')];
-  let format = table.output.kind.read(spokenName('output'), output.value as string);
+function resolveOutputOptions(origins: SettingResolver): OutputOptions {
+  const [output, filter] = [origins.resolve('output'), origins.resolve('jq')];
+  let format = settingTable.output.kind.parse(displayName('output'), output.value as string);
   let jq = filter.value;
   // jq needs JSON. Two conflicting flags are an error; otherwise the source with higher precedence wins.
   if (jq !== undefined && format !== 'human' && !format.startsWith('json')) {
-    if (output.rank === filter.rank && output.rank === ranks.flag)
-      throw exclusive('--jq', `--${format}`);
+    if (output.rank === filter.rank && output.rank === precedence.flag)
+      throw conflictError('--jq', `--${format}`);
     if (filter.rank >= output.rank) format = 'json';
     else jq = undefined;
   }
-  const fields = origins.of('fields').value;
+  const fields = origins.resolve('fields').value;
   const paths = fields?.split(',').map((path) => path.trim());
   if (paths?.includes('')) throw usageError(`--fields does not accept '${fields}'`, 'name,status');
   return { format, fields: paths, jq };

@@ -27,10 +27,10 @@ export function parseSize(name: string, text: string): number {
 }
 
 /** Parses an integer of at least `min`. */
-export function parseCount(name: string, text: string, least = 0): number {
+export function parseCount(name: string, text: string, min = 0): number {
   const count = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < least)
-    throw usageError(`${name} does not accept '${text}'`, `a whole number of at least ${least}`);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < min)
+    throw usageError(`${name} does not accept '${text}'`, `a whole number of at least ${min}`);
   return count;
 }
 

@@ -1,6 +1,6 @@
 import select from '@inquirer/select';
 import stringWidth from 'string-width';
-import { cutAtEnd } from '../progress/standing-lines.ts';
+import { truncateEnd } from '../progress/status-lines.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Maximum number of choices visible at once; fits a terminal of 24 lines. */
@@ -12,7 +12,7 @@ const pageSize = 12;
  *
  * @returns the index of the chosen row, or undefined if the user cancelled
  */
-export async function chooseAt(
+export async function selectIndex(
   terminal: Pick<Terminal, 'stdin' | 'stderr' | 'columns' | 'interruption'>,
   question: string,
   rows: readonly (readonly string[])[],
@@ -23,7 +23,7 @@ export async function chooseAt(
   const padded = (cell: string, at: number) =>
     cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell));
   const choices = rows.map((row, at) => ({
-    name: cutAtEnd(row.map(padded).join('  ').trimEnd(), terminal.columns - 3),
+    name: truncateEnd(row.map(padded).join('  ').trimEnd(), terminal.columns - 3),
     short: row[0] ?? '',
     value: at,
   }));

@@ -15,13 +15,13 @@ const maxInputBytes = 256 * 1024 * 1024;
 export async function readInput(terminal: Terminal, path: string): Promise<Buffer> {
   if (path === '-') return readStdin(terminal);
   try {
-    return await readWhole(path);
+    return await readFileUpToLimit(path);
   } catch (error) {
     throw usageError(`cannot read ${path}`, 'check the path', (error as Error).message);
   }
 }
 
-async function readWhole(path: string): Promise<Buffer> {
+async function readFileUpToLimit(path: string): Promise<Buffer> {
   // A shell's <(…) is a pipe under /dev/ that certainly has a writer.
   if (!path.startsWith('/dev/') && (await lstat(path)).isFIFO())
     throw new Error('it is a named pipe; give - and redirect it');

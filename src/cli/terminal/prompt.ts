@@ -85,8 +85,8 @@ export async function choose<T>(
   records: readonly T[],
   rows: readonly (readonly string[])[],
 ): Promise<T> {
-  const { chooseAt } = await import('./choose.lazy.ts');
-  const at = await chooseAt(terminal, escapeControls(question), rows);
+  const { selectIndex } = await import('./choose.lazy.ts');
+  const at = await selectIndex(terminal, escapeControls(question), rows);
   if (at === undefined) throw declined();
   return records[at] as T;
 }

@@ -2,9 +2,9 @@ import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { exitCodes, MediactlError } from '../../client/errors.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
-import type { Shape } from '../settings/format.ts';
+import type { OutputOptions } from '../settings/output-options.ts';
 import type { Pager } from './pager.ts';
-import { Redactor } from './redaction.ts';
+import { Redactor } from './redactor.ts';
 
 export type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 export type InputStream = Readable & { isTTY?: boolean };
@@ -12,7 +12,7 @@ export type InputStream = Readable & { isTTY?: boolean };
 type TerminalSettings = {
   color: 'auto' | 'always' | 'never';
   noInput: boolean;
-  shape: Pick<Shape, 'format'>;
+  outputOptions: Pick<OutputOptions, 'format'>;
   /** Pager command; undefined uses PAGER, `cat` or an empty string disables paging. */
   pager: string | undefined;
 };
@@ -42,8 +42,8 @@ export class Terminal {
   #noInput = false;
   #isQuiet = false;
   #pagerCommand: string | undefined;
-  #paging: Paging | undefined;
-  #above: ((line: string) => void) | undefined;
+  #paging: PagerBuffer | undefined;
+  #redirect: ((line: string) => void) | undefined;
   #stdoutError: NodeJS.ErrnoException | undefined;
 
   constructor({ stdin, stdout, stderr, environment, interruption }: TerminalOptions) {
@@ -62,7 +62,7 @@ export class Terminal {
   configure(settings: TerminalSettings): void {
     this.#color = settings.color;
     this.#noInput = settings.noInput;
-    this.#isQuiet = settings.shape.format === 'quiet';
+    this.#isQuiet = settings.outputOptions.format === 'quiet';
     this.#pagerCommand = settings.pager;
   }
 
@@ -121,29 +121,29 @@ export class Terminal {
    * Runs `work` and sends its output to the user's pager once it is longer than the terminal; otherwise
    * to stdout.
    */
-  async paged(work: () => Promise<void>): Promise<void> {
-    if (!this.#pagedBy) return work();
-    const paging: Paging = { held: [], lines: 0, pager: undefined };
+  async withPager(work: () => Promise<void>): Promise<void> {
+    if (!this.#pagerToUse) return work();
+    const paging: PagerBuffer = { chunks: [], lines: 0, pager: undefined };
     this.#paging = paging;
-    let isRun = true;
+    let hasRun = true;
     try {
       await work();
     } finally {
       const { pager } = paging;
-      if (pager) isRun = await pager.close();
+      if (pager) hasRun = await pager.close();
       this.#paging = undefined;
-      if (!isRun) this.warn(`the pager cannot be run: ${this.#pagedBy}`);
-      if (!pager || !isRun) for (const text of paging.held) await this.#writeOut(text);
+      if (!hasRun) this.warn(`the pager cannot be run: ${this.#pagerToUse}`);
+      if (!pager || !hasRun) for (const text of paging.chunks) await this.#writeOut(text);
     }
   }
 
   /** True while a pager is running and owns the keyboard. */
   get isPaging(): boolean {
-    return this.#paging?.pager?.hasLeft === false;
+    return this.#paging?.pager?.hasExited === false;
   }
 
   /** Command line of the pager; undefined if output is not paged. */
-  get #pagedBy(): string | undefined {
+  get #pagerToUse(): string | undefined {
     const { PAGER } = this.#environment;
     const command = (this.#pagerCommand ?? PAGER ?? '').trim();
     const isFor = this.stdout.isTTY && !this.isCi && !this.#isDumb;
@@ -151,20 +151,20 @@ export class Terminal {
   }
 
   /** Buffers output until it is longer than the terminal, then starts the pager; the buffer is kept in case it cannot run. */
-  async #writePaged(paging: Paging, text: string | Uint8Array): Promise<void> {
-    paging.held.push(text);
+  async #writePaged(paging: PagerBuffer, text: string | Uint8Array): Promise<void> {
+    paging.chunks.push(text);
     if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
-    if (paging.pager) return this.#writeOn(paging.pager, text);
+    if (paging.pager) return this.#writeToPager(paging.pager, text);
     if (paging.lines < this.rows) return;
     const { Pager: Opened } = await import('./pager.ts');
-    paging.pager = new Opened(this.#pagedBy as string, this.#environment);
-    await this.#writeOn(paging.pager, paging.held.join(''));
+    paging.pager = new Opened(this.#pagerToUse as string, this.#environment);
+    await this.#writeToPager(paging.pager, paging.chunks.join(''));
   }
 
   /** Writes to the pager. @throws OutputClosed if the user has quit it */
-  async #writeOn(pager: Pager, text: string | Uint8Array): Promise<void> {
+  async #writeToPager(pager: Pager, text: string | Uint8Array): Promise<void> {
     await pager.write(text);
-    if (pager.hasLeft && (await pager.close())) throw new OutputClosed();
+    if (pager.hasExited && (await pager.close())) throw new OutputClosed();
   }
 
   async #writeOut(text: string | Uint8Array): Promise<void> {
@@ -184,42 +184,42 @@ export class Terminal {
    * Prints a notice or a hint to stderr, unless --quiet. Secrets are masked and control characters
    * escaped, since lines contain text of the service.
    */
-  say(text: string): void {
-    if (!this.#isQuiet) this.tell(text);
+  info(text: string): void {
+    if (!this.#isQuiet) this.emit(text);
   }
 
   /** Prints a warning to stderr, unless --quiet. */
   warn(text: string): void {
     if (!this.#isQuiet)
-      this.tellStyled(
+      this.emitStyled(
         `${this.colors(this.stderr).yellow('warning:')} ${escapeControlsInLines(text)}`,
       );
   }
 
   /** Prints to stderr even with --quiet: errors, traces, the list that a question refers to. */
-  tell(text: string): void {
-    this.tellStyled(escapeControlsInLines(text));
+  emit(text: string): void {
+    this.emitStyled(escapeControlsInLines(text));
   }
 
   /** Like `emit`, for lines with colors: the caller must escape text from outside. */
-  tellStyled(text: string): void {
+  emitStyled(text: string): void {
     const line = `${this.redactor.redact(text)}\n`;
-    if (this.#above) this.#above(line);
+    if (this.#redirect) this.#redirect(line);
     else this.stderr.write(line);
   }
 
   /** Redirects stderr lines to a live display, which prints them above itself; undefined restores stderr. */
-  standsBelow(above: ((line: string) => void) | undefined): void {
-    this.#above = above;
+  redirectLines(above: ((line: string) => void) | undefined): void {
+    this.#redirect = above;
   }
 
   /** Restores cursor and line wrapping, which a live display has switched off, before an immediate exit. */
-  leave(): void {
-    if (this.#above) this.stderr.write(`${showCursor}${wrapLines}\n`);
+  restore(): void {
+    if (this.#redirect) this.stderr.write(`${showCursor}${wrapLines}\n`);
   }
 }
 
 const [showCursor, wrapLines] = ['\u001b[?25h', '\u001b[?7h'];
 
 /** Output buffered for the pager; `pager` is set once the output is longer than the terminal. */
-type Paging = { held: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };
+type PagerBuffer = { chunks: (string | Uint8Array)[]; lines: number; pager: Pager | undefined };

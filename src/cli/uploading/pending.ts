@@ -102,16 +102,16 @@ export function howFar(
 }
 
 export const pendingColumns: Column<PendingUpload>[] = [
-  { header: 'ID', value: ({ id }) => id, whole: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), leads: true },
+  { header: 'ID', value: ({ id }) => id, noTruncate: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
   {
     header: 'DONE',
     value: howFar,
   },
-  { header: 'STATE', value: ({ state }) => state, whole: true },
+  { header: 'STATE', value: ({ state }) => state, noTruncate: true },
   {
     header: 'EXPIRES',
-    spare: 1,
+    dropPriority: 1,
     value: ({ expires_at }, { isTerminal, now }) =>
       expires_at ? (isTerminal ? relativeTime(expires_at, now) : escapeControls(expires_at)) : '',
   },

@@ -95,7 +95,7 @@ export const planRows = ({ there, changed, same, new: fresh, gone }: PlanRecord)
 ];
 
 export const planColumns: Column<PlanRow>[] = [
-  { header: 'KIND', value: ({ kind }) => kind, whole: true },
+  { header: 'KIND', value: ({ kind }) => kind, noTruncate: true },
   {
     header: 'FILES',
     value: ({ files }, { isTerminal }) => (isTerminal ? formatCount(files) : String(files)),

@@ -5,14 +5,14 @@ import type { FileOutcome } from '../../client/upload/session/file-outcome.ts';
 import type { UploadCandidate } from '../../client/upload/sources/upload-candidate.ts';
 import type { Context } from '../context.ts';
 import type { ListResult } from '../output/result.ts';
-import type { Progress } from '../progress/progress.ts';
+import type { ProgressDisplay } from '../progress/progress.ts';
 import { ManifestOut } from './manifest-out.ts';
 import { recordOf, type UploadRecord, uploadColumns } from './record.ts';
 import { Summary } from './summary.ts';
 
 /** Files of a run, and how to display it. */
 export type RunView = {
-  progress: Progress;
+  progress: ProgressDisplay;
   /** Print only problems. */
   isQuiet: boolean;
   /** Show every file, not only what failed. */
@@ -42,7 +42,7 @@ export function present(context: Context, run: BatchRun, view: RunView) {
   const { terminal, clock, settings } = context;
   const summary = new Summary(clock.now());
   const manifest = new ManifestOut(view.manifestOut);
-  const isPerson = settings.shape.format === 'human';
+  const isPerson = settings.outputOptions.format === 'human';
   let isOne = false;
   let afterwards: MediactlError | undefined;
   const isMany = () =>
@@ -85,9 +85,9 @@ export function present(context: Context, run: BatchRun, view: RunView) {
     const said = isOne
       ? summary.skipped
       : summary.line(clock.now(), remaining, view.isWaited, stopReason ? '' : view.nothing);
-    if (said && !view.isQuiet) terminal.say(said);
+    if (said && !view.isQuiet) terminal.info(said);
     const after = summary.hasUploaded || summary.hasQueued ? view.next?.(isOne) : undefined;
-    if (after && !view.isQuiet) terminal.say(after);
+    if (after && !view.isQuiet) terminal.info(after);
     const isWhole = !stopReason && remaining === 0 && !context.signal.aborted;
     await view.ended?.(isWhole, summary.hasFailures || summary.hasOthers).catch((error) => {
       afterwards = asMediactlError(error);

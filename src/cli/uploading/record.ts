@@ -93,16 +93,21 @@ const result = ({ outcome, error, verified, status, queue_id, name }: UploadReco
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  { header: 'ASSET', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', spare: 1 },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18, leads: true },
+  {
+    header: 'ASSET',
+    value: ({ asset_uid }) => displayText(asset_uid),
+    uid: 'asset',
+    dropPriority: 1,
+  },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
   {
     header: 'SIZE',
     value: ({ size_bytes }, { isTerminal }) =>
       size_bytes === null ? '' : isTerminal ? formatBytes(size_bytes) : String(size_bytes),
-    least: 9,
-    spare: 2,
+    minWidth: 9,
+    dropPriority: 2,
   },
-  { header: 'RESULT', value: result, least: 18 },
+  { header: 'RESULT', value: result, minWidth: 18 },
 ];
 
 /** Formats a file as one line for the terminal. */

@@ -17,7 +17,7 @@ import type { Receipts } from '../../client/upload/store/receipts.ts';
 import { pluralize } from '../../contract/figures.ts';
 import type { Context } from '../context.ts';
 import { saveLastUpload } from '../library/asset-ids.ts';
-import { openProgress, type Progress } from '../progress/progress.ts';
+import { createProgress, type ProgressDisplay } from '../progress/progress.ts';
 import type { ProgressMode } from '../progress/progress-modes.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { outlivesSession, planLine } from './plan-view.ts';
@@ -68,7 +68,7 @@ export async function runUploads(context: Context, request: RunRequest) {
   const { terminal, clock } = context;
   const api = await context.api();
   api.transport.setReserve(request.reserve);
-  const progress = await openProgress(
+  const progress = await createProgress(
     request.progress,
     terminal,
     clock,
@@ -120,7 +120,7 @@ async function toolsFor(
   context: Context,
   request: RunRequest,
   receiptMark: number,
-  progress: Progress,
+  progress: ProgressDisplay,
   finished: AbortSignal,
 ): Promise<BatchDeps & { keepLast(): Promise<void> }> {
   const { settings, terminal, stateDir, clock } = context;
@@ -172,7 +172,7 @@ async function toolsFor(
       if (!terminal.isInteractive) throw refusal;
       const { reason } = refusal.explanation;
       progress.close();
-      if (reason) terminal.tell(reason);
+      if (reason) terminal.emit(reason);
       const question = `${refusal.message}. Make a new one?`;
       await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
         const details = { asset_uids: assetUids };
@@ -199,13 +199,13 @@ async function sayPlan(
   context: Context,
   { options, rateLimit, progress: mode, sources, isForOne, isFlat, carry }: RunRequest,
   plan: Plan,
-  progress: Progress,
+  progress: ProgressDisplay,
 ): Promise<void> {
   const { terminal } = context;
   assertSomething(plan, sources, isForOne);
   for (const kind of sources.passedOver()) terminal.warn(`left out: ${kind}`);
   if (sources.elsewhere)
-    terminal.say(`${pluralize(sources.elsewhere, 'file')} left to other shards`);
+    terminal.info(`${pluralize(sources.elsewhere, 'file')} left to other shards`);
   const { transport } = await context.api();
   const { files, bytes } = totalToSend(plan);
   if (plan.nested > 0 && isFlat)
@@ -215,7 +215,7 @@ async function sayPlan(
   // Not with a queue: the workers send the requests.
   const isBig = filesOf(plan) >= manyFiles && files > 0 && !carry;
   if (isBig && !['json', 'none'].includes(mode))
-    terminal.say(planLine(plan, transport.rateLimit, context.clock.now()));
+    terminal.info(planLine(plan, transport.rateLimit, context.clock.now()));
   if (outlivesSession(plan.largestBytes, rateLimit))
     terminal.warn('some files take more than the 24 hours of an upload session at --limit-rate');
   if (options.timeoutMs !== undefined || files > 0)

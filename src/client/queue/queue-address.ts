@@ -12,20 +12,20 @@ export type QueueAddress = {
   hasPassword: boolean;
 };
 
-const usualName = 'mediactl';
+const defaultQueueName = 'mediactl';
 
 /** Parses the address of a queue. @param option how errors name the option @throws MediactlError exit 2 */
-export function readQueueAddress(option: string, text: string): QueueAddress {
+export function parseQueueAddress(option: string, text: string): QueueAddress {
   const [, store] = /^(redis|postgres)(?:(?<=redis)s|(?<=postgres)ql)?:\/\//i.exec(text) ?? [];
   const url = URL.canParse(text) && isDecodable(text) ? new URL(text) : undefined;
-  const isPlace =
+  const isValid =
     url && (store === 'postgres' || (/^\/?\d{0,3}$/.test(url.pathname) && !url.search));
-  if (!url || !store || !isPlace)
+  if (!url || !store || !isValid)
     throw usageError(
       `${option} does not accept that address`,
       'redis://HOST, rediss://HOST or postgres://HOST/DATABASE, with #NAME for one of several queues',
     );
-  const name = decodeURIComponent(url.hash.slice(1)) || usualName;
+  const name = decodeURIComponent(url.hash.slice(1)) || defaultQueueName;
   if (!/^[\w.-]{1,100}$/.test(name))
     throw usageError(
       `${option} does not accept the name '${name}' of a queue`,
@@ -35,10 +35,10 @@ export function readQueueAddress(option: string, text: string): QueueAddress {
   url.hash = '';
   const { href } = url;
   url.username = url.password = url.search = '';
-  const shown = name === usualName ? '' : `#${name}`;
+  const nameSuffix = name === defaultQueueName ? '' : `#${name}`;
   return {
     ...{ store: store as QueueAddress['store'], href, name, hasPassword },
-    label: `${url.href.replace(/\/$/, '')}${shown}`,
+    label: `${url.href.replace(/\/$/, '')}${nameSuffix}`,
   };
 }
 

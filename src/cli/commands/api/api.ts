@@ -50,7 +50,10 @@ export const api: CommandDefinition = (command, run) => {
           ...(fields && { json: fields }),
           ...(options.input !== undefined && { body: await inputBody(context, options.input) }),
         };
-        if (options.include && (options.paginate || context.settings.shape.jq !== undefined))
+        if (
+          options.include &&
+          (options.paginate || context.settings.outputOptions.jq !== undefined)
+        )
           throw usageError(
             `--include and ${options.paginate ? '--paginate' : '--jq'} cannot be used together`,
             'headers are not JSON',

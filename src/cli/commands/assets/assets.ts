@@ -10,8 +10,8 @@ import {
   resolveAssetUid,
   resolveAssetUids,
 } from '../../library/asset-ids.ts';
-import { type Row, record } from '../../output/result.ts';
-import { masked } from '../../terminal/redaction.ts';
+import { type DetailRow, record } from '../../output/result.ts';
+import { maskSecret } from '../../terminal/redactor.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { recordOrList } from './columns.ts';
 import { download } from './download.ts';
@@ -97,15 +97,17 @@ function player(command: Command, run: ActionWrapper, collection: Collection): v
       run(async (context, id, { reveal, ...choice }) => {
         const uid = await resolveAssetUid(context, collection, id, choice);
         const found = await (await context.api())[collection].player(uid);
-        const shown = reveal ? found : { ...found, playback_token: masked(found.playback_token) };
+        const shown = reveal
+          ? found
+          : { ...found, playback_token: maskSecret(found.playback_token) };
         return record(shown, found.uid, playerRows);
       }),
     );
 }
 
-const playerRows = ({ player_config, items, ...rest }: PlayerData): Row[] => [
+const playerRows = ({ player_config, items, ...rest }: PlayerData): DetailRow[] => [
   ...Object.entries(rest).map(
-    ([field, value]): Row => [field.replaceAll('_', ' '), displayText(value)],
+    ([field, value]): DetailRow => [field.replaceAll('_', ' '), displayText(value)],
   ),
   ['auto play', displayText(asObject(player_config).auto_play)],
   ['theme', displayText(asObject(player_config).theme)],

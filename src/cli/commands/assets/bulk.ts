@@ -74,7 +74,7 @@ export function bulkResult(
   }));
   const columns: Column<WriteRecord>[] = [
     { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-    { header: 'NAME', value: ({ name }) => displayText(name), leads: true },
+    { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
     {
       header: 'RESULT',
       value: ({ error }) => (error ? `failed: ${displayText(error.message)}` : done),

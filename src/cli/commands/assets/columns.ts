@@ -13,12 +13,12 @@ import type { Context } from '../../context.ts';
 import { LocationNames, workspaceOf } from '../../library/location-names.ts';
 import {
   type Column,
+  type DetailRow,
   type ListResult,
   list,
-  nothing,
+  noResult,
   type RenderContext,
   type Result,
-  type Row,
   record,
 } from '../../output/result.ts';
 
@@ -43,13 +43,38 @@ function sizeText({ size }: Asset, { isTerminal }: RenderContext): string {
 
 const assetColumns: Column<Asset>[] = [
   { header: 'UID', field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-  { header: 'NAME', field: 'name', value: ({ name }) => displayText(name), least: 18, leads: true },
-  { header: 'TYPE', field: 'type', value: ({ type }) => displayText(type), least: 8, spare: 2 },
-  { header: 'STATUS', field: 'status', value: status, least: 6 },
-  { header: 'LENGTH', field: 'duration', value: length, whole: true, spare: 3 },
-  { header: 'SIZE', field: 'size', value: sizeText, whole: true, spare: 4, wide: true },
-  { header: 'CREATED', field: 'created_at', value: created, whole: true, spare: 1 },
-  { header: 'TAGS', field: 'tags', value: ({ tags }) => displayText(tags), spare: 5, wide: true },
+  {
+    header: 'NAME',
+    field: 'name',
+    value: ({ name }) => displayText(name),
+    minWidth: 18,
+    isFirst: true,
+  },
+  {
+    header: 'TYPE',
+    field: 'type',
+    value: ({ type }) => displayText(type),
+    minWidth: 8,
+    dropPriority: 2,
+  },
+  { header: 'STATUS', field: 'status', value: status, minWidth: 6 },
+  { header: 'LENGTH', field: 'duration', value: length, noTruncate: true, dropPriority: 3 },
+  {
+    header: 'SIZE',
+    field: 'size',
+    value: sizeText,
+    noTruncate: true,
+    dropPriority: 4,
+    terminalOnly: true,
+  },
+  { header: 'CREATED', field: 'created_at', value: created, noTruncate: true, dropPriority: 1 },
+  {
+    header: 'TAGS',
+    field: 'tags',
+    value: ({ tags }) => displayText(tags),
+    dropPriority: 5,
+    terminalOnly: true,
+  },
 ];
 
 /** Minimum terminal width, in columns, for the FOLDER column, whose paths cost a request. */
@@ -57,12 +82,12 @@ const minColumnsForFolder = 120;
 
 /** Lists assets as a table, with their folder paths if the terminal is wide enough. */
 export function assetList(
-  { terminal, isForPerson }: Context,
+  { terminal, isHumanOutput }: Context,
   places: LocationNames,
   pages: AsyncIterable<Asset[]> | Iterable<Asset[]>,
   empty: string,
 ): ListResult {
-  if (!isForPerson || terminal.columns < minColumnsForFolder)
+  if (!isHumanOutput || terminal.columns < minColumnsForFolder)
     return list(pages, assetColumns, empty) as ListResult;
   async function* withFolderPaths() {
     for await (const page of pages) {
@@ -76,8 +101,8 @@ export function assetList(
   const folder: Column<Asset> = {
     header: 'FOLDER',
     value: (asset) => folderText(asset, places),
-    spare: 6,
-    wide: true,
+    dropPriority: 6,
+    terminalOnly: true,
   };
   return list(withFolderPaths(), [...assetColumns, folder], empty) as ListResult;
 }
@@ -92,7 +117,7 @@ const workspaceFields = ['workspace', 'workspace_uid'];
 /** Formats one asset as rows: the main fields first, then all others that the service sent. */
 const assetRows =
   (places: LocationNames) =>
-  (asset: Asset, render: RenderContext): Row[] => {
+  (asset: Asset, render: RenderContext): DetailRow[] => {
     const {
       uid,
       name,
@@ -105,7 +130,7 @@ const assetRows =
     } = asset;
     const { isTerminal } = render;
     const folder = folderText(asset, places);
-    const other = ([field, value]: [string, unknown]): Row => {
+    const other = ([field, value]: [string, unknown]): DetailRow => {
       const label = field.replaceAll('_', ' ');
       if (isTerminal && parentFields.includes(field)) return ['folder', folder];
       if (isTerminal && workspaceFields.includes(field))
@@ -128,7 +153,7 @@ const assetRows =
 /** Shows one asset; on a terminal, with its folder and workspace by name. */
 export async function assetRecord(context: Context, asset: Asset): Promise<Result> {
   const places = new LocationNames(context);
-  if (context.isForPerson) {
+  if (context.isHumanOutput) {
     await places.load('folders', [parentOf(asset) ?? undefined]);
     await places.load('workspaces', [workspaceOf(asset)]);
   }
@@ -144,5 +169,5 @@ export async function recordOrList(
   const [only] = assets;
   if (requestedCount !== 1)
     return assetList(context, new LocationNames(context), [[...assets]], '');
-  return only ? assetRecord(context, only) : nothing;
+  return only ? assetRecord(context, only) : noResult;
 }

@@ -7,8 +7,8 @@ import type { Collection } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { type Column, listBy, nothing } from '../../output/result.ts';
-import type { Progress } from '../../progress/progress.ts';
+import { type Column, listBy, noResult } from '../../output/result.ts';
+import type { ProgressDisplay } from '../../progress/progress.ts';
 import type { ProgressMode } from '../../progress/progress-modes.ts';
 import { openDownloadProgress } from '../progress.ts';
 import { failureOf, runConcurrently } from './bulk.ts';
@@ -42,7 +42,7 @@ export async function downloadMany(
   { directory, lanes, progress: requestedProgress, resolveDownload }: DownloadManyOptions,
 ) {
   if (context.isDryRun(`download ${pluralize(targets.length, 'file')} to ${directory || '.'}`))
-    return nothing;
+    return noResult;
   const { [collection]: assets } = await context.api();
   const assetsByUid = new Map<string, Asset>();
   const lookups = await runConcurrently(
@@ -82,7 +82,7 @@ export async function downloadMany(
   const records = targets.map(({ uid }) =>
     recordOf(uid, files.get(uid), resultsByUid.get(uid), errors.get(uid)),
   );
-  if (records.length > 0) context.terminal.say(summaryOf(records));
+  if (records.length > 0) context.terminal.info(summaryOf(records));
   const outcomes = targets.map(({ uid, name }) => ({ uid, name, error: errors.get(uid) }));
   const result = listBy(({ path }) => path ?? '', records, columns, `no ${collection}`);
   return { result, failure: failureOf(context, outcomes, collection) };
@@ -114,7 +114,7 @@ function totalBytes(assets: ReadonlyMap<string, Asset>): number {
 async function downloadUnlessPresent(
   context: Context,
   { asset, path }: DownloadTarget,
-  progress: Progress,
+  progress: ProgressDisplay,
   mediaOf: DownloadManyOptions['resolveDownload'],
 ): Promise<DownloadResult> {
   const existing = context.settings.yes ? undefined : await lstat(path).catch(() => undefined);
@@ -154,12 +154,12 @@ function summaryOf(records: readonly DownloadRecord[]): string {
 
 const columns: Column<DownloadRecord>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => escapeControls(asset_uid), uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => displayText(path), least: 18, leads: true },
+  { header: 'PATH', value: ({ path }) => displayText(path), minWidth: 18, isFirst: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) =>
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
-    whole: true,
+    noTruncate: true,
   },
   {
     header: 'RESULT',

@@ -15,7 +15,7 @@ import {
   nothingToPlayError,
   resolvePlayback,
 } from '../../library/playback.ts';
-import { nothing } from '../../output/result.ts';
+import { noResult } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
@@ -91,11 +91,11 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
           const media = await resolveDownload(context, asset);
           const path = output ?? join(directory, assetFileName(asset));
           if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`))
-            return nothing;
+            return noResult;
           const progress = await openDownloadProgress(context, progressMode);
           try {
             const saved = await save(context, media, path, progress);
-            return saved ? savedRecord(saved) : nothing;
+            return saved ? savedRecord(saved) : noResult;
           } finally {
             progress.close();
           }

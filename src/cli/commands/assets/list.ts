@@ -74,7 +74,7 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
       const offset = parseCount('--offset', options.offset ?? '0');
       const isFirstPage = typedLimit === undefined && !all;
       const limit = all ? undefined : parseCount('--limit', typedLimit ?? `${defaultLimit}`, 1);
-      const empty = `no ${collection}${emptyResultHint(words, context.settings.shape.format)}`;
+      const empty = `no ${collection}${emptyResultHint(words, context.settings.outputOptions.format)}`;
       const fetchListing = async (): Promise<AssetListing> => {
         if (folders) {
           const maxAssets = limit === undefined ? undefined : limit + offset;
@@ -109,7 +109,7 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
         return writeSheet(context, { path: html, title, find });
       }
       const { pages, footer, isEmpty } = await find();
-      if (isEmpty && words.length > 0 && !context.isForPerson) context.terminal.say(empty); // a terminal shows this text in place of the table
+      if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty); // a terminal shows this text in place of the table
       return {
         ...assetList(context, new LocationNames(context), pages, empty),
         footer: () => footer,

@@ -2,7 +2,11 @@ import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts'
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Asset } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
-import { hasAllColours, knownProtocol, type Protocol } from '../../output/pictures/protocol.ts';
+import {
+  detectProtocol,
+  type GraphicsProtocol,
+  hasTrueColor,
+} from '../../output/pictures/protocol.ts';
 
 const maxBytes = 5 * 1024 * 1024;
 const maxRows = 24;
@@ -11,7 +15,7 @@ const maxRows = 24;
 const [showTimeoutMs, previewTimeoutMs] = [30_000, 2_500];
 
 /** Returns the protocol for `thumb --show`. @throws MediactlError if stdout cannot show pictures */
-export function requireProtocol(context: Context): Protocol {
+export function requireProtocol(context: Context): GraphicsProtocol {
   const { settings, host } = context;
   if (!canShowPictures(context))
     throw usageError(
@@ -23,9 +27,9 @@ export function requireProtocol(context: Context): Protocol {
     throw usageError(
       'no pictures are wanted in this terminal',
       '-o FILE, to save it',
-      `${settings.origins.of('pictures').origin} says never`,
+      `${settings.resolver.resolve('pictures').origin} says never`,
     );
-  return configuredProtocol(context) ?? (knownProtocol(host.environment) || 'blocks');
+  return configuredProtocol(context) ?? (detectProtocol(host.environment) || 'blocks');
 }
 
 /**
@@ -35,7 +39,7 @@ export function requireProtocol(context: Context): Protocol {
 export async function renderPreview(context: Context, asset: Asset): Promise<string | undefined> {
   const { settings, host, terminal } = context;
   if (settings.pictures === 'never' || !canShowPictures(context)) return undefined;
-  const protocol = configuredProtocol(context) ?? knownProtocol(host.environment);
+  const protocol = configuredProtocol(context) ?? detectProtocol(host.environment);
   const url = parseHttpUrl(asset.thumbnail_url);
   if (!protocol || !url) return undefined;
   try {
@@ -49,21 +53,24 @@ export async function renderPreview(context: Context, asset: Asset): Promise<str
 }
 
 /** Renders a thumbnail. @throws MediactlError if it cannot be fetched, `not_shown` if it is no image */
-export const renderThumbnail = (context: Context, url: URL, protocol: Protocol) =>
+export const renderThumbnail = (context: Context, url: URL, protocol: GraphicsProtocol) =>
   renderPicture(context, url, {
     protocol,
     rows: context.terminal.rows - 1,
     timeoutMs: showTimeoutMs,
   });
 
-const canShowPictures = ({ isForPerson, settings: { shape }, host }: Context) =>
-  isForPerson && !shape.fields && shape.jq === undefined && host.environment.TERM !== 'dumb';
+const canShowPictures = ({ isHumanOutput, settings: { outputOptions }, host }: Context) =>
+  isHumanOutput &&
+  !outputOptions.fields &&
+  outputOptions.jq === undefined &&
+  host.environment.TERM !== 'dumb';
 
 /** Returns the protocol that the `pictures` setting names; undefined for auto and never. */
-const configuredProtocol = ({ settings: { pictures } }: Context): Protocol | undefined =>
+const configuredProtocol = ({ settings: { pictures } }: Context): GraphicsProtocol | undefined =>
   pictures === 'auto' || pictures === 'never' ? undefined : pictures;
 
-type PictureOptions = { protocol: Protocol; rows: number; timeoutMs: number };
+type PictureOptions = { protocol: GraphicsProtocol; rows: number; timeoutMs: number };
 
 async function renderPicture(
   context: Context,
@@ -73,10 +80,10 @@ async function renderPicture(
   const { playback } = await context.mediaApi();
   const bounds = { maxBytes, timeoutMs, interruption: context.signal };
   const bytes = await playback.fetchSmall(url, bounds);
-  const { drawn } = await import('../../output/picture.lazy.ts');
+  const { renderPicture: drawn } = await import('../../output/picture.lazy.ts');
   const maxSize = { columns: context.terminal.columns, rows: Math.max(1, Math.min(maxRows, rows)) };
-  const colours = hasAllColours(context.host.environment);
-  const picture = drawn(bytes, { ...maxSize, protocol, hasAllColours: colours });
+  const colours = hasTrueColor(context.host.environment);
+  const picture = drawn(bytes, { ...maxSize, protocol, hasTrueColor: colours });
   if ('text' in picture) return picture.text;
   throw new MediactlError('the thumbnail cannot be shown', {
     code: 'not_shown',

@@ -26,7 +26,7 @@ export async function collectFolderUids(
   const inside = top ? [top, ...descendantsOf(top)] : tree.all;
   const uids = [...(top ? [] : ['root']), ...inside.map((each) => each.folder.uid)];
   if (uids.length > maxFoldersWithoutNotice)
-    context.terminal.say(`${pluralize(uids.length, 'folder')}: a request for each, or more`);
+    context.terminal.info(`${pluralize(uids.length, 'folder')}: a request for each, or more`);
   return uids;
 }
 

@@ -50,7 +50,7 @@ export function remove(command: Command, run: ActionWrapper, collection: Collect
         });
         const deletedCount = outcomes.filter(({ error }) => !error).length;
         if (deletedCount > 0)
-          context.terminal.say(
+          context.terminal.info(
             `${deletedCount} moved to the trash; the API cannot restore ${deletedCount === 1 ? 'it' : 'them'}`,
           );
         return bulkResult(context, outcomes, 'moved to the trash', collection);

@@ -7,8 +7,8 @@ import { formatBytes } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
-import { type RenderContext, type Result, type Row, record } from '../../output/result.ts';
-import type { Progress } from '../../progress/progress.ts';
+import { type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
+import type { ProgressDisplay } from '../../progress/progress.ts';
 import { writeOutput } from './output-file.ts';
 
 /** A saved file, as it is printed. */
@@ -57,7 +57,7 @@ export async function save(
   context: Context,
   media: MediaDownload,
   path: string,
-  progress: Progress,
+  progress: ProgressDisplay,
 ): Promise<SavedFile | undefined> {
   if (path === '-') return toStdout(context, media, progress);
   const seconds = mtimeFor(media);
@@ -73,12 +73,17 @@ export async function save(
 export const savedRecord = (saved: SavedFile): Result => record(saved, saved.asset_uid, savedRows);
 
 /** Parameters of one download. */
-type DownloadParams = { context: Context; media: MediaDownload; path: string; progress: Progress };
+type DownloadParams = {
+  context: Context;
+  media: MediaDownload;
+  path: string;
+  progress: ProgressDisplay;
+};
 
 const savedRows = (
   { path, size_bytes, content_type }: SavedFile,
   { isTerminal }: RenderContext,
-): Row[] => [
+): DetailRow[] => [
   ['saved', escapeControls(path)],
   ['size', isTerminal ? formatBytes(size_bytes) : String(size_bytes)],
   ['type', escapeControls(content_type ?? '')],
@@ -87,7 +92,7 @@ const savedRows = (
 async function toStdout(
   context: Context,
   media: MediaDownload,
-  progress: Progress,
+  progress: ProgressDisplay,
 ): Promise<undefined> {
   const { terminal } = context;
   if (terminal.stdout.isTTY)

@@ -8,7 +8,13 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Asset } from '../../../contract/types.ts';
 import { type ContactSheetCard, renderContactSheet } from '../../../web/contact-sheet.ts';
 import type { Context } from '../../context.ts';
-import { nothing, type RenderContext, type Result, type Row, record } from '../../output/result.ts';
+import {
+  type DetailRow,
+  noResult,
+  type RenderContext,
+  type Result,
+  record,
+} from '../../output/result.ts';
 import { writeOutput } from './output-file.ts';
 import { fetchThumbnails } from './thumbnails.ts';
 
@@ -38,15 +44,15 @@ export async function writeSheet(
   const { terminal, clock } = context;
   if (path === '' || path === '-')
     throw usageError(`--html does not accept '${path}'`, 'name a file: --html sheet.html');
-  if (context.isDryRun(`write a page of thumbnails to ${path}`)) return nothing;
+  if (context.isDryRun(`write a page of thumbnails to ${path}`)) return noResult;
   const written = await writeOutput(context, { path, option: '--html' }, async (file) => {
     const { pages, footer } = await find();
     const found: { card: ContactSheetCard; url: unknown }[] = [];
     for await (const page of pages)
       for (const asset of page) found.push({ card: cardOf(asset), url: asset.thumbnail_url });
-    if (footer) terminal.say(footer);
+    if (footer) terminal.info(footer);
     if (found.length > maxAssetsWithoutNotice)
-      terminal.say(`${formatCount(found.length)} assets; fetching their thumbnails`);
+      terminal.info(`${formatCount(found.length)} assets; fetching their thumbnails`);
     let [size_bytes, missing_thumbnails] = [0, 0];
     const write = async (text: string) => {
       const chunk = Buffer.from(text);
@@ -72,7 +78,7 @@ export async function writeSheet(
     return { path, assets: found.length, missing_thumbnails, size_bytes };
   });
   if (written.missing_thumbnails > 0)
-    terminal.say(
+    terminal.info(
       `${formatCount(written.missing_thumbnails)} of ${pluralize(written.assets, 'asset')} without a thumbnail`,
     );
   return record(written, path, rows);
@@ -107,7 +113,7 @@ function cardOf({
 const rows = (
   { path, assets, missing_thumbnails, size_bytes }: SheetRecord,
   { isTerminal }: RenderContext,
-): Row[] => [
+): DetailRow[] => [
   ['saved', escapeControls(path)],
   ['assets', String(assets)],
   ['missing thumbnails', String(missing_thumbnails)],

@@ -3,7 +3,7 @@ import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
-import { nothing } from '../../output/result.ts';
+import { noResult } from '../../output/result.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { openDownloadProgress } from '../progress.ts';
 import { sanitizeFileName } from './file-name.ts';
@@ -38,13 +38,13 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
         const path = output ?? sanitizeFileName(name, uid, extension);
         const from = `${url.origin}${url.pathname}`;
         const what = isSaved ? `save ${from} as ${path}` : `show ${from}`;
-        if (context.isDryRun(what)) return nothing;
+        if (context.isDryRun(what)) return noResult;
         const picture = protocol && (await renderThumbnail(context, url, protocol));
-        if (!isSaved) return { result: nothing, picture };
+        if (!isSaved) return { result: noResult, picture };
         const progress = await openDownloadProgress(context);
         const media = { assetUid: uid, url, expected: { isPublic: true } };
         const saved = await save(context, media, path, progress).finally(() => progress.close());
-        return { result: saved ? savedRecord(saved) : nothing, picture };
+        return { result: saved ? savedRecord(saved) : noResult, picture };
       }),
     );
 }

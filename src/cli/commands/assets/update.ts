@@ -80,7 +80,7 @@ export function update(command: Command, run: ActionWrapper, collection: Collect
             limit,
             notes: lost,
           });
-        else for (const line of lost) context.terminal.say(line);
+        else for (const line of lost) context.terminal.info(line);
         const [only] = targets;
         if (only && targets.length === 1 && !found.byFilter) {
           const { asset, unverifiable } = await assets.update(only.uid, bodyFor(only));

@@ -36,13 +36,13 @@ export function wait(command: Command, run: ActionWrapper, collection: Collectio
         const api = await context.api();
         const display = await WaitDisplay.open(terminal, clock, uids.length);
         const observed = api.withObserver({
-          onNotice: (notice) => display.waits(toWaitingEvent(notice)),
+          onNotice: (notice) => display.onWait(toWaitingEvent(notice)),
         });
         try {
           const settled = await waitForAssets(observed[collection], uids, {
             ...{ clock, signal, timeoutMs, status: options.for },
-            onStatus: ({ uid, name }, status) => display.status(asText(name) ?? uid, status),
-            onResult: (_uid, outcome) => display.settled(!(outcome instanceof MediactlError)),
+            onStatus: ({ uid, name }, status) => display.onStatus(asText(name) ?? uid, status),
+            onResult: (_uid, outcome) => display.onSettled(!(outcome instanceof MediactlError)),
           });
           const { result, failure } = waitResult(settled, options.for);
           return { result: await recordOrList(context, result, settled.size), failure };

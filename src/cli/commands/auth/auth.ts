@@ -3,12 +3,12 @@ import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts'
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
-import { forgetInKeychain, keyOf, storeInKeychain } from '../../account/key-stores.ts';
+import { deleteFromKeychain, readApiKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile, type ProfileConfig } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
-import { listBy, nothing, text } from '../../output/result.ts';
+import { listBy, noResult, text } from '../../output/result.ts';
 import { choose, confirm } from '../../terminal/prompt.ts';
-import { masked } from '../../terminal/redaction.ts';
+import { maskSecret } from '../../terminal/redactor.ts';
 import {
   type ActionWrapper,
   addExamples,
@@ -61,7 +61,7 @@ function switchProfile(command: Command, run: ActionWrapper): void {
         const { profiles } = config;
         const name = given ?? (await promptForProfile(context, config));
         if (!profiles[name]) throw noSuchProfile(name, profiles);
-        if (context.isDryRun(`make profile ${name} current`)) return nothing;
+        if (context.isDryRun(`make profile ${name} current`)) return noResult;
         const updated = await context.profiles.update((current) => {
           current.current = name;
         });
@@ -98,9 +98,9 @@ function rename(command: Command, run: ActionWrapper): void {
         if (!profile) throw noSuchProfile(from, before.profiles);
         if (before.profiles[to])
           throw usageError(`there is a profile ${to} already`, 'mediactl auth ls');
-        if (context.isDryRun(`rename profile ${from} to ${to}`)) return nothing;
+        if (context.isDryRun(`rename profile ${from} to ${to}`)) return noResult;
         const inKeychain = profile.keyStore === 'keychain';
-        const key = await keyOf(profile, { configDir: profiles.directory, profile: from });
+        const key = await readApiKey(profile, { configDir: profiles.directory, profile: from });
         const moved =
           inKeychain &&
           (await storeInKeychain({ configDir: profiles.directory, profile: to }, key));
@@ -110,7 +110,7 @@ function rename(command: Command, run: ActionWrapper): void {
             moved || !inKeychain ? profile : { ...profile, keyStore: 'file', key };
           if (current.current === from) current.current = to;
         });
-        if (inKeychain) await forgetInKeychain({ configDir: profiles.directory, profile: from });
+        if (inKeychain) await deleteFromKeychain({ configDir: profiles.directory, profile: from });
         for (const each of [from, to]) await forgetScopes(context, each, profile);
         return profileResult(config, to);
       }),
@@ -119,7 +119,7 @@ function rename(command: Command, run: ActionWrapper): void {
 
 /** Deletes the cached scopes of a profile's key. */
 const forgetScopes = (context: Context, name: string, { baseUrl }: Profile) =>
-  context.scopesOf(name, parseBaseUrl(baseUrl)).forget();
+  context.scopesOf(name, parseBaseUrl(baseUrl)).clear();
 
 function logout(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl auth logout staging', 'mediactl auth logout --all --yes');
@@ -146,7 +146,7 @@ function logout(command: Command, run: ActionWrapper): void {
           });
         for (const each of namesToForget)
           if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
-        if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return nothing;
+        if (context.isDryRun(`forget ${namesToForget.join(', ')}`)) return noResult;
         if (all)
           await confirm(terminal, `Forget ${namesToForget.length} profiles and their keys?`, {
             yes: settings.yes,
@@ -154,7 +154,7 @@ function logout(command: Command, run: ActionWrapper): void {
           });
         for (const each of namesToForget)
           if (before.profiles[each]?.keyStore === 'keychain')
-            await forgetInKeychain({ configDir: profiles.directory, profile: each });
+            await deleteFromKeychain({ configDir: profiles.directory, profile: each });
         for (const each of namesToForget)
           await forgetScopes(context, each, before.profiles[each] as Profile);
         const config = await profiles.update((current) => {
@@ -163,7 +163,7 @@ function logout(command: Command, run: ActionWrapper): void {
         });
         const isUnused = config.current === undefined && Object.keys(config.profiles).length > 0;
         const next = isUnused ? '; none is in use now: mediactl auth switch NAME' : '';
-        terminal.say(`forgotten: ${namesToForget.join(', ')}${next}`);
+        terminal.info(`forgotten: ${namesToForget.join(', ')}${next}`);
         return listBy(
           ({ name: id }) => id,
           profileRecords(config),
@@ -185,7 +185,7 @@ function token(command: Command, run: ActionWrapper): void {
         const { apiKey } = await context.account();
         if (!reveal)
           throw usageError(
-            `the key is ${masked(apiKey)}; it is not printed by accident`,
+            `the key is ${maskSecret(apiKey)}; it is not printed by accident`,
             'mediactl auth token --reveal',
           );
         return text(apiKey);

@@ -2,9 +2,9 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import type { ProfileConfig } from '../../account/profile-file.ts';
 import {
   type Column,
+  type DetailRow,
   type RenderContext,
   type Result,
-  type Row,
   record,
 } from '../../output/result.ts';
 
@@ -36,13 +36,13 @@ export const workspaceText = (
 
 export const profileColumns: Column<ProfileRecord>[] = [
   { header: '', value: ({ current }) => (current ? '*' : '') },
-  { header: 'PROFILE', value: ({ name }) => escapeControls(name), whole: true },
+  { header: 'PROFILE', value: ({ name }) => escapeControls(name), noTruncate: true },
   { header: 'BASE URL', value: ({ base_url }) => escapeControls(base_url) },
   { header: 'WORKSPACE', value: workspaceText },
   { header: 'KEY IN', value: ({ key_store }) => key_store },
 ];
 
-const profileRows = (profile: ProfileRecord, render: RenderContext): Row[] => [
+const profileRows = (profile: ProfileRecord, render: RenderContext): DetailRow[] => [
   ['profile', escapeControls(profile.name)],
   ['base url', escapeControls(profile.base_url)],
   ['workspace', workspaceText(profile, render)],

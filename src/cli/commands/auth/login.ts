@@ -6,13 +6,13 @@ import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Account } from '../../account/account.ts';
-import { isPlaintextElsewhere, parseBaseUrl } from '../../account/base-url.ts';
-import { assertKey, storeInKeychain } from '../../account/key-stores.ts';
+import { isRemotePlaintext, parseBaseUrl } from '../../account/base-url.ts';
+import { assertKey, storeInKeychain } from '../../account/keychain.ts';
 import { assertProfileName, type Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { findPrimary, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
-import { nothing } from '../../output/result.ts';
-import { ranks } from '../../settings/origins.ts';
+import { noResult } from '../../output/result.ts';
+import { precedence } from '../../settings/setting-resolver.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
@@ -42,7 +42,7 @@ export function login(command: Command, run: ActionWrapper): void {
         const config = await context.profiles.read();
         const known = config.profiles[name];
         const baseUrl = await baseUrlOf(context, settings.baseUrl ?? known?.baseUrl);
-        if (isPlaintextElsewhere(baseUrl))
+        if (isRemotePlaintext(baseUrl))
           terminal.warn(`${baseUrl.origin} is not https: the key can be read on the way`);
         if (known) await confirmReplacement(context, name, known, baseUrl);
         // Workspace and learned names belong to a service: another one must not get them.
@@ -50,7 +50,7 @@ export function login(command: Command, run: ActionWrapper): void {
         const names = sameService?.names ?? {};
         const workspaceName = requestedWorkspace(settings);
         if (terminal.isInteractive && !options.withKey)
-          terminal.say(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
+          terminal.info(`Keys are made at ${baseUrl.host}: organization’s settings, API keys.`);
         const { key, api, workspaces } = await readVerifiedKey(context, options, {
           baseUrl,
           names,
@@ -63,10 +63,10 @@ export function login(command: Command, run: ActionWrapper): void {
               ? toProfileFields(await resolveWorkspace(context, api, workspaceName))
               : defaultWorkspace(sameService, workspaces);
           if (!chosen.workspace)
-            terminal.say('no workspace is chosen yet: mediactl workspaces use NAME');
-          if (context.isDryRun(`keep the key under profile ${name}`)) return nothing;
-          await context.scopesOf(name, baseUrl).forget();
-          await context.noteScopes({ profile: name, baseUrl }, api);
+            terminal.info('no workspace is chosen yet: mediactl workspaces use NAME');
+          if (context.isDryRun(`keep the key under profile ${name}`)) return noResult;
+          await context.scopesOf(name, baseUrl).clear();
+          await context.storeScopes({ profile: name, baseUrl }, api);
           const updated = await saveProfile(context, name, options.store, key, {
             baseUrl: baseUrl.origin,
             ...chosen,
@@ -74,7 +74,7 @@ export function login(command: Command, run: ActionWrapper): void {
             ...(known?.settings && { settings: settingsFor(known, sameService) }),
           });
           const read = api.transport.scopes.get('Read Assets');
-          terminal.say(
+          terminal.info(
             `logged in to ${baseUrl.origin} as profile ${escapeControls(name)}${read ? '; the key may read' : ''}`,
           );
           return profileResult(updated, name);
@@ -106,11 +106,11 @@ async function confirmReplacement(
   baseUrl: URL,
 ): Promise<void> {
   if (isForService(known, baseUrl))
-    return terminal.say(`profile ${name} is there already: it gets another key`);
+    return terminal.info(`profile ${name} is there already: it gets another key`);
   const question = `Profile ${name} is for ${known.baseUrl}. Make it one for ${baseUrl.origin}?`;
   if (terminal.isInteractive)
     return confirm(terminal, question, { yes: settings.yes, instead: '' });
-  terminal.say(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
+  terminal.info(`profile ${name} was for ${known.baseUrl}, and is for ${baseUrl.origin} now`);
 }
 
 const maxAttempts = 3;
@@ -135,7 +135,7 @@ async function readVerifiedKey(
         error instanceof MediactlError && error.exitCode === exitCodes.unauthenticated;
       if (!isKeyRejected || withKey || !terminal.isInteractive || attempt >= maxAttempts)
         throw error;
-      terminal.say(`${error.message}; try again, or leave with Ctrl-C`);
+      terminal.info(`${error.message}; try again, or leave with Ctrl-C`);
     }
   }
 }
@@ -144,9 +144,9 @@ const isForService = ({ baseUrl }: Profile, url: URL) =>
   parseBaseUrl(baseUrl).origin === url.origin;
 
 /** Returns the workspace of a flag or variable: the profile's own may belong to another service. */
-function requestedWorkspace({ origins }: Settings): string | undefined {
-  const { value, rank } = origins.of('workspace');
-  return rank >= ranks.variable ? value : undefined;
+function requestedWorkspace({ resolver }: Settings): string | undefined {
+  const { value, rank } = resolver.resolve('workspace');
+  return rank >= precedence.variable ? value : undefined;
 }
 
 /** Returns a profile's settings, without the folder if they are for another service. */
@@ -226,6 +226,6 @@ async function saveProfile(
     };
     current.current = name;
   });
-  if (!inKeychain) terminal.say(`key kept in ${profiles.path} (mode 0600)`);
+  if (!inKeychain) terminal.info(`key kept in ${profiles.path} (mode 0600)`);
   return config;
 }

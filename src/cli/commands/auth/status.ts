@@ -9,11 +9,17 @@ import type { Workspace } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import type { Account } from '../../account/account.ts';
 import { parseBaseUrl } from '../../account/base-url.ts';
-import { keyOf } from '../../account/key-stores.ts';
+import { readApiKey } from '../../account/keychain.ts';
+import type { ObservedScope } from '../../account/observed-scopes.ts';
 import type { Profile } from '../../account/profile-file.ts';
-import type { ScopeSeen } from '../../account/scopes-seen.ts';
 import type { Context } from '../../context.ts';
-import { type Column, listBy, type RenderContext, type Row, record } from '../../output/result.ts';
+import {
+  type Column,
+  type DetailRow,
+  listBy,
+  type RenderContext,
+  record,
+} from '../../output/result.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { workspaceText } from './columns.ts';
 
@@ -25,7 +31,7 @@ type AuthStatus = {
   /** Null if unknown: the service did not respond, or not as expected. */
   key_accepted: boolean | null;
   /** Scopes observed in responses; null if no command needed the scope yet. */
-  scopes: Record<string, ScopeSeen | null>;
+  scopes: Record<string, ObservedScope | null>;
   rate_limit: { limit: number; remaining: number; resets_at: string } | null;
   problem: string | null;
 };
@@ -57,7 +63,10 @@ async function checkProfile(context: Context, name: string, profile: Profile): P
   const baseUrl = parseBaseUrl(profile.baseUrl);
   const { workspace, names = {} } = profile;
   try {
-    const apiKey = await keyOf(profile, { configDir: context.profiles.directory, profile: name });
+    const apiKey = await readApiKey(profile, {
+      configDir: context.profiles.directory,
+      profile: name,
+    });
     context.terminal.redactor.add(apiKey);
     return (await checkAccount(context, { profile: name, baseUrl, apiKey, workspace, names }))
       .status;
@@ -79,7 +88,7 @@ async function checkAccount(context: Context, account: Account) {
   }
   await api.transport.close();
   const { rateLimit, scopes: observedScopes } = api.transport;
-  if (account.profile !== 'environment') await context.noteScopes(account, api);
+  if (account.profile !== 'environment') await context.storeScopes(account, api);
   return {
     status: toStatus(context, account, { rateLimit, workspaces, observedScopes, failure }),
     failure,
@@ -100,7 +109,7 @@ function toStatus(
 ): AuthStatus {
   const known = context.scopesOf(profile, baseUrl).read();
   const at = new Date(context.clock.now()).toISOString();
-  const justNow = (scope: string): ScopeSeen | null => {
+  const justNow = (scope: string): ObservedScope | null => {
     const allowed = observedScopes.get(scope);
     return allowed === undefined ? null : { allowed, at };
   };
@@ -151,7 +160,7 @@ function scopeText({ scopes: seen }: Pick<AuthStatus, 'scopes'>, now: number): s
     .join('; ');
 }
 
-const rows = (status: AuthStatus, render: RenderContext): Row[] => [
+const rows = (status: AuthStatus, render: RenderContext): DetailRow[] => [
   ['profile', escapeControls(status.profile)],
   ['base url', status.base_url],
   ['workspace', workspaceText(status, render)],
@@ -161,8 +170,8 @@ const rows = (status: AuthStatus, render: RenderContext): Row[] => [
 ];
 
 const columns: Column<AuthStatus>[] = [
-  { header: 'PROFILE', value: ({ profile }) => escapeControls(profile), whole: true },
+  { header: 'PROFILE', value: ({ profile }) => escapeControls(profile), noTruncate: true },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'KEY', value: keyText },
-  { header: 'WINDOW', value: (status, { now }) => rateLimitText(status, now), spare: 1 },
+  { header: 'WINDOW', value: (status, { now }) => rateLimitText(status, now), dropPriority: 1 },
 ];

@@ -12,7 +12,7 @@ import {
 } from '../../../web/browse/server/browse.ts';
 import { renderEntryPage } from '../../../web/browse/server/gallery-page.ts';
 import type { Context } from '../../context.ts';
-import { nothing } from '../../output/result.ts';
+import { noResult } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { rateLimitOf } from '../../uploading/upload-options.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
@@ -48,7 +48,7 @@ export const browse: CommandDefinition = (command, run) => {
           queryOfAddress(words) ?? encodeQuery(await parseFilters(context, { ...filters, search }));
         const listenAt = port === undefined ? 0 : parseCount('--port', port);
         const bytesPerSecond = rateLimitOf(limitRate);
-        if (context.isDryRun('serve the library on this machine')) return nothing;
+        if (context.isDryRun('serve the library on this machine')) return noResult;
         const library = await openAccountLibrary(context, bytesPerSecond);
         const { host } = context;
         const [script, player] = await Promise.all([
@@ -70,7 +70,7 @@ export const browse: CommandDefinition = (command, run) => {
         let unfinishedCount = 0;
         try {
           await printAddress(context, pages.createEntryUrl(view));
-          const isOpened = open && context.isForPerson && !context.terminal.isCi;
+          const isOpened = open && context.isHumanOutput && !context.terminal.isCi;
           await Promise.all([
             isOpened && openPage(context, pages, view, entry),
             waitForInterrupt(context, pages, view, open),
@@ -80,8 +80,8 @@ export const browse: CommandDefinition = (command, run) => {
           unfinishedCount = await library.close();
           await rm(entry, { force: true });
         }
-        if (unfinishedCount === 0) return nothing;
-        context.terminal.say(
+        if (unfinishedCount === 0) return noResult;
+        context.terminal.info(
           `${pluralize(unfinishedCount, 'upload')} not finished: mediactl uploads resume --all`,
         );
         throw context.signal.reason as MediactlError;
@@ -108,7 +108,7 @@ const encodeQuery = (filters: AssetFilters): string =>
 
 const printAddress = ({ terminal, settings }: Context, url: string) =>
   terminal.write(
-    settings.shape.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
+    settings.outputOptions.format.startsWith('json') ? `${JSON.stringify({ url })}\n` : `${url}\n`,
   );
 
 /** Opens the page through a redirect file (0600): other users can read a URL with a token in argv. */
@@ -133,7 +133,7 @@ async function waitForInterrupt(
   // A background job of a shell is stopped when it reads the terminal.
   const readsEnter = reads && terminal.isInteractive && Boolean(terminal.stdout.isTTY);
   if (readsEnter) {
-    terminal.say('Enter prints an address for another browser, Ctrl-C ends it');
+    terminal.info('Enter prints an address for another browser, Ctrl-C ends it');
     terminal.stdin.on('data', another);
   }
   if (!signal.aborted)

@@ -79,7 +79,7 @@ export const check: CommandDefinition = (command, run) => {
             differences.push({ path: where, difference: 'extra', asset_uid: asset.uid });
           }
         const same = files - differences.filter(({ difference }) => difference !== 'extra').length;
-        context.terminal.say(
+        context.terminal.info(
           `${same} of ${files} files are there; ${pluralize(differences.length, 'difference')}`,
         );
         return {
@@ -195,7 +195,7 @@ const differ = (count: number) =>
   });
 
 const columns: Column<Difference>[] = [
-  { header: 'DIFFERENCE', value: ({ difference }) => difference, whole: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18 },
+  { header: 'DIFFERENCE', value: ({ difference }) => difference, noTruncate: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
 ];

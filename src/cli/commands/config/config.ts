@@ -5,9 +5,9 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Profile } from '../../account/profile-file.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
-import { type Column, listBy, nothing, text } from '../../output/result.ts';
-import { queueAddress } from '../../settings/kinds.ts';
-import { profileSettings, type SettingName, table } from '../../settings/table.ts';
+import { type Column, listBy, noResult, text } from '../../output/result.ts';
+import { queueAddress } from '../../settings/setting-kinds.ts';
+import { profileSettings, type SettingName, settingTable } from '../../settings/setting-table.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { assertNoPassword } from '../queue/queue.ts';
@@ -47,7 +47,7 @@ function list(command: Command, run: ActionWrapper): void {
           columns.push({ header: 'ORIGIN', value: ({ origin }) => displayText(origin) });
         const every = await listSettings(context);
         const shown =
-          all || !context.isForPerson
+          all || !context.isHumanOutput
             ? every
             : every.filter(({ origin }) => origin !== assumedOrigin);
         return listBy(({ key }) => key, shown, columns, 'no settings');
@@ -91,13 +91,13 @@ function set(command: Command, run: ActionWrapper): void {
         const isRead = given === '-';
         const value = isRead ? (await readInputText(context.terminal, '-')).trim() : given;
         if (!isRead && key === 'queue')
-          assertNoPassword('config set', queueAddress.read(key, value));
+          assertNoPassword('config set', queueAddress.parse(key, value));
         const change = await parseChange(context, key, value);
         const setting = profileSettings.find((each) => each === key);
         const shown = escapeControls(setting ? withoutSecrets(setting, value) : value);
-        if (context.isDryRun(`set ${key} to ${shown}`)) return nothing;
+        if (context.isDryRun(`set ${key} to ${shown}`)) return noResult;
         await updateProfile(context, change);
-        return nothing;
+        return noResult;
       }),
     );
 }
@@ -111,9 +111,9 @@ function unset(command: Command, run: ActionWrapper): void {
     .action(
       run(async (context, key) => {
         const change = removalFor(key);
-        if (context.isDryRun(`unset ${key}`)) return nothing;
+        if (context.isDryRun(`unset ${key}`)) return noResult;
         await updateProfile(context, change);
-        return nothing;
+        return noResult;
       }),
     );
 }
@@ -135,7 +135,7 @@ async function parseChange(context: Context, key: string, value: string): Promis
     const workspace = await resolveWorkspace(context, await context.api(), value);
     return (profile) => void Object.assign(profile, toProfileFields(workspace));
   }
-  table[setting].kind.read(key, value);
+  settingTable[setting].kind.parse(key, value);
   return (profile) => {
     profile.settings = { ...profile.settings, [setting]: value };
   };

@@ -5,9 +5,9 @@ import {
   type SettingName,
   type Setting as SettingRow,
   settingNames,
-  table,
-} from '../../settings/table.ts';
-import { masked } from '../../terminal/redaction.ts';
+  settingTable,
+} from '../../settings/setting-table.ts';
+import { maskSecret } from '../../terminal/redactor.ts';
 
 /** A row of `config ls`. */
 export type ConfigRow = { key: string; value: string | null; origin: string };
@@ -20,9 +20,9 @@ export async function listSettings(context: Context): Promise<ConfigRow[]> {
   const { name, profile } = await context.profileInUse();
   const profileOrigin = `profile ${name}`;
   const settings = settingNames.map((key): ConfigRow => {
-    const { value, origin } = context.settings.origins.of(key);
+    const { value, origin } = context.settings.resolver.resolve(key);
     if (key === 'api_key') {
-      if (value !== undefined) return { key, value: masked(value), origin };
+      if (value !== undefined) return { key, value: maskSecret(value), origin };
       const where = profile?.keyStore === 'keychain' ? '(in the keychain)' : '(in the config file)';
       return { key, value: profile ? where : null, origin: profile ? profileOrigin : '' };
     }
@@ -45,8 +45,8 @@ export async function listSettings(context: Context): Promise<ConfigRow[]> {
 
 /** Returns a value without its secrets. */
 export function withoutSecrets(key: SettingName, value: string): string {
-  const { kind }: SettingRow = table[key];
-  return kind.shown?.(value) ?? value;
+  const { kind }: SettingRow = settingTable[key];
+  return kind.redact?.(value) ?? value;
 }
 
 /** Finds a setting by key. @throws MediactlError exit 2 if there is none */

@@ -123,7 +123,7 @@ export const checks: Record<string, Check> = {
   queue: async (context) => {
     const { queue } = context.settings;
     if (!queue) return 'none set: one machine uploads by itself';
-    const fleet = await context.fleet(queue, 'read');
+    const fleet = await context.openQueue(queue, 'read');
     const { health } = fleet;
     await fleet.trial();
     if (await fleet.queue.isPaused())

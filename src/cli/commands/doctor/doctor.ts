@@ -24,12 +24,12 @@ type Finding = {
 };
 
 const columns: Column<Finding>[] = [
-  { header: 'CHECK', value: ({ check }) => check, whole: true },
+  { header: 'CHECK', value: ({ check }) => check, noTruncate: true },
   {
     header: '',
     value: ({ ok }, { colors }) =>
       ok === null ? colors.dim('skipped') : ok ? colors.green('ok') : colors.red('wrong'),
-    whole: true,
+    noTruncate: true,
   },
   {
     header: 'FOUND',
@@ -79,7 +79,7 @@ async function runChecks(context: Context) {
 type LearnedName = { key: string; name: string; was: string; changed: boolean };
 
 const learnedColumns: Column<LearnedName>[] = [
-  { header: 'KEY', value: ({ key }) => key, whole: true },
+  { header: 'KEY', value: ({ key }) => key, noTruncate: true },
   { header: 'NAME', value: ({ name }) => escapeControls(name) },
   {
     header: '',

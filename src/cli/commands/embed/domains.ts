@@ -30,7 +30,7 @@ export function list(command: Command, run: ActionWrapper): void {
         return listBy(
           ({ domain }) => domain,
           settings.spellings.map((domain) => ({ domain })),
-          [{ header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), whole: true }],
+          [{ header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), noTruncate: true }],
           'no domains',
         );
       }),
@@ -101,7 +101,7 @@ export function sync(command: Command, run: ActionWrapper): void {
         const current = read.settings.domains;
         const missing = desired.filter((domain) => !current.includes(domain));
         const extra = current.filter((domain) => !desired.includes(domain));
-        context.terminal.say(
+        context.terminal.info(
           `${missing.length} to add, ${current.length - extra.length} there already, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
         );
         if (prune && extra.length > 0 && !context.settings.dryRun)
@@ -158,11 +158,13 @@ async function changeDomains(
     .verifyDomains(workspace, settings, domainsWith('added'), domainsWith('removed'))
     .then((respelled) => {
       for (const { domain, spelling } of respelled)
-        context.terminal.say(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
+        context.terminal.info(`${domain} is on the allow-list as ${escapeControls(spelling)}`);
       return undefined;
     }, asMediactlError);
   if (domainsWith('added').length > 0 && settings.isOff)
-    context.terminal.say('the restriction is off, and every site may embed: mediactl embed enable');
+    context.terminal.info(
+      'the restriction is off, and every site may embed: mediactl embed enable',
+    );
   const result = domainResult(records, 'nothing to change');
   if (steps.length <= 1) return { result, failure: failures[0] ?? verificationError };
   const all = verificationError ? [...failures, verificationError] : failures;
@@ -191,7 +193,7 @@ const sign = { added: '+', removed: '-' };
 
 const columns: Column<DomainRecord>[] = [
   { header: ' ', value: ({ change }) => (change ? sign[change] : '!') },
-  { header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), whole: true },
+  { header: 'DOMAIN', value: ({ domain }) => escapeControls(domain), noTruncate: true },
   {
     header: 'RESULT',
     value: ({ change, error }) =>

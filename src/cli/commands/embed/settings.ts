@@ -2,7 +2,7 @@ import type { WorkspaceEmbedSettings } from '../../../client/api/embed-settings.
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { type Result, type Row, record } from '../../output/result.ts';
+import { type DetailRow, type Result, record } from '../../output/result.ts';
 
 /** Reads the current workspace and its embed settings. */
 export async function readSettings(context: Context) {
@@ -13,7 +13,7 @@ export async function readSettings(context: Context) {
 
 /** Formats embed settings: as the service sent them, or as sentences on a terminal. */
 export const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettings): Result =>
-  record(settings.record, workspace, (): Row[] => {
+  record(settings.record, workspace, (): DetailRow[] => {
     const unknown = 'unknown: mediactl embed domains ls says why';
     const domains = settings.hasList ? settings.spellings : [unknown];
     return [
@@ -23,7 +23,7 @@ export const settingsRecord = (workspace: string, settings: WorkspaceEmbedSettin
         settings.enabled ? 'on: only the domains below may embed' : 'off: every domain may embed',
       ],
       ...(domains.length === 0 ? ['none'] : domains).map(
-        (domain, at): Row => [at === 0 ? 'domains' : ' ', displayText(domain)],
+        (domain, at): DetailRow => [at === 0 ? 'domains' : ' ', displayText(domain)],
       ),
     ];
   });

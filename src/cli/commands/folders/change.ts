@@ -139,7 +139,7 @@ export function remove(command: Command, run: ActionWrapper): void {
             : error;
         });
         await cachedFolders(context).invalidate();
-        context.terminal.say(`deleted ${placed.path}`);
+        context.terminal.info(`deleted ${placed.path}`);
         return record(folderRecord(placed), uid, folderRows);
       }),
     );

@@ -1,7 +1,7 @@
 import type { FolderNode } from '../../../client/api/folder-tree.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import type { ApiFolder } from '../../../contract/types.ts';
-import type { Column, RenderContext, Row } from '../../output/result.ts';
+import type { Column, DetailRow, RenderContext } from '../../output/result.ts';
 
 /** A folder in machine-readable output: the service's record, and its path. */
 export type FolderRecord = ApiFolder & { path: string };
@@ -17,15 +17,15 @@ export function folderRecord({ folder, children, path }: FolderNode): FolderReco
 
 export const folderColumns: Column<FolderRecord>[] = [
   { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'folder', field: 'uid' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), leads: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true },
 ];
 
 export const folderRows = (
   { path, ...folder }: FolderRecord,
   { isTerminal, now }: RenderContext,
-): Row[] => [
+): DetailRow[] => [
   ['path', escapeControls(path)],
-  ...Object.entries(folder).flatMap(([field, value]): Row[] => {
+  ...Object.entries(folder).flatMap(([field, value]): DetailRow[] => {
     if (isTerminal && field.startsWith('parent')) return []; // redundant: the path shows the parent
     const shown =
       isTerminal && field.endsWith('_at') ? relativeTime(value, now) : displayText(value);

@@ -33,9 +33,9 @@ function tree(command: Command, run: ActionWrapper): void {
       run(async (context) => {
         const { tree: folders, workspace } = await fetchFolderTree(context);
         if (folders.all.length === 0 && context.terminal.stdout.isTTY)
-          context.terminal.say('no folders');
+          context.terminal.info('no folders');
         const uids = folders.all.map(({ folder }) => folder.uid);
-        const uidStore = context.isForPerson ? await context.shownUids() : undefined;
+        const uidStore = context.isHumanOutput ? await context.shortUids() : undefined;
         const short = (await uidStore?.shorten('folder', uids)) ?? ((uid: string) => uid);
         return record(
           folders.roots.map(({ folder }) => folder),

@@ -20,7 +20,7 @@ import {
   type ResolvedPlayback,
   resolvePlayback,
 } from '../../library/playback.ts';
-import { nothing, record, text } from '../../output/result.ts';
+import { noResult, record, text } from '../../output/result.ts';
 import { addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault, openWithPlayer } from '../open.ts';
 import { checkPlayback } from './check.ts';
@@ -95,13 +95,13 @@ export const play: CommandDefinition = (command, run) => {
         if (mode === 'check') return checkResult(context, uid, best);
         if (mode === undefined)
           return record(info, uid, (shown, render) => playbackRows(shown, chosen, render));
-        if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return nothing;
+        if (context.isDryRun(`open ${best.url.origin}${best.url.pathname}`)) return noResult;
         const resumeSeconds = asNumber(info.resume_position_seconds) ?? 0;
         if (mode === 'web') return text(await openAsPage(context, uid, playback));
         if (options.player === undefined)
-          return (await openWithDefault(context, best.url)) ? nothing : text(best.url.href);
+          return (await openWithDefault(context, best.url)) ? noResult : text(best.url.href);
         await openWithPlayer(context, options.player, best.url, resumeSeconds);
-        return nothing;
+        return noResult;
       }),
     );
 };

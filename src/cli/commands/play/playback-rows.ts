@@ -15,7 +15,7 @@ import {
 } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
 import { isPixelSize, type Playable } from '../../library/playables.ts';
-import type { RenderContext, Row } from '../../output/result.ts';
+import type { DetailRow, RenderContext } from '../../output/result.ts';
 import type { CheckReport, PlaybackLink } from './check.ts';
 
 function expiry({ expiresAt }: Playable, { isTerminal, now }: RenderContext): string {
@@ -28,7 +28,7 @@ const urlText = (url: string, { isTerminal }: RenderContext) =>
 
 const urlRow =
   (render: RenderContext) =>
-  (each: Playable): Row => {
+  (each: Playable): DetailRow => {
     const parts = [urlText(each.url.href, render), expiry(each, render)].filter(Boolean);
     return [labelOf(each), parts.join(render.isTerminal ? ' ' : '\t')];
   };
@@ -44,10 +44,10 @@ const startOf = (chapter: JsonObject) => {
   return seconds === undefined ? displayText(chapter.start_time) : formatDuration(seconds);
 };
 
-function chapters(info: PlaybackInfo): Row[] {
+function chapters(info: PlaybackInfo): DetailRow[] {
   const resume = asNumber(info.resume_position_seconds);
   return [
-    ...asArray(info.chapters).map((entry, at): Row => {
+    ...asArray(info.chapters).map((entry, at): DetailRow => {
       const chapter = asObject(entry);
       const text = isJsonObject(entry)
         ? `${startOf(chapter)} ${displayText(chapter.title)}`
@@ -66,7 +66,7 @@ function entry(value: unknown, render: RenderContext): string {
   return parts || urlText(displayText(value), render);
 }
 
-const entries = (label: string, list: unknown, render: RenderContext): Row[] =>
+const entries = (label: string, list: unknown, render: RenderContext): DetailRow[] =>
   asArray(list).map((each, at) => [at === 0 ? label : ' ', entry(each, render)]);
 
 /** Formats a URL (A14): a string, or a record of a signed URL. */
@@ -74,7 +74,7 @@ const urlOf = (value: unknown, render: RenderContext) =>
   urlText(displayText(isJsonObject(value) ? value.url : value), render);
 
 /** Rows for each playback type (§2 Playback info: "branch on `type`"). */
-const views: Record<string, (info: PlaybackInfo, render: RenderContext) => Row[]> = {
+const views: Record<string, (info: PlaybackInfo, render: RenderContext) => DetailRow[]> = {
   video: (info, render) => [
     ['sprites', urlOf(info.preview_sprites_url, render)],
     ...chapters(info),
@@ -92,17 +92,20 @@ export function playbackRows(
   info: PlaybackInfo,
   found: readonly Playable[],
   render: RenderContext,
-): Row[] {
+): DetailRow[] {
   const type = asText(info.type) ?? '';
   const view = Object.hasOwn(views, type) ? views[type] : undefined;
   const rows = found.map(urlRow(render));
   const next = '--url prints the whole address; --open, --web and --player play it';
-  const end: Row[] = render.isTerminal ? [['next', next]] : [];
+  const end: DetailRow[] = render.isTerminal ? [['next', next]] : [];
   return [['type', displayText(info.type)], ...rows, ...(view?.(info, render) ?? []), ...end];
 }
 
-export const checkRows = ({ plays, kind, links }: CheckReport, render: RenderContext): Row[] => [
-  ...links.map((link): Row => [link.link, linkText(link, render)]),
+export const checkRows = (
+  { plays, kind, links }: CheckReport,
+  render: RenderContext,
+): DetailRow[] => [
+  ...links.map((link): DetailRow => [link.link, linkText(link, render)]),
   ['plays', plays ? render.colors.green(`yes, ${kind}`) : render.colors.red('no')],
 ];
 

@@ -89,7 +89,7 @@ async function carrier(
     );
   const named = await Roots.open(roots, context.host.cwd);
   context.warnOfProjectFile();
-  const fleet = await context.fleet(address, 'write');
+  const fleet = await context.openQueue(address, 'write');
   await sayState(context, fleet, true);
   return (tools) => new QueueRun(fleet, named, options, tools);
 }

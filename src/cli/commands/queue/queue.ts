@@ -1,5 +1,5 @@
 import { usageError } from '../../../client/errors.ts';
-import { type QueueAddress, readQueueAddress } from '../../../client/queue/queue-address.ts';
+import { parseQueueAddress, type QueueAddress } from '../../../client/queue/queue-address.ts';
 import type { Context } from '../../context.ts';
 
 export const queueFlag = '--queue [address]';
@@ -32,7 +32,7 @@ export function resolveQueue(
   const isAddress = typeof typed === 'string' && (!given || /^[a-z]+:\/\//i.test(typed));
   const all = [...(typeof typed === 'string' && !isAddress ? [typed] : []), ...(given ?? [])];
   if (isAddress) {
-    const address = readQueueAddress('--queue', typed);
+    const address = parseQueueAddress('--queue', typed);
     assertNoPassword('--queue', address);
     return { address, given: all };
   }

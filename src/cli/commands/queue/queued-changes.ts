@@ -39,7 +39,7 @@ export function retry(command: Command, run: ActionWrapper): void {
       run(async (context, typed, { queue, all }) => {
         const { address, given: ids } = resolveQueue(context, queue, typed);
         assertWhich(ids, all);
-        const fleet = await context.fleet(address, 'write');
+        const fleet = await context.openQueue(address, 'write');
         const chosen = all ? await idsIn(fleet, ['failed']) : await meant(fleet, ids, ['failed']);
         if (context.isDryRun(`retry ${pluralize(chosen.length, 'upload')}`))
           return listBy(() => '', [], queuedColumns, '');
@@ -59,7 +59,7 @@ export function retry(command: Command, run: ActionWrapper): void {
           async () => {
             if (await fleet.queue.isPaused()) {
               await fleet.queue.resume();
-              context.terminal.say('the queue continues');
+              context.terminal.info('the queue continues');
             }
           },
         );
@@ -82,7 +82,7 @@ export async function forgetQueued(
   if (expired) throw usageError('--expired is of the uploads of this machine');
   assertWhich(ids, all || done);
   if (all && done) throw usageError('which uploads?', '--all, or --done');
-  const fleet = await context.fleet(address, 'write');
+  const fleet = await context.openQueue(address, 'write');
   const chosen = done
     ? await idsIn(fleet, ['completed'])
     : all
@@ -182,7 +182,7 @@ async function changed(
       (error) => failures.push(asMediactlError(error).withSubject(id)),
     );
   await afterwards();
-  if (rows.length > 0) terminal.say(`${pluralize(rows.length, 'upload')} ${done}`);
+  if (rows.length > 0) terminal.info(`${pluralize(rows.length, 'upload')} ${done}`);
   return {
     result: listBy(({ id }: QueuedUpload) => id, rows, queuedColumns, `nothing ${done}`),
     failure: combineFailures(

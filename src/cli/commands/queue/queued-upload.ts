@@ -100,14 +100,14 @@ export const queuedColumns: Column<QueuedUpload>[] = [
   {
     header: 'ID',
     value: ({ id }, { isTerminal }) => escapeControls(isTerminal ? shortTaskId(id) : id),
-    whole: true,
+    noTruncate: true,
   },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), leads: true, least: 18 },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
   {
     header: 'DONE',
     value: howFar,
-    spare: 1,
+    dropPriority: 1,
   },
-  { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), spare: 2 },
-  { header: 'STATE', value: result, least: 18 },
+  { header: 'WORKER', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
+  { header: 'STATE', value: result, minWidth: 18 },
 ];

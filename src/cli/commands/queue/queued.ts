@@ -4,7 +4,7 @@ import { type EngineState, jobsIn, queueCounts } from '../../../client/queue/job
 import { WatchRun } from '../../../client/queue/watch-run.ts';
 import type { Context } from '../../context.ts';
 import type { ListResult } from '../../output/result.ts';
-import { openProgress } from '../../progress/progress.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { present } from '../../uploading/present.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
@@ -37,7 +37,7 @@ export async function queuedUploads(
 }
 
 const openQueue = (context: Context, typed: string | boolean | undefined): Promise<Fleet> =>
-  context.fleet(resolveQueue(context, typed).address, 'read');
+  context.openQueue(resolveQueue(context, typed).address, 'read');
 
 /** Warns if a queue is paused or has no worker. @param willBe files are about to be added */
 export async function sayState({ terminal }: Context, fleet: Fleet, willBe = false): Promise<void> {
@@ -68,7 +68,7 @@ export function watch(command: Command, run: ActionWrapper): void {
         const fleet = await openQueue(context, queue);
         await sayState(context, fleet);
         const mode = resolveProgressMode(context, asked);
-        const progress = await openProgress(mode, terminal, clock, () => undefined);
+        const progress = await createProgress(mode, terminal, clock, () => undefined);
         const watching = new WatchRun(fleet, {
           ...{ clock, signal },
           onEvent: (event) => progress.show(event),

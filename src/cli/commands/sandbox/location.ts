@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { usageError } from '../../../client/errors.ts';
 import { noSuchProfile } from '../../account/account-errors.ts';
 import type { Context } from '../../context.ts';
-import { ranks } from '../../settings/origins.ts';
+import { precedence } from '../../settings/setting-resolver.ts';
 import { readKeys } from './server.ts';
 
 /** A sandbox of this user: its data folder and its profile. */
@@ -25,8 +25,8 @@ export async function findSandbox(
 ): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
   const location = await locateSandbox(context, data);
-  const { value: requested, rank } = context.settings.origins.of('profile');
-  const isNamed = requested !== undefined && rank === ranks.flag && data === undefined;
+  const { value: requested, rank } = context.settings.resolver.resolve('profile');
+  const isNamed = requested !== undefined && rank === precedence.flag && data === undefined;
   if (!isNamed || requested === defaultProfile || profiles[requested]?.sandbox) return location;
   if (!profiles[requested]) throw noSuchProfile(requested, profiles);
   throw usageError(
@@ -43,8 +43,8 @@ export async function locateSandbox(
 ): Promise<SandboxLocation> {
   const { profiles } = await context.profiles.read();
   const { settings, host, sandboxDir } = context;
-  const { value: requested, rank } = settings.origins.of('profile');
-  const named = rank === ranks.flag ? requested : undefined;
+  const { value: requested, rank } = settings.resolver.resolve('profile');
+  const named = rank === precedence.flag ? requested : undefined;
   const { profileInUse: inUse } = settings;
   const own = data === undefined && inUse !== undefined ? profiles[inUse]?.sandbox : undefined;
   const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));

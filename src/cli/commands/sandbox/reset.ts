@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
-import { nothing } from '../../output/result.ts';
+import { noResult } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { dataOption, findSandbox } from './location.ts';
@@ -21,11 +21,11 @@ export function reset(command: Command, run: ActionWrapper): void {
         const { settings, terminal } = context;
         const { dataDir } = await findSandbox(context, data);
         if (!(await pathExists(join(dataDir, 'sandbox.db')))) {
-          terminal.say(`there is no sandbox in ${dataDir}; nothing was deleted`);
-          return nothing;
+          terminal.info(`there is no sandbox in ${dataDir}; nothing was deleted`);
+          return noResult;
         }
         if (context.isDryRun(`stop the sandbox and delete what it keeps in ${dataDir}`))
-          return nothing;
+          return noResult;
         const profiles = await findProfiles(context, dataDir);
         const named = profiles.map((name) => `, profile ${name}`).join('');
         await confirm(terminal, `Delete everything in ${dataDir}${named}?`, {
@@ -38,8 +38,8 @@ export function reset(command: Command, run: ActionWrapper): void {
         await forgetProfiles(context, profiles);
         await deleteSandbox(dataDir);
         const deleted = ['the sandbox', ...profiles.map((name) => `profile ${name}`)].join(', ');
-        terminal.say(`gone: ${deleted}; mediactl sandbox start begins a new one`);
-        return nothing;
+        terminal.info(`gone: ${deleted}; mediactl sandbox start begins a new one`);
+        return noResult;
       }),
     );
 }

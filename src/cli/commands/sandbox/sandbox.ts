@@ -3,7 +3,7 @@ import { exitCodes, MediactlError } from '../../../client/errors.ts';
 import { escapeControls, escapeControlsInLines } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, resolveAssetUidIn } from '../../library/asset-ids.ts';
-import { nothing, type Row, record, text } from '../../output/result.ts';
+import { type DetailRow, noResult, record, text } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 import { openWithDefault } from '../open.ts';
@@ -32,10 +32,10 @@ function stop(command: Command, run: ActionWrapper): void {
       run(async (context, { data }) => {
         const { dataDir } = await findSandbox(context, data);
         const running = await findRunning(context, dataDir);
-        if (context.isDryRun(running ? `stop pid ${running.pid}` : 'do nothing')) return nothing;
+        if (context.isDryRun(running ? `stop pid ${running.pid}` : 'do nothing')) return noResult;
         if (running) await shutDown(context, running);
-        context.terminal.say(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
-        return nothing;
+        context.terminal.info(running ? `stopped, pid ${running.pid}` : 'no sandbox is running');
+        return noResult;
       }),
     );
 }
@@ -88,14 +88,14 @@ function status(command: Command, run: ActionWrapper): void {
 const formatFault = ({ fault, times_left: left }: NonNullable<SandboxHealth['faults']>[number]) =>
   left === null ? fault : `${fault} (${left} left)`;
 
-const statusRows = (shown: SandboxStatus): Row[] => [
+const statusRows = (shown: SandboxStatus): DetailRow[] => [
   ['running', shown.running ? 'yes' : 'no'],
   ['url', shown.url ?? ''],
   ['page', shown.page ?? ''],
   ['pid', shown.pid === null ? '' : String(shown.pid)],
   ['since', shown.started_at ?? ''],
   ['data', shown.data],
-  ...shown.faults.map((fault): Row => ['fault', escapeControls(fault)]),
+  ...shown.faults.map((fault): DetailRow => ['fault', escapeControls(fault)]),
   ['ffmpeg', shown.running ? (shown.ffmpeg ?? 'not found') : ''],
   ['pdftoppm', shown.running ? (shown.pdftoppm ?? 'not found') : ''],
   ['left out', shown.left_out.join(', ')],
@@ -139,7 +139,7 @@ async function followLog({ clock, signal, terminal }: Context, log: LogReader) {
     if (appended) await terminal.write(escapeControlsInLines(appended));
     else await clock.sleep(250, signal).catch(() => {}); // aborted: the loop ends
   }
-  return nothing;
+  return noResult;
 }
 
 function watch(command: Command, run: ActionWrapper): void {
@@ -173,8 +173,8 @@ function watch(command: Command, run: ActionWrapper): void {
           const url = new URL(`/watch/${uid}`, running.url);
           url.searchParams.set('token', playback_token);
           if (!open) return text(url.href);
-          if (context.isDryRun(`open ${url.origin}${url.pathname}`)) return nothing;
-          return (await openWithDefault(context, url)) ? nothing : text(url.href);
+          if (context.isDryRun(`open ${url.origin}${url.pathname}`)) return noResult;
+          return (await openWithDefault(context, url)) ? noResult : text(url.href);
         } finally {
           await api.transport.close();
         }

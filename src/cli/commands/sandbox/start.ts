@@ -6,7 +6,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { exitCodes, MediactlError, usageError } from '../../../client/errors.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { nothing, type Row, record } from '../../output/result.ts';
+import { type DetailRow, noResult, record } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 import { launch, seedHint, waitUntilRunning } from './launch.ts';
@@ -39,7 +39,7 @@ export function start(command: Command, run: ActionWrapper): void {
       const { port, foreground = false } = options;
       if (port !== undefined) parseCount('--port', port);
       const requested = serviceArguments(options);
-      if (context.isDryRun(`start the sandbox on ${dataDir}`)) return nothing;
+      if (context.isDryRun(`start the sandbox on ${dataDir}`)) return noResult;
       const profiles = profileNames(location, options.scopedProfiles ?? false);
       await assertNotRemote(context, profiles);
       const existing = await findRunning(context, dataDir);
@@ -50,9 +50,9 @@ export function start(command: Command, run: ActionWrapper): void {
         const isNew =
           !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
         await saveProfiles(context, location, existing, profiles);
-        context.terminal.say(`the sandbox runs already, pid ${existing.pid}`);
+        context.terminal.info(`the sandbox runs already, pid ${existing.pid}`);
         if (isNew)
-          context.terminal.say(
+          context.terminal.info(
             `profile ${profile} is for it too; a second one: --data DIR --profile NAME --port 0`,
           );
         return sandboxRecord(existing, location);
@@ -64,11 +64,11 @@ export function start(command: Command, run: ActionWrapper): void {
         throw error;
       });
       if (running.pid !== child.pid)
-        context.terminal.say(`another start was first: it runs, pid ${running.pid}`);
+        context.terminal.info(`another start was first: it runs, pid ${running.pid}`);
       for (const note of running.notes) context.terminal.warn(escapeControls(note));
       const isCurrent = await saveProfiles(context, location, running, profiles);
       const use = isCurrent ? '' : ` --profile ${profile}`;
-      context.terminal.say(
+      context.terminal.info(
         [
           'the sandbox is up; try:',
           `  mediactl upload ./clip.mp4 --wait${use}`,
@@ -80,7 +80,7 @@ export function start(command: Command, run: ActionWrapper): void {
       );
       if (!foreground || running.pid !== child.pid) return sandboxRecord(running, location);
       await waitForExit(context, child);
-      return nothing;
+      return noResult;
     }),
   );
 }
@@ -142,7 +142,7 @@ const sandboxRecord = (
   record(
     { pid, url, page: page ?? null, workspace, started_at, data: dataDir, profile },
     url,
-    (shown, render): Row[] => [
+    (shown, render): DetailRow[] => [
       ['url', shown.url],
       ['page', shown.page ?? ''],
       ['pid', String(shown.pid)],

@@ -74,8 +74,8 @@ export async function planned(context: Context, request: RunRequest, pruning?: P
     },
     gone: gone.length,
   };
-  context.terminal.say(planLine(plan, transport.rateLimit, context.clock.now(), same.files, true));
-  if (context.settings.shape.format !== 'human')
+  context.terminal.info(planLine(plan, transport.rateLimit, context.clock.now(), same.files, true));
+  if (context.settings.outputOptions.format !== 'human')
     return { kind: 'record' as const, record, id: '', view: () => '' };
   return listBy(({ kind }) => kind, planRows(record), planColumns, 'nothing to upload');
 }
@@ -108,13 +108,13 @@ export async function dryRun(context: Context, request: RunRequest, pruning?: Pr
       request: `DELETE ${new URL(paths.item('assets', assetUid), baseUrl)}`,
     });
   const { files, bytes: size } = totalToSend(plan);
-  context.terminal.say(
+  context.terminal.info(
     `dry run: would upload ${pluralize(files, 'file')}, ${formatBytes(size)}, in ${plan.requests} requests${gone.length > 0 ? `, and move ${pluralize(gone.length, 'asset')} to the trash` : ''}`,
   );
-  const isPerson = context.settings.shape.format === 'human' && !request.verbose;
+  const isPerson = context.settings.outputOptions.format === 'human' && !request.verbose;
   const places = new LocationNames(context);
   const uids = rows.map(({ folder }) => folder ?? undefined);
-  if (context.isForPerson) await places.load('folders', uids);
+  if (context.isHumanOutput) await places.load('folders', uids);
   const shown = isPerson ? rows.filter(({ outcome }) => outcome !== 'there') : rows;
   return listBy(({ path }: PlannedFile) => path, shown, fileColumns(places), 'nothing to upload');
 }
@@ -199,14 +199,18 @@ async function judgeByContent(
 }
 
 const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
-  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18 },
-  { header: 'WOULD BE', value: ({ outcome }) => outcome, whole: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18 },
+  { header: 'WOULD BE', value: ({ outcome }) => outcome, noTruncate: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) =>
       size === null ? '' : isTerminal ? formatBytes(size) : String(size),
-    least: 9,
+    minWidth: 9,
   },
-  { header: 'FOLDER', value: ({ folder }) => places.displayName(folder ?? undefined), least: 12 },
-  { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), least: 12 },
+  {
+    header: 'FOLDER',
+    value: ({ folder }) => places.displayName(folder ?? undefined),
+    minWidth: 12,
+  },
+  { header: 'CONTENT TYPE', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
 ];

@@ -40,7 +40,7 @@ export function movedFinder(context: Context, sync: Sync, receipts: Receipts): F
     });
     const size = candidates.reduce((sum, { file: { sizeBytes = 0 } }) => sum + sizeBytes, 0);
     if (candidates.length > 0)
-      terminal.say(
+      terminal.info(
         `reading ${pluralize(candidates.length, 'file')}, ${formatBytes(size)}: files of the same name and size were uploaded from paths that are gone`,
       );
     const there = new Map<UploadCandidate, Receipt>();

@@ -187,7 +187,7 @@ export async function stillInside(
     const place = escapeControls(places.displayName(parent ?? undefined) || '/');
     lines.push(`${escapeControls(each.path)}: its asset was moved to ${place}: left alone`);
   }
-  if (lines.length > 0) context.terminal.say(truncateLines(lines, lines.length).join('\n'));
+  if (lines.length > 0) context.terminal.info(truncateLines(lines, lines.length).join('\n'));
   return { inside, elsewhere };
 }
 
@@ -259,7 +259,7 @@ export async function pruneGone(
       if (endsTheRun(error)) stop = error;
     }
   }
-  if (moved > 0) terminal.say(`moved ${pluralize(moved, 'asset')} to the trash`);
+  if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);
   if (stop) throw stop;
   if (failures.length > 0)
     throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);

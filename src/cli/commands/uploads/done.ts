@@ -7,7 +7,7 @@ import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import type { Column, ListResult } from '../../output/result.ts';
-import { nothing, record } from '../../output/result.ts';
+import { noResult, record } from '../../output/result.ts';
 import { readInputText } from '../../terminal/input.ts';
 import { type ActionWrapper, addExamples } from '../command.ts';
 
@@ -76,25 +76,25 @@ const doneUpload = ({ folder, ...receipt }: Receipt): DoneUpload => ({
 
 const doneColumns: Column<DoneUpload>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18, leads: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
   {
     header: 'SIZE',
     value: ({ size_bytes: size }, { isTerminal }) =>
       isTerminal ? formatBytes(size) : String(size),
-    least: 9,
-    spare: 2,
+    minWidth: 9,
+    dropPriority: 2,
   },
   {
     header: 'STATE',
     // Only `uploads wait` and --wait update the state of an asset.
     value: ({ state }, { isTerminal }) =>
       isTerminal && state === 'pending' ? 'not checked' : state,
-    whole: true,
+    noTruncate: true,
   },
   {
     header: 'SENT',
     value: ({ at }, { isTerminal, now }) => (isTerminal ? relativeTime(at, now) : at),
-    spare: 1,
+    dropPriority: 1,
   },
 ];
 
@@ -116,7 +116,7 @@ export function importDone(command: Command, run: ActionWrapper): void {
         const found = lines.flatMap((line, at) =>
           line.trim() === '' ? [] : [receiptIn(line, at + 1)],
         );
-        if (context.isDryRun(`take over ${found.length} uploads`)) return nothing;
+        if (context.isDryRun(`take over ${found.length} uploads`)) return noResult;
         const receipts = await context.receipts();
         const imported = await receipts.import(found);
         return record({ read: found.length, imported }, '', () => [

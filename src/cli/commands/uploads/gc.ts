@@ -128,12 +128,12 @@ const nothingLeft = 'nothing was left';
 
 const columns: Column<Left>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'NAME', value: ({ name }) => escapeControls(name), least: 12, leads: true },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 12, spare: 2 },
+  { header: 'NAME', value: ({ name }) => escapeControls(name), minWidth: 12, isFirst: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
   {
     header: 'SINCE',
     value: ({ at }, { isTerminal, now }) => (isTerminal ? relativeTime(at, now) : at),
-    spare: 1,
+    dropPriority: 1,
   },
   {
     header: 'NOW',
@@ -144,6 +144,6 @@ const columns: Column<Left>[] = [
         ? `perhaps in use, ask again ${relativeTime(until, now)}`
         : 'perhaps in use';
     },
-    whole: true,
+    noTruncate: true,
   },
 ];

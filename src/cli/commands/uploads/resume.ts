@@ -7,7 +7,7 @@ import {
   isCorrupt,
   type JournalEntry,
 } from '../../../client/upload/store/journal-entry.ts';
-import { listBy, nothing } from '../../output/result.ts';
+import { listBy, noResult } from '../../output/result.ts';
 import { progressModes } from '../../progress/progress-modes.ts';
 import { findUpload, keptUploads, unfinished, uploadId } from '../../uploading/pending.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
@@ -72,7 +72,7 @@ export function resume(command: Command, run: ActionWrapper): void {
               `${unreadable(entry).message}: ${unreadable(entry).explanation.hint}`,
             );
         if (context.isDryRun(`finish ${mine.map(({ path }) => path).join(', ') || 'nothing'}`))
-          return nothing;
+          return noResult;
         const options = uploadOptions(context, { again });
         const files = mine.filter((entry) => id || isHere(entry)).map(wantedOf);
         const [first] = mine;

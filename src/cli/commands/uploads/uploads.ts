@@ -9,7 +9,7 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { UploadJournal } from '../../../client/upload/store/journal.ts';
 import type { CorruptEntry, JournalEntry } from '../../../client/upload/store/journal-entry.ts';
 import type { Orphan } from '../../../client/upload/store/receipts.ts';
-import { listBy, nothing } from '../../output/result.ts';
+import { listBy, noResult } from '../../output/result.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import {
   findUpload,
@@ -114,7 +114,7 @@ function forget(command: Command, run: ActionWrapper): void {
           .map((entry) => ({ entry, shown: pendingUpload(entry, clock.now()) }))
           .filter(({ shown }) => id !== undefined || all || shown.state === 'expired');
         const names = leaving.map(({ shown }) => shown.path).join(', ');
-        if (context.isDryRun(`forget ${names || 'nothing'}`)) return nothing;
+        if (context.isDryRun(`forget ${names || 'nothing'}`)) return noResult;
         const spool = new Spool(context.stateDir);
         const spooled = new Set((await spool.list()).map(({ name }) => name));
         const lost = leaving.filter(({ entry, shown }) =>
@@ -137,7 +137,8 @@ function forget(command: Command, run: ActionWrapper): void {
             await journal.remove(entry.id);
             await spool.forget(entry.id);
             forgotten.push(shown);
-            if (shown.asset_uid) terminal.say(`forgotten; asset ${shown.asset_uid} stays as it is`);
+            if (shown.asset_uid)
+              terminal.info(`forgotten; asset ${shown.asset_uid} stays as it is`);
           }).catch((error) => failures.push(asMediactlError(error).withSubject(shown.path)));
         const result = listBy(
           ({ id: each }) => each,

@@ -36,14 +36,14 @@ export function wait(command: Command, run: ActionWrapper): void {
         const display = await WaitDisplay.open(context.terminal, context.clock, paths.size);
         const observed = api.withObserver({
           lane: 'bulk',
-          onNotice: (notice) => display.waits(toWaitingEvent(notice)),
+          onNotice: (notice) => display.onWait(toWaitingEvent(notice)),
         });
         try {
           await waitForAssets(observed.assets, [...paths.keys()], {
             clock: context.clock,
             signal: context.signal,
             timeoutMs,
-            onStatus: ({ uid }, status) => display.status(paths.get(uid) ?? uid, status),
+            onStatus: ({ uid }, status) => display.onStatus(paths.get(uid) ?? uid, status),
             onResult: (uid, found) => {
               const path = paths.get(uid) ?? '';
               const error = found instanceof MediactlError ? found : undefined;
@@ -56,7 +56,7 @@ export function wait(command: Command, run: ActionWrapper): void {
               const isFailed = error?.explanation.code === 'processing_failed';
               const status = isFailed ? 'failed' : error ? 'unknown' : 'ready';
               waited.push({ asset_uid: uid, path, status, error: error?.message ?? null });
-              display.settled(!error);
+              display.onSettled(!error);
             },
           });
         } finally {
@@ -74,6 +74,6 @@ const nothingThere = 'nothing to wait for';
 
 const columns: Column<Waited>[] = [
   { header: 'ASSET', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { header: 'PATH', value: ({ path }) => escapeControls(path), least: 18, leads: true },
-  { header: 'STATUS', value: ({ status }) => status, whole: true },
+  { header: 'PATH', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
+  { header: 'STATUS', value: ({ status }) => status, noTruncate: true },
 ];

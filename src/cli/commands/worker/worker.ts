@@ -7,8 +7,8 @@ import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { Context } from '../../context.ts';
-import { type ListResult, nothing } from '../../output/result.ts';
-import { openManyProgress } from '../../progress/many-progress.ts';
+import { type ListResult, noResult } from '../../output/result.ts';
+import { createRunProgress } from '../../progress/run-progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { lineOf, recordOf, type UploadRecord, uploadColumns } from '../../uploading/record.ts';
 import { Summary } from '../../uploading/summary.ts';
@@ -68,22 +68,22 @@ export const worker: CommandDefinition = (command, run) => {
         const roots = await Roots.open(given, host.cwd, options.name);
         const { baseUrl, profile } = await context.account();
         if (context.isDryRun(`upload what is queued in ${address.label} to ${baseUrl.origin}`))
-          return nothing;
+          return noResult;
         const api = await context.api();
         await assertKeyAccepted(api);
         api.transport.setReserve(reserve);
-        const fleet = await context.fleet(address, 'work').catch((error) => {
+        const fleet = await context.openQueue(address, 'work').catch((error) => {
           if (!signal.aborted) throw error;
           return undefined; // stopped before its store was up
         });
-        if (!fleet) return nothing;
+        if (!fleet) return noResult;
         const receipts = await context.receipts().catch((error: Error) => {
           terminal.warn(`${error.message}: after a failover of the queue, files may be sent twice`);
           return undefined;
         });
         if (fleet.health.doubt) terminal.warn(`${address.label}: ${fleet.health.doubt}`);
         const mode = terminal.canAnimate ? 'bar' : 'none';
-        const progress = await openManyProgress(mode, terminal, clock, () => api.transport.budget);
+        const progress = await createRunProgress(mode, terminal, clock, () => api.transport.budget);
         const media = (await context.mediaApi()).transport;
         const work = new WorkerRun(
           fleet,
@@ -99,7 +99,7 @@ export const worker: CommandDefinition = (command, run) => {
           },
           (record) => terminal.redactor.redactRecord(record),
         );
-        terminal.say(
+        terminal.info(
           `${options.name} uploads from ${address.label} (${fleet.health.server}) to ${baseUrl.origin}; it reads below ${roots.label}`,
         );
         return {
@@ -120,15 +120,15 @@ function shown(context: Context, work: WorkerRun, close: () => void): ListResult
         for (const outcome of some) summary.count(outcome);
         const records = some.map((outcome) => recordOf(context, outcome));
         // No table on a terminal: it would appear only after the worker has stopped.
-        if (!context.isForPerson) yield records;
-        else for (const record of records) terminal.say(lineOf(record));
+        if (!context.isHumanOutput) yield records;
+        else for (const record of records) terminal.info(lineOf(record));
       }
     } finally {
       close();
     }
     const back = work.handedBack;
-    if (back > 0) terminal.say(`${pluralize(back, 'file')} handed back to the queue`);
-    terminal.say(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
+    if (back > 0) terminal.info(`${pluralize(back, 'file')} handed back to the queue`);
+    terminal.info(summary.line(clock.now(), 0, false, 'nothing was uploaded'));
   };
   return {
     ...{ kind: 'list', pages: pages(), columns: uploadColumns, empty: '', isLive: true },

@@ -4,7 +4,13 @@ import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Workspace } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
-import { type Column, list as listPages, nothing, type Row, record } from '../../output/result.ts';
+import {
+  type Column,
+  type DetailRow,
+  list as listPages,
+  noResult,
+  record,
+} from '../../output/result.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition } from '../command.ts';
 
 export const workspaces: CommandDefinition = (noun, run) => {
@@ -57,7 +63,7 @@ function use(command: Command, run: ActionWrapper): void {
       run(async (context, uidOrName) => {
         const { profile } = await context.account();
         const workspace = await findOrChooseWorkspace(context, uidOrName);
-        if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return nothing;
+        if (context.isDryRun(`work in ${workspace.uid} with profile ${profile}`)) return noResult;
         await context.profiles.update(({ profiles }) => {
           const mine = profiles[profile];
           if (!mine)
@@ -68,7 +74,7 @@ function use(command: Command, run: ActionWrapper): void {
             );
           Object.assign(mine, toProfileFields(workspace));
         });
-        context.terminal.say(
+        context.terminal.info(
           `profile ${profile} now works in ${displayText(workspace.name ?? workspace.uid)}`,
         );
         return record(workspace, workspace.uid, workspaceRows, { uid: 'workspace' });
@@ -78,11 +84,11 @@ function use(command: Command, run: ActionWrapper): void {
 
 const workspaceColumns: Column<Workspace>[] = [
   { header: 'UID', value: ({ uid }) => escapeControls(uid), uid: 'workspace', field: 'uid' },
-  { header: 'NAME', value: ({ name }) => displayText(name), leads: true },
+  { header: 'NAME', value: ({ name }) => displayText(name), isFirst: true },
   { header: 'PRIMARY', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
 ];
 
-const workspaceRows = (workspace: Workspace): Row[] =>
+const workspaceRows = (workspace: Workspace): DetailRow[] =>
   Object.entries(workspace).map(([field, value]) => [
     field.replaceAll('_', ' '),
     displayText(value),

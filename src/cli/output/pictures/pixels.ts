@@ -6,44 +6,48 @@ import { PNG } from 'pngjs';
 export type Pixels = { width: number; height: number; data: Uint8Array };
 
 /** Maximum image size. Decoders are synchronous and cannot be aborted; thumbnails are far below one megapixel. */
-const mostMegapixels = 16;
-const tooLarge = `it has more than ${mostMegapixels} megapixels`;
+const maxMegapixels = 16;
+const tooLarge = `it has more than ${maxMegapixels} megapixels`;
 /** Maximum number of JPEG scans. Each makes the decoder process the whole image; progressive JPEGs have about ten. */
-const mostScans = 40;
+const maxScans = 40;
 
 /** Decodes the pixels of a JPEG or PNG and discards everything else in the file. @throws Error with the reason */
-export function decoded(bytes: Buffer): Pixels {
-  if (isPng(bytes)) return decodedPng(bytes);
-  if (isJpeg(bytes)) return decodedJpeg(bytes);
+export function decodeImage(bytes: Buffer): Pixels {
+  if (isPng(bytes)) return decodePngImage(bytes);
+  if (isJpeg(bytes)) return decodeJpegImage(bytes);
   throw new Error('it is neither a JPEG nor a PNG');
 }
 
 const isPng = (bytes: Buffer) => bytes.subarray(0, 8).toString('hex') === '89504e470d0a1a0a';
 const isJpeg = (bytes: Buffer) => bytes.subarray(0, 3).toString('hex') === 'ffd8ff';
 
-function decodedPng(bytes: Buffer): Pixels {
+function decodePngImage(bytes: Buffer): Pixels {
   // The header must be the first chunk; the decoder reads the size from the same bytes.
   const header = bytes.subarray(0, 24);
-  const [width, height] = known(() => [header.readUInt32BE(16), header.readUInt32BE(20)] as const);
-  if (width * height > mostMegapixels * 1e6) throw new Error(tooLarge);
-  return known(() => {
-    assertInflates(bytes, 8 * width * height + 16 * height);
-    return onWhite(PNG.sync.read(bytes));
+  const [width, height] = withSafeErrors(
+    () => [header.readUInt32BE(16), header.readUInt32BE(20)] as const,
+  );
+  if (width * height > maxMegapixels * 1e6) throw new Error(tooLarge);
+  return withSafeErrors(() => {
+    assertInflatedSize(bytes, 8 * width * height + 16 * height);
+    return blendWithWhite(PNG.sync.read(bytes));
   });
 }
 
-function decodedJpeg(bytes: Buffer): Pixels {
+function decodeJpegImage(bytes: Buffer): Pixels {
   let scans = 0;
   for (let at = bytes.indexOf(startOfScan); at >= 0; at = bytes.indexOf(startOfScan, at + 2))
-    if (++scans > mostScans) throw new Error('it has too many scans');
+    if (++scans > maxScans) throw new Error('it has too many scans');
   // The decoder checks these limits against the header before it allocates memory.
-  const bounds = { maxResolutionInMP: mostMegapixels, maxMemoryUsageInMB: 1024 };
-  const { width, height, data } = known(() => decodeJpeg(bytes, { useTArray: true, ...bounds }));
+  const bounds = { maxResolutionInMP: maxMegapixels, maxMemoryUsageInMB: 1024 };
+  const { width, height, data } = withSafeErrors(() =>
+    decodeJpeg(bytes, { useTArray: true, ...bounds }),
+  );
   return { width, height, data };
 }
 
 /** Runs a decoder and replaces its errors by messages for users, which contain no text of the untrusted file. */
-function known<T>(decode: () => T): T {
+function withSafeErrors<T>(decode: () => T): T {
   try {
     return decode();
   } catch (error) {
@@ -55,7 +59,7 @@ function known<T>(decode: () => T): T {
 const startOfScan = Buffer.from('ffda', 'hex');
 
 /** Rejects decompression bombs: the decoder does not limit the inflated size of interlaced images. @param maxBytes maximum inflated size */
-function assertInflates(bytes: Buffer, most: number): void {
+function assertInflatedSize(bytes: Buffer, maxBytes: number): void {
   const parts: Buffer[] = [];
   for (let at = 8; at + 8 <= bytes.length; ) {
     const length = bytes.readUInt32BE(at);
@@ -63,11 +67,11 @@ function assertInflates(bytes: Buffer, most: number): void {
       parts.push(bytes.subarray(at + 8, at + 8 + length));
     at += length + 12;
   }
-  inflateSync(Buffer.concat(parts), { maxOutputLength: Math.max(1, most) });
+  inflateSync(Buffer.concat(parts), { maxOutputLength: Math.max(1, maxBytes) });
 }
 
 /** Blends transparent pixels with white, as on a page, since the terminal's background color is unknown. */
-function onWhite({ width, height, data }: Pixels): Pixels {
+function blendWithWhite({ width, height, data }: Pixels): Pixels {
   const flat = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += 4) {
     const alpha = data[at + 3] as number;
@@ -79,12 +83,16 @@ function onWhite({ width, height, data }: Pixels): Pixels {
 }
 
 /** Scales an image down: each pixel is the mean of the pixels it covers. */
-export function scaled({ width, height, data }: Pixels, toWidth: number, toHeight: number): Pixels {
+export function scaleDown(
+  { width, height, data }: Pixels,
+  toWidth: number,
+  toHeight: number,
+): Pixels {
   const small = new Uint8Array(toWidth * toHeight * 4);
   for (let y = 0; y < toHeight; y++) {
-    const [top, bottom] = span(y, toHeight, height);
+    const [top, bottom] = sourceRange(y, toHeight, height);
     for (let x = 0; x < toWidth; x++) {
-      const [left, right] = span(x, toWidth, width);
+      const [left, right] = sourceRange(x, toWidth, width);
       const sum = [0, 0, 0, 0];
       for (let row = top; row < bottom; row++)
         for (let at = (row * width + left) * 4; at < (row * width + right) * 4; at += 4)
@@ -99,7 +107,7 @@ export function scaled({ width, height, data }: Pixels, toWidth: number, toHeigh
 }
 
 /** Returns the range of source pixels that one target pixel covers along an axis: at least one pixel. */
-function span(at: number, small: number, large: number): readonly [number, number] {
+function sourceRange(at: number, small: number, large: number): readonly [number, number] {
   const from = Math.floor((at * large) / small);
   return [from, Math.max(from + 1, Math.floor(((at + 1) * large) / small))];
 }

@@ -1,5 +1,5 @@
 /** Ways to show a picture in a terminal: three graphics protocols, or colored half blocks. */
-export type Protocol = 'kitty' | 'iterm' | 'sixel' | 'blocks';
+export type GraphicsProtocol = 'kitty' | 'iterm' | 'sixel' | 'blocks';
 
 type Environment = Record<string, string | undefined>;
 
@@ -7,7 +7,7 @@ type Environment = Record<string, string | undefined>;
  * Detects the terminal's graphics protocol from environment variables; undefined unless it is certain,
  * since a terminal without support would print pages of garbage.
  */
-export function knownProtocol(environment: Environment): Protocol | undefined {
+export function detectProtocol(environment: Environment): GraphicsProtocol | undefined {
   const { TERM = '', TERM_PROGRAM = '', LC_TERMINAL, TMUX, STY } = environment;
   // tmux and screen pass no pictures on, but inherit the variables of the outer terminal.
   if (TMUX || STY || /^(?:tmux|screen)/.test(TERM)) return undefined;
@@ -18,13 +18,13 @@ export function knownProtocol(environment: Environment): Protocol | undefined {
   if (TERM_PROGRAM) return undefined;
   if (LC_TERMINAL === 'iTerm2') return 'iterm';
   if (environment.KITTY_WINDOW_ID) return 'kitty';
-  if (Number(environment.KONSOLE_VERSION) >= firstKonsole || environment.WT_SESSION) return 'sixel';
+  if (Number(environment.KONSOLE_VERSION) >= minKonsoleVersion || environment.WT_SESSION)
+    return 'sixel';
   return undefined;
 }
 
 /** Minimum Konsole version with sixel support: 22.04. */
-const firstKonsole = 220400;
+const minKonsoleVersion = 220400;
 
 /** Returns true if the terminal supports 24-bit color; otherwise half blocks use 256 colors. */
-export const hasAllColours = ({ COLORTERM = '' }: Environment) =>
-  /truecolor|24bit/i.test(COLORTERM);
+export const hasTrueColor = ({ COLORTERM = '' }: Environment) => /truecolor|24bit/i.test(COLORTERM);

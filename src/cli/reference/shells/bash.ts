@@ -1,10 +1,10 @@
-import type { CommandNode } from '../node.ts';
-import { header, type Place, placesOf } from './model.ts';
-import { optionValues, values, walk } from './posix.ts';
+import type { CommandNode } from '../command-node.ts';
+import { type CompletionContext, completionContextsOf, header } from './completion-model.ts';
+import { optionValues, parseTypedWords, values } from './posix.ts';
 
 const list = (words: readonly { word: string }[]) => words.map(({ word }) => word).join(' ');
 
-const line = (place: Place) =>
+const formatContext = (place: CompletionContext) =>
   `    '${place.path}') words='${list(place.verbs)}' flags='${list(place.flags)}' ${values(place)} ;;\n`;
 
 /** Generates the bash completion script. Names from the service are quoted without `compgen -W`, which would expand them. */
@@ -25,13 +25,13 @@ _mediactl() {
   [[ $cur == = ]] && cur=
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ \${COMP_WORDS[i]} == = ]] && continue
-${walk(tree, 'COMP_WORDS')}  done
+${parseTypedWords(tree, 'COMP_WORDS')}  done
 ${optionValues(
   tree,
   (choices) => `COMPREPLY=($(compgen -W '${choices}' -- "$cur"))`,
   (kind) => `_mediactl_names ${kind} "$cur"`,
 )}  case $place in
-${placesOf(tree).map(line).join('')}  esac
+${completionContextsOf(tree).map(formatContext).join('')}  esac
   if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur"))
   elif [[ -n $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur"))
   else

@@ -1,22 +1,22 @@
-import type { CommandNode } from '../node.ts';
+import type { CommandNode } from '../command-node.ts';
 import {
+  type CompletionContext,
+  type CompletionWord,
   completedOptions,
+  completionContextsOf,
   header,
-  type Place,
-  placesOf,
   spellings,
   typedCommands,
   valuedOptions,
-  type Word,
-} from './model.ts';
+} from './completion-model.ts';
 
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Formats words and descriptions as alternating arguments of printf. */
-const pairs = (words: readonly Word[]) =>
+const pairs = (words: readonly CompletionWord[]) =>
   words.flatMap(({ word, description }) => [quoted(word), quoted(description)]).join(' ');
 
-function place({ path, verbs, flags, values, isVariadic }: Place): string {
+function formatContext({ path, verbs, flags, values, isVariadic }: CompletionContext): string {
   const lines = [`        case ${quoted(path)}`];
   if (flags.length > 0) lines.push(`            set flags ${pairs(flags)}`);
   if (verbs.length > 0) lines.push(`            set verbs ${pairs(verbs)}`);
@@ -81,7 +81,7 @@ ${completedOptions(tree)
             return
     end
     switch "$place"
-${placesOf(tree).map(place).join('')}    end
+${completionContextsOf(tree).map(formatContext).join('')}    end
     if string match -q -- '-*' $current
         test -n "$flags"; and printf '%s\\t%s\\n' $flags
     else if test -n "$verbs"

@@ -1,5 +1,11 @@
-import type { CommandNode } from '../node.ts';
-import { completedOptions, type Place, spellings, typedCommands, valuedOptions } from './model.ts';
+import type { CommandNode } from '../command-node.ts';
+import {
+  type CompletionContext,
+  completedOptions,
+  spellings,
+  typedCommands,
+  valuedOptions,
+} from './completion-model.ts';
 
 /* Parts shared by the bash and zsh scripts. */
 
@@ -7,7 +13,7 @@ import { completedOptions, type Place, spellings, typedCommands, valuedOptions }
  * Generates the loop body that parses the words typed so far. It sets $place to the command, $at to the
  * number of arguments, and $skip to an option whose value comes next.
  */
-export const walk = (tree: CommandNode, typed: string) => `\
+export const parseTypedWords = (tree: CommandNode, typed: string) => `\
     word=\${${typed}[i]}
     if [[ -n $skip ]]; then skip=; continue; fi
     case $word in
@@ -44,5 +50,5 @@ ${completedOptions(tree)
 `;
 
 /** Generates the assignment of $values, and of $more if the last argument is variadic. */
-export const values = ({ values: kinds, isVariadic }: Place) =>
+export const values = ({ values: kinds, isVariadic }: CompletionContext) =>
   `values=(${kinds.map((each) => `'${each}'`).join(' ')})${isVariadic ? ' more=1' : ''}`;

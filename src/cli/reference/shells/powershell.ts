@@ -1,22 +1,22 @@
-import type { CommandNode } from '../node.ts';
+import type { CommandNode } from '../command-node.ts';
 import {
+  type CompletionContext,
+  type CompletionWord,
   completedOptions,
+  completionContextsOf,
   header,
-  type Place,
-  placesOf,
   spellings,
   typedCommands,
   valuedOptions,
-  type Word,
-} from './model.ts';
+} from './completion-model.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 const list = (texts: readonly string[]) => `@(${texts.map(quoted).join(', ')})`;
 
-const pairs = (words: readonly Word[]) =>
+const pairs = (words: readonly CompletionWord[]) =>
   `@(${words.map(({ word, description }) => `,@(${quoted(word)}, ${quoted(description)})`).join('; ')})`;
 
-const place = ({ path, verbs, flags, values, isVariadic }: Place) =>
+const formatContext = ({ path, verbs, flags, values, isVariadic }: CompletionContext) =>
   `        ${quoted(path)} { $verbs = ${pairs(verbs)}; $flags = ${pairs(flags)}; $values = ${list(values)}; $more = ${isVariadic ? '$true' : '$false'} }\n`;
 
 /** Generates the PowerShell completion script. */
@@ -61,7 +61,7 @@ ${completedOptions(tree)
   .join('')}        }
     } else {
         switch -CaseSensitive ($place) {
-${placesOf(tree).map(place).join('')}        }
+${completionContextsOf(tree).map(formatContext).join('')}        }
         if ($wordToComplete.StartsWith('-')) { $found = $flags }
         elseif ($verbs.Count -gt 0) { $found = $verbs }
         else {

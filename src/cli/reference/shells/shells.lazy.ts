@@ -1,4 +1,4 @@
-import type { CommandNode } from '../node.ts';
+import type { CommandNode } from '../command-node.ts';
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
 import { powershellCompletion } from './powershell.ts';

@@ -1,16 +1,21 @@
-import type { CommandNode } from '../node.ts';
-import { header, type Place, placesOf, type Word } from './model.ts';
-import { optionValues, values, walk } from './posix.ts';
+import type { CommandNode } from '../command-node.ts';
+import {
+  type CompletionContext,
+  type CompletionWord,
+  completionContextsOf,
+  header,
+} from './completion-model.ts';
+import { optionValues, parseTypedWords, values } from './posix.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Formats words as `word:description`, the arguments of _describe. */
-const described = (words: readonly Word[]) =>
+const described = (words: readonly CompletionWord[]) =>
   words
     .map(({ word, description }) => quoted(`${word}:${description.replaceAll(':', '\\:')}`))
     .join(' ');
 
-const line = (place: Place) =>
+const formatContext = (place: CompletionContext) =>
   `    '${place.path}') verbs=(${described(place.verbs)}) flags=(${described(place.flags)}) ${values(place)} ;;\n`;
 
 /** Generates the zsh completion script. Names from the service are passed without expansion. */
@@ -29,13 +34,13 @@ _mediactl() {
   local place= skip= more= word i at=1
   local -a verbs flags values
   for ((i = 2; i < CURRENT; i++)); do
-${walk(tree, 'words')}  done
+${parseTypedWords(tree, 'words')}  done
 ${optionValues(
   tree,
   (choices) => `compadd -- ${choices}`,
   (kind) => `_mediactl_names ${kind}`,
 )}  case $place in
-${placesOf(tree).map(line).join('')}  esac
+${completionContextsOf(tree).map(formatContext).join('')}  esac
   if [[ \${words[CURRENT]} == -* ]]; then _describe option flags
   elif (( \${#verbs} )); then _describe command verbs
   else

@@ -1,10 +1,10 @@
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
 import { record } from '../../output/result.ts';
-import { type CommandNode, leaves } from '../node.ts';
-import { describe } from '../tree.ts';
+import { type CommandNode, leaves } from '../command-node.ts';
+import { describeCommand } from '../command-tree.ts';
 
 /** Removes empty properties, since agents that read the tree pay by the token. */
-const compact = (tree: CommandNode): unknown =>
+const removeEmpty = (tree: CommandNode): unknown =>
   JSON.parse(
     JSON.stringify(tree, (_key, value) =>
       value === null ||
@@ -24,10 +24,10 @@ export const commands: CommandDefinition = (command, run) => {
     )
     .action(
       run(async (context) => {
-        const tree = describe(await context.commandTree());
+        const tree = describeCommand(await context.commandTree());
         const all = leaves(tree);
         const width = Math.max(...all.map(({ path }) => path.length));
-        return record(compact(tree), 'mediactl', () =>
+        return record(removeEmpty(tree), 'mediactl', () =>
           all.map(({ path, summary }) => `${path.padEnd(width)}  ${summary}\n`).join(''),
         );
       }),

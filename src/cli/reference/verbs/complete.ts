@@ -12,9 +12,9 @@ import {
 } from '../../library/name-cache.ts';
 import { parseDuration } from '../../settings/units.ts';
 
-const keptMs = 60_000;
-const patience = '500ms';
-const mostAssets = 50;
+const cacheTtlMs = 60_000;
+const defaultTimeout = '500ms';
+const maxAssets = 50;
 
 /**
  * Prints names for shell completion, one a line: name, tab, description. On an error, or after a timeout
@@ -27,13 +27,13 @@ export const complete: CommandDefinition = (command, run) => {
     .argument('<values>')
     .action(
       run(async (context, values) => {
-        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || patience;
-        const patienceMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
-        const within = new Promise<CachedName[]>((resolve) =>
-          setTimeout(resolve, patienceMs, []).unref(),
+        const timeout = context.host.environment.MEDIACTL_COMPLETION_TIMEOUT || defaultTimeout;
+        const timeoutMs = parseDuration('MEDIACTL_COMPLETION_TIMEOUT', timeout);
+        const timedOut = new Promise<CachedName[]>((resolve) =>
+          setTimeout(resolve, timeoutMs, []).unref(),
         );
-        const asked = namesOf(context, values as CompletionSource).catch((): CachedName[] => []);
-        const names = await Promise.race([asked, within]);
+        const lookup = namesOf(context, values as CompletionSource).catch((): CachedName[] => []);
+        const names = await Promise.race([lookup, timedOut]);
         const lines = names
           .filter(([value]) => isTypeable(value))
           .map(([value, description]) => `${value}\t${description.replace(/\p{Cc}/gu, ' ')}`);
@@ -59,16 +59,16 @@ async function namesOf(context: Context, values: CompletionSource): Promise<Cach
     const entries = await (await context.journal()).list();
     return entries.map((entry) => [entry.id, isCorrupt(entry) ? 'unreadable' : entry.path]);
   }
-  return (await remote[values]?.(context).get(keptMs))?.names ?? [];
+  return (await remoteNames[values]?.(context).get(cacheTtlMs))?.names ?? [];
 }
 
 /** Names that need a request to the service; cached for a minute. */
-const remote: Partial<Record<CompletionSource, (context: Context) => NameCache>> = {
+const remoteNames: Partial<Record<CompletionSource, (context: Context) => NameCache>> = {
   workspaces: cachedWorkspaces,
   folders: cachedFolders,
   assets: (context) =>
     new NameCache(context, 'assets', async () => {
-      const { items } = await (await context.api()).assets.page({}, mostAssets, 0);
+      const { items } = await (await context.api()).assets.page({}, maxAssets, 0);
       const count = (name: string) => items.filter((item) => asText(item.name) === name).length;
       return items.map(({ uid, name, type }): CachedName => {
         const text = asText(name) ?? '';

@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings';
 import { addExamples, type CommandDefinition } from '../../commands/command.ts';
-import { describe } from '../tree.ts';
+import { describeCommand } from '../command-tree.ts';
 
 const shellNames = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
@@ -19,7 +19,7 @@ export const completion: CommandDefinition = (command, run) => {
     .action(
       run(async (context, shell) => {
         const { shells } = await import('../shells/shells.lazy.ts');
-        const tree = describe(await context.commandTree());
+        const tree = describeCommand(await context.commandTree());
         return { kind: 'raw', text: shells[shell].script(tree) } as const;
       }),
     );

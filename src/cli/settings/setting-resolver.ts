@@ -1,34 +1,34 @@
 import type { ProjectFile } from './project-file.ts';
 import {
   flagsOf,
-  type GivenFlags,
   longOf,
+  type RawSettings,
   type Setting,
   type SettingName,
-  table,
-} from './table.ts';
+  settingTable,
+} from './setting-table.ts';
 
 /** Environment variables of the process. */
 export type Environment = Record<string, string | undefined>;
 
 /** A setting's value and where it comes from: a flag, variable, file or default. */
-export type Sourced = {
+export type ResolvedSetting = {
   value: string | undefined;
   origin: string;
-  rank: (typeof ranks)[keyof typeof ranks];
+  rank: (typeof precedence)[keyof typeof precedence];
 };
 
 /** Precedence of the sources of a setting; the highest wins. */
-export const ranks = { flag: 4, variable: 3, project: 2, profile: 1, fallback: 0 } as const;
+export const precedence = { flag: 4, variable: 3, project: 2, profile: 1, fallback: 0 } as const;
 
 /** Resolves settings by precedence: flag > MEDIACTL_* variable > .mediactl.json > profile > default. */
-export class Origins {
-  readonly #flags: GivenFlags;
+export class SettingResolver {
+  readonly #flags: RawSettings;
   readonly #environment: Environment;
   readonly #project: ProjectFile | undefined;
   #profile: { name: string; settings: Record<string, unknown> } | undefined;
 
-  constructor(flags: GivenFlags, environment: Environment, project: ProjectFile | undefined) {
+  constructor(flags: RawSettings, environment: Environment, project: ProjectFile | undefined) {
     this.#flags = flags;
     this.#environment = environment;
     this.#project = project;
@@ -39,20 +39,24 @@ export class Origins {
     this.#profile = { name, settings };
   }
 
-  of(name: SettingName): Sourced {
-    const setting: Setting = table[name];
+  resolve(name: SettingName): ResolvedSetting {
+    const setting: Setting = settingTable[name];
     const flag = this.#flags[name];
     if (flag !== undefined)
-      return { value: flag, origin: flagsOf(name).map(longOf).join(', '), rank: ranks.flag };
+      return { value: flag, origin: flagsOf(name).map(longOf).join(', '), rank: precedence.flag };
     const variable = this.#environment[setting.variable];
-    if (variable) return { value: variable, origin: setting.variable, rank: ranks.variable };
+    if (variable) return { value: variable, origin: setting.variable, rank: precedence.variable };
     const project = setting.project && this.#project?.settings[name];
     if (project)
-      return { value: project, origin: (this.#project as ProjectFile).path, rank: ranks.project };
-    const kept = setting.profile && this.#profile?.settings[name];
-    if (typeof kept === 'string')
-      return { value: kept, origin: `profile ${this.#profile?.name}`, rank: ranks.profile };
+      return {
+        value: project,
+        origin: (this.#project as ProjectFile).path,
+        rank: precedence.project,
+      };
+    const stored = setting.profile && this.#profile?.settings[name];
+    if (typeof stored === 'string')
+      return { value: stored, origin: `profile ${this.#profile?.name}`, rank: precedence.profile };
     const origin = setting.fallback === undefined ? '' : 'default';
-    return { value: setting.fallback, origin, rank: ranks.fallback };
+    return { value: setting.fallback, origin, rank: precedence.fallback };
   }
 }

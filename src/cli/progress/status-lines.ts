@@ -1,11 +1,11 @@
 import type { ChalkInstance } from 'chalk';
 import stringWidth from 'string-width';
 import { formatDuration } from '../../contract/figures.ts';
-import { type Transfer, transferLine } from './transfer-line.ts';
+import { renderTransferLine, type TransferState } from './transfer-line.ts';
 
 /** A line of the live display, before it is fitted to the terminal's width. Text must have control characters escaped. */
-export type Line =
-  | { kind: 'transfer'; transfer: Transfer }
+export type StatusLine =
+  | { kind: 'transfer'; transfer: TransferState }
   /** Current activity and its duration in seconds. */
   | { kind: 'working'; text: string; seconds: number }
   /** Reason of a wait and the seconds left. */
@@ -16,40 +16,40 @@ export type Line =
   | { kind: 'files'; files: readonly { name: string; state: string }[] };
 
 /** Renders the lines of the live display, each at most `columns` wide. @param spinnerFrame returns the current spinner frame */
-export function drawnLines(
-  lines: readonly Line[],
+export function renderStatusLines(
+  lines: readonly StatusLine[],
   columns: number,
   colors: ChalkInstance,
-  mark: () => string,
+  spinnerFrame: () => string,
 ): string[] {
   return lines.flatMap((line): string[] => {
     switch (line.kind) {
       case 'transfer':
-        return [transferLine(line.transfer, columns, colors)];
+        return [renderTransferLine(line.transfer, columns, colors)];
       case 'working': {
         const time = line.seconds < 1 ? '' : `  ${colors.dim(formatDuration(line.seconds))}`;
         return [
-          `${colors.cyan(mark())} ${cutAtEnd(line.text, columns - 2 - stringWidth(time))}${time}`,
+          `${colors.cyan(spinnerFrame())} ${truncateEnd(line.text, columns - 2 - stringWidth(time))}${time}`,
         ];
       }
       case 'waiting': {
         const left = `: continuing in ${formatDuration(Math.max(1, Math.ceil(line.seconds)))}`;
-        return [colors.yellow(`  ${cutAtEnd(line.why, columns - 2 - left.length)}${left}`)];
+        return [colors.yellow(`  ${truncateEnd(line.why, columns - 2 - left.length)}${left}`)];
       }
       case 'parts':
-        return [fitted(line.parts, columns)];
+        return [joinFitting(line.parts, columns)];
       default:
-        return inColumns(line.files, columns);
+        return alignFiles(line.files, columns);
     }
   });
 }
 
 const separator = ' · ';
 
-function fitted(parts: readonly string[], columns: number): string {
+function joinFitting(parts: readonly string[], columns: number): string {
   let line = '';
   for (const part of parts) {
-    const longer = line === '' ? cutAtEnd(part, columns) : `${line}${separator}${part}`;
+    const longer = line === '' ? truncateEnd(part, columns) : `${line}${separator}${part}`;
     if (stringWidth(longer) > columns) break;
     line = longer;
   }
@@ -57,9 +57,9 @@ function fitted(parts: readonly string[], columns: number): string {
 }
 
 /** Aligns file names and their progress in two columns. */
-function inColumns(files: readonly { name: string; state: string }[], columns: number): string[] {
+function alignFiles(files: readonly { name: string; state: string }[], columns: number): string[] {
   const widest = Math.max(...files.map(({ state }) => stringWidth(state)));
-  const cut = files.map(({ name }) => cutAtStart(name, columns - widest - 4));
+  const cut = files.map(({ name }) => truncateStart(name, columns - widest - 4));
   const width = Math.max(...cut.map((name) => stringWidth(name)));
   return files.map(({ state }, at) => {
     const name = cut[at] ?? '';
@@ -68,10 +68,10 @@ function inColumns(files: readonly { name: string; state: string }[], columns: n
 }
 
 const graphemes = new Intl.Segmenter();
-const partsOf = (text: string) => [...graphemes.segment(text)].map(({ segment }) => segment);
+const graphemesOf = (text: string) => [...graphemes.segment(text)].map(({ segment }) => segment);
 
 /** Returns the leading graphemes that fit into `columns`. */
-function fitting(parts: readonly string[], columns: number): string[] {
+function leadingGraphemes(parts: readonly string[], columns: number): string[] {
   let width = 0;
   const end = parts.findIndex((part) => {
     width += stringWidth(part);
@@ -80,24 +80,24 @@ function fitting(parts: readonly string[], columns: number): string[] {
   return end < 0 ? [...parts] : parts.slice(0, end);
 }
 
-function cutAtStart(text: string, columns: number): string {
+function truncateStart(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
-  return `…${fitting(partsOf(text).reverse(), columns - 1)
+  return `…${leadingGraphemes(graphemesOf(text).reverse(), columns - 1)
     .reverse()
     .join('')}`;
 }
 
 /** Truncates text in the middle, since names differ at the end as often as at the start. */
-export function cutInMiddle(text: string, columns: number): string {
+export function truncateMiddle(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   const [before, after] = [Math.ceil((columns - 1) / 2), Math.floor((columns - 1) / 2)];
-  const parts = partsOf(text);
-  const end = fitting(partsOf(text).reverse(), after).reverse();
-  return `${fitting(parts, before).join('')}…${end.join('')}`;
+  const parts = graphemesOf(text);
+  const end = leadingGraphemes(graphemesOf(text).reverse(), after).reverse();
+  return `${leadingGraphemes(parts, before).join('')}…${end.join('')}`;
 }
 
 /** Truncates text at the end to a width in terminal columns. */
-export function cutAtEnd(text: string, columns: number): string {
+export function truncateEnd(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
-  return `${fitting(partsOf(text), columns - 1).join('')}…`;
+  return `${leadingGraphemes(graphemesOf(text), columns - 1).join('')}…`;
 }

@@ -46,5 +46,5 @@ export class Redactor {
 }
 
 /** Shortens a secret to `abcd…wxyz`: enough to recognize, too little to use. */
-export const masked = (secret: string) =>
+export const maskSecret = (secret: string) =>
   secret.length < 16 ? mask : `${secret.slice(0, 4)}…${secret.slice(-4)}`;

@@ -1,23 +1,23 @@
 import { usageError } from '../../client/errors.ts';
 import { asObject, toJson } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
-import type { Format, Shape } from '../settings/format.ts';
+import type { Format, OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import type { ListResult, RecordResult, RenderContext, Shown } from './result.ts';
-import { csvLines, tsvLines } from './rows.ts';
+import { formatCsv, formatTsv } from './csv.ts';
+import type { ListResult, PrintableResult, RecordResult, RenderContext } from './result.ts';
 
 /** Formats a value as JSON: indented and colored on a terminal, compact in a pipe. */
-export const json = (value: unknown, render: RenderContext) =>
-  render.isTerminal ? jsonText(toJson(value, 2), render) : toJson(value);
+export const formatJson = (value: unknown, render: RenderContext) =>
+  render.isTerminal ? colorJson(toJson(value, 2), render) : toJson(value);
 
 /** Formats a record as JSON on one line (JSONL), colored on a terminal. */
-export const line = (value: unknown, render: RenderContext) =>
-  render.isTerminal ? jsonText(toJson(value), render) : toJson(value);
+export const formatJsonLine = (value: unknown, render: RenderContext) =>
+  render.isTerminal ? colorJson(toJson(value), render) : toJson(value);
 
 const jsonToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
 /** Escapes control characters in JSON text and colors it as jq does. */
-function jsonText(text: string, { colors }: RenderContext): string {
+function colorJson(text: string, { colors }: RenderContext): string {
   const safe = escapeControlsInJson(text);
   if (colors.level === 0) return safe;
   return safe.replace(jsonToken, (token, quoted?: string, colon?: string) => {
@@ -34,7 +34,7 @@ export async function writeArray(
 ): Promise<void> {
   let before = '[';
   for await (const page of pages) {
-    const items = page.map((item) => indent(json(item, render))).join(',\n');
+    const items = page.map((item) => indent(formatJson(item, render))).join(',\n');
     if (items) await terminal.write(`${before}\n${items}`);
     if (items) before = ',';
   }
@@ -44,7 +44,7 @@ export async function writeArray(
 const indent = (text: string) => text.replace(/^/gm, '  ');
 
 /** Returns the whole result as the one value that --json prints. */
-async function wholeOf(result: Exclude<Shown, { kind: 'raw' }>): Promise<unknown> {
+async function collectValue(result: Exclude<PrintableResult, { kind: 'raw' }>): Promise<unknown> {
   if (result.kind === 'record') return result.record;
   if (result.kind === 'text') return result.text;
   const all: unknown[] = [];
@@ -53,11 +53,11 @@ async function wholeOf(result: Exclude<Shown, { kind: 'raw' }>): Promise<unknown
 }
 
 /** Applies --jq to the whole value and prints the output; with --jsonl, to each record as it arrives. */
-export async function filtered(
+export async function writeFiltered(
   terminal: Terminal,
   filter: string,
   format: Format,
-  result: Shown,
+  result: PrintableResult,
 ): Promise<void> {
   const { runJq } = await import('./jq.lazy.ts');
   const write = async (value: string) => {
@@ -75,22 +75,23 @@ export async function filtered(
       );
   };
   if (result.kind === 'raw') return write(result.text);
-  if (format !== 'jsonl' || result.kind !== 'list') return write(toJson(await wholeOf(result)));
+  if (format !== 'jsonl' || result.kind !== 'list')
+    return write(toJson(await collectValue(result)));
   for await (const page of result.pages) for (const item of page) await write(toJson(item));
 }
 
 /** Prints records as CSV or TSV: a header, then one row a record, with the requested fields or all that occur. */
 export async function writeRows(
   terminal: Terminal,
-  { format, fields }: Shape,
+  { format, fields }: OutputOptions,
   result: ListResult | RecordResult,
   render: RenderContext,
 ): Promise<void> {
-  const value = await wholeOf(result);
+  const value = await collectValue(result);
   const records = (Array.isArray(value) ? value : [value]).map(asObject);
   const header = fields ?? [...new Set(records.flatMap((record) => Object.keys(record)))];
   if (header.length === 0) return; // no records and no --fields: the column names are unknown
   const rows = records.map((record) => header.map((field) => record[field]));
-  const text = await (format === 'csv' ? csvLines : tsvLines)([header, ...rows]);
+  const text = await (format === 'csv' ? formatCsv : formatTsv)([header, ...rows]);
   await terminal.write(render.isTerminal ? escapeControlsInLines(text) : text);
 }

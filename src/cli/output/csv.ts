@@ -7,14 +7,14 @@ const cellOf = (value: unknown) =>
 type Rows = readonly (readonly unknown[])[];
 
 /** Formats rows as CSV (RFC 4180), but with LF line endings as other shell tools write them. */
-export async function csvLines(rows: Rows): Promise<string> {
+export async function formatCsv(rows: Rows): Promise<string> {
   const { stringify } = await import('csv-stringify/sync');
   return stringify(rows.map((row) => row.map(cellOf)));
 }
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
-const escaped = (text: string) => text.replace(/[\\\t\n\r]/g, (each) => escapes[each] as string);
+const escapeTsv = (text: string) => text.replace(/[\\\t\n\r]/g, (each) => escapes[each] as string);
 
 /** Formats rows as TSV; tabs, line endings and backslashes in values are escaped as in jq's @tsv. */
-export const tsvLines = (rows: Rows) =>
-  rows.map((row) => `${row.map((value) => escaped(cellOf(value))).join('\t')}\n`).join('');
+export const formatTsv = (rows: Rows) =>
+  rows.map((row) => `${row.map((value) => escapeTsv(cellOf(value))).join('\t')}\n`).join('');

@@ -43,8 +43,11 @@ export const leaves = (node: CommandNode): CommandNode[] =>
   node.children.length === 0 ? [node] : node.children.flatMap(leaves);
 
 /** Returns a command and all its descendants. */
-export const every = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(every)];
+export const allNodes = (node: CommandNode): CommandNode[] => [
+  node,
+  ...node.children.flatMap(allNodes),
+];
 
 /** Returns the global options: those of the root node, except --version. */
-export const globalsOf = (tree: CommandNode): readonly OptionNode[] =>
+export const globalOptionsOf = (tree: CommandNode): readonly OptionNode[] =>
   tree.options.filter(({ long }) => long !== '--version');

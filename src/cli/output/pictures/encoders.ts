@@ -9,9 +9,9 @@ import type { Pixels } from './pixels.ts';
 export type Cells = { columns: number; rows: number };
 
 /** Encodes for the kitty protocol, in chunks of 4,096 characters. `q=2` suppresses replies, which would arrive as typed input. */
-export function kitty(pixels: Pixels, { columns, rows }: Cells): string {
+export function encodeKitty(pixels: Pixels, { columns, rows }: Cells): string {
   const parts =
-    png(pixels)
+    encodePng(pixels)
       .toString('base64')
       .match(/.{1,4096}/gs) ?? [];
   return parts
@@ -24,17 +24,18 @@ export function kitty(pixels: Pixels, { columns, rows }: Cells): string {
 }
 
 /** Encodes for the inline image protocol of iTerm2. */
-export function iterm(pixels: Pixels, { columns, rows }: Cells): string {
-  const file = png(pixels);
+export function encodeIterm(pixels: Pixels, { columns, rows }: Cells): string {
+  const file = encodePng(pixels);
   const how = `inline=1;size=${file.length};width=${columns};height=${rows};preserveAspectRatio=1`;
   return `\u001b]1337;File=${how}:${file.toString('base64')}\u0007`;
 }
 
 /** Encodes as sixel. The pixels are copied, since the encoder modifies its input. */
-export const sixel = ({ width, height, data }: Pixels) => image2sixel(data.slice(), width, height);
+export const encodeSixel = ({ width, height, data }: Pixels) =>
+  image2sixel(data.slice(), width, height);
 
 /** Renders with half blocks: each character shows two pixels, the upper one as foreground, the lower one as background. */
-export function blocks({ width, height, data }: Pixels, hasAllColours: boolean): string {
+export function renderHalfBlocks({ width, height, data }: Pixels, hasAllColours: boolean): string {
   const chalk = new Chalk({ level: hasAllColours ? 3 : 2 });
   const colourAt = (x: number, y: number) =>
     [...data.subarray((y * width + x) * 4, (y * width + x) * 4 + 3)] as [number, number, number];
@@ -45,7 +46,7 @@ export function blocks({ width, height, data }: Pixels, hasAllColours: boolean):
   return Array.from({ length: Math.ceil(height / 2) }, (_, row) => line(2 * row)).join('\n');
 }
 
-function png({ width, height, data }: Pixels): Buffer {
+function encodePng({ width, height, data }: Pixels): Buffer {
   const picture = new PNG({ width, height });
   picture.data = Buffer.from(data);
   return PNG.sync.write(picture, { colorType: 2 });

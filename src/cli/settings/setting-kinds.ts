@@ -1,39 +1,39 @@
 import { exitCodes, MediactlError, usageError } from '../../client/errors.ts';
-import { type QueueAddress, readQueueAddress } from '../../client/queue/queue-address.ts';
+import { parseQueueAddress, type QueueAddress } from '../../client/queue/queue-address.ts';
 import { parseDuration } from './units.ts';
 
 /** Value type of a setting: parses and validates its text. */
-export type Kind<T, Unset = undefined> = {
+export type SettingKind<T, Unset = undefined> = {
   /** Parses a value. @param name how errors name the setting @throws MediactlError exit 2 */
-  read(name: string, text: string): T;
+  parse(name: string, text: string): T;
   /** Value if the setting is not set. */
-  unset: Unset;
+  unsetValue: Unset;
   /** Unit, appended to the name of the property in `Settings`. */
   suffix: '' | 'Ms';
   /** All allowed values, for shell completion. */
   choices?: readonly string[];
   /** Removes secrets from a value for display; undefined if it has none. */
-  shown?: (text: string) => string;
+  redact?: (text: string) => string;
 };
 
 /** Any text. */
-export const text: Kind<string> = {
-  read: (_name, value) => value,
-  unset: undefined,
+export const text: SettingKind<string> = {
+  parse: (_name, value) => value,
+  unsetValue: undefined,
   suffix: '',
 };
 
 /** A duration such as 90s, in milliseconds. */
-export const duration: Kind<number> & { suffix: 'Ms' } = {
-  read: parseDuration,
-  unset: undefined,
+export const duration: SettingKind<number> & { suffix: 'Ms' } = {
+  parse: parseDuration,
+  unsetValue: undefined,
   suffix: 'Ms',
 };
 
 /** A duration greater than zero: a timeout of zero would abort everything at once. */
 export const positiveDuration: typeof duration = {
   ...duration,
-  read: (name, value) => {
+  parse: (name, value) => {
     const ms = parseDuration(name, value);
     if (ms > 0) return ms;
     throw usageError(`${name} does not accept '${value}'`, 'a duration of more than 0 such as 30s');
@@ -41,39 +41,42 @@ export const positiveDuration: typeof duration = {
 };
 
 /** A boolean: 1, true, 0 or false. Other values are errors, so that the meaning of `off` is never guessed. */
-export const onOrOff: Kind<boolean, false> & { suffix: '' } = {
-  read: (name, value) => ['1', 'true'].includes(parseOneOf(name, onOffWords, value)),
-  unset: false,
+export const onOrOff: SettingKind<boolean, false> & { suffix: '' } = {
+  parse: (name, value) => ['1', 'true'].includes(parseOneOf(name, booleanTexts, value)),
+  unsetValue: false,
   suffix: '',
 };
 
-const onOffWords = ['1', 'true', '0', 'false'] as const;
+const booleanTexts = ['1', 'true', '0', 'false'] as const;
 
 /** Creates the type of a setting that accepts one of several values. */
 export const oneOf = <const T extends string>(choices: readonly T[]) =>
   ({
-    read: (name: string, value: string): T => parseOneOf(name, choices, value),
-    unset: undefined,
+    parse: (name: string, value: string): T => parseOneOf(name, choices, value),
+    unsetValue: undefined,
     suffix: '',
     choices,
   }) as const;
 
 /** Type of `--debug`: off, on, or on with a trace of every request. */
-export const debugLevel: Kind<false | 'on' | 'http', false> & { suffix: '' } = {
-  read: (name, value) => {
+export const debugLevel: SettingKind<false | 'on' | 'http', false> & { suffix: '' } = {
+  parse: (name, value) => {
     const level = parseOneOf(name, ['on', 'http', '1', 'true', '0', 'false', 'off'], value);
     return level === 'http' ? 'http' : ['on', '1', 'true'].includes(level) && 'on';
   },
-  unset: false,
+  unsetValue: false,
   suffix: '',
 };
 
 /** Setting type for the address of a queue; displayed without its password. */
-export const queueAddress: Kind<QueueAddress> & { suffix: ''; shown(text: string): string } = {
-  read: readQueueAddress,
-  unset: undefined,
+export const queueAddress: SettingKind<QueueAddress> & {
+  suffix: '';
+  redact(text: string): string;
+} = {
+  parse: parseQueueAddress,
+  unsetValue: undefined,
   suffix: '',
-  shown: (text) => readQueueAddress('queue', text).label,
+  redact: (text) => parseQueueAddress('queue', text).label,
 };
 
 function parseOneOf<T extends string>(name: string, choices: readonly T[], value: string): T {

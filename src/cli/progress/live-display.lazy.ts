@@ -2,7 +2,7 @@ import { clearScreenDown } from 'node:readline';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import ora from 'ora';
 import type { Terminal } from '../terminal/terminal.ts';
-import { drawnLines, type Line } from './standing-lines.ts';
+import { renderStatusLines, type StatusLine } from './status-lines.ts';
 
 const framesPerSecond = 8;
 const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
@@ -11,10 +11,10 @@ const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
 type Cursor = { cursorRelativeReset(): void };
 
 /** Live display at the bottom of the terminal, redrawn several times a second; other output scrolls above it. */
-export class Standing {
+export class LiveDisplay {
   readonly #terminal: Terminal;
-  readonly #lines: () => readonly Line[];
-  readonly #mark: () => string;
+  readonly #lines: () => readonly StatusLine[];
+  readonly #spinnerFrame: () => string;
   readonly #multi: MultiBar;
   readonly #bars: SingleBar[] = [];
   readonly #timer: NodeJS.Timeout;
@@ -22,7 +22,7 @@ export class Standing {
   #isClosed = false;
 
   /** Starts drawing. @param lines returns the current lines; called for each frame */
-  constructor(terminal: Terminal, lines: () => readonly Line[]) {
+  constructor(terminal: Terminal, lines: () => readonly StatusLine[]) {
     this.#terminal = terminal;
     this.#lines = lines;
     this.#columns = this.#width;
@@ -30,7 +30,7 @@ export class Standing {
       ...{ stream: terminal.stderr as NodeJS.WriteStream, isEnabled: true },
       color: false as never, // colored by us, which respects NO_COLOR and --color
     });
-    this.#mark = () => spinner.frame().trimEnd();
+    this.#spinnerFrame = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({
       stream: terminal.stderr as NodeJS.WriteStream,
       format: '{line}',
@@ -48,7 +48,7 @@ export class Standing {
     this.#multi.on('redraw-pre', () => this.#clearAfterResize());
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
     // Lines of the display never wrap, but a line logged above may wrap over rows drawn earlier.
-    terminal.standsBelow((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
+    terminal.redirectLines((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));
     this.#draw();
   }
 
@@ -60,7 +60,7 @@ export class Standing {
     if (this.#isClosed) return;
     const { redactor, stderr } = this.#terminal;
     const colors = this.#terminal.colors(stderr);
-    const lines = drawnLines(this.#lines(), this.#width, colors, this.#mark);
+    const lines = renderStatusLines(this.#lines(), this.#width, colors, this.#spinnerFrame);
     while (this.#bars.length < lines.length)
       this.#bars.push(this.#multi.create(1, 0, { line: '' }));
     for (const [at, bar] of this.#bars.entries())
@@ -81,6 +81,6 @@ export class Standing {
     for (const bar of this.#bars) bar.update(0, { line: '' });
     this.#multi.update(); // flush the buffered log lines
     this.#multi.stop();
-    this.#terminal.standsBelow(undefined);
+    this.#terminal.redirectLines(undefined);
   }
 }

@@ -3,7 +3,7 @@ export const formats = ['human', 'json', 'jsonl', 'csv', 'tsv', 'quiet'] as cons
 export type Format = (typeof formats)[number];
 
 /** Output format, field selection and jq filter of a command's result. */
-export type Shape = {
+export type OutputOptions = {
   format: Format;
   /** `--fields`: paths such as `name` and `player_config.theme`, in order. */
   fields: readonly string[] | undefined;

@@ -6,16 +6,16 @@ import {
   type Suggestion,
   suggestionOf,
 } from '../commands/command.ts';
-import { shortWords } from '../short-words.ts';
-import type { CommandNode, OptionNode } from './node.ts';
+import { shortcuts } from '../shortcuts.ts';
+import type { CommandNode, OptionNode } from './command-node.ts';
 
 /** Converts a Commander command and its subcommands to plain data. */
-export function describe(command: Command, parents: readonly string[] = []): CommandNode {
+export function describeCommand(command: Command, parents: readonly string[] = []): CommandNode {
   const path = [...parents, command.name()];
   return {
     path: path.join(' '),
     aliases: command.aliases(),
-    short: shortFor(path.slice(1)),
+    short: shortcutsFor(path.slice(1)),
     summary: command.summary() || command.description(),
     description: command.description(),
     arguments: command.registeredArguments.map((argument) => {
@@ -34,12 +34,12 @@ export function describe(command: Command, parents: readonly string[] = []): Com
     examples: examplesOf(command),
     children: (command.commands as unknown as (Command & { _hidden?: boolean })[])
       .filter((child) => !child._hidden)
-      .map((child) => describe(child, path)),
+      .map((child) => describeCommand(child, path)),
   };
 }
 
-const shortFor = (path: readonly string[]) =>
-  Object.entries(shortWords).flatMap(([word, meant]) =>
+const shortcutsFor = (path: readonly string[]) =>
+  Object.entries(shortcuts).flatMap(([word, meant]) =>
     meant.filter((each) => !each.startsWith('-')).join(' ') === path.join(' ') ? [word] : [],
   );
 
@@ -61,7 +61,7 @@ function describeOption(option: Option): OptionNode {
 }
 
 /** Kinds of names to complete, by placeholder: `<folder>` is a folder in every command. */
-const byWord: Record<string, CompletionSource> = {
+const namesByPlaceholder: Record<string, CompletionSource> = {
   workspace: 'workspaces',
   folder: 'folders',
   parent: 'folders',
@@ -72,4 +72,4 @@ const byWord: Record<string, CompletionSource> = {
 };
 
 const namesOf = (suggestion: Suggestion | undefined, word: string): CompletionSource | null =>
-  typeof suggestion === 'string' ? suggestion : (byWord[word] ?? null);
+  typeof suggestion === 'string' ? suggestion : (namesByPlaceholder[word] ?? null);

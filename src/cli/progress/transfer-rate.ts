@@ -3,11 +3,11 @@ import { formatBytes, formatDuration } from '../../contract/figures.ts';
 /** Length of the sliding window over which the rate is averaged. */
 const windowMs = 8_000;
 /** Minimum time between samples for a meaningful rate. */
-const leastMs = 1_000;
-const stepMs = 250;
+const minSpanMs = 1_000;
+const sampleIntervalMs = 250;
 
 /** Transfer rate in bytes a second, averaged over a sliding window. */
-export class Rate {
+export class TransferRate {
   #samples: { at: number; count: number }[] = [];
 
   /** Adds a sample. @param count total bytes so far; a smaller value than before resets the rate */
@@ -16,33 +16,33 @@ export class Rate {
     if (last && count < last.count) this.#samples = [];
     const before = this.#samples.at(-2);
     // Throttle: a sample within 250 ms replaces the previous one.
-    if (last && before && last.at - before.at < stepMs) this.#samples.pop();
+    if (last && before && last.at - before.at < sampleIntervalMs) this.#samples.pop();
     this.#samples.push({ at: now, count });
     while (this.#samples.length > 2 && now - (this.#samples[1]?.at ?? now) > windowMs)
       this.#samples.shift();
   }
 
   /** Resets the rate after a wait, since earlier samples no longer predict it. */
-  restart(): void {
+  reset(): void {
     this.#samples = [];
   }
 
   /** Returns the rate; undefined while there are too few samples. */
   bytesPerSecond(now: number): number | undefined {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    if (!first || !last || now - first.at < leastMs) return undefined;
+    if (!first || !last || now - first.at < minSpanMs) return undefined;
     const rate = ((last.count - first.count) * 1000) / (now - first.at);
     return rate > 0 ? rate : undefined;
   }
 
   /** Formats the rate as `4.2 MiB/s`; empty while it is unknown. */
-  text(now: number): string {
+  formatRate(now: number): string {
     const rate = this.bytesPerSecond(now);
     return rate === undefined ? '' : `${formatBytes(rate)}/s`;
   }
 
   /** Formats the time left as `4:07 left`; empty while the rate is unknown. @param remaining in bytes */
-  left(remaining: number, now: number): string {
+  formatTimeLeft(remaining: number, now: number): string {
     const rate = this.bytesPerSecond(now);
     return rate === undefined ? '' : `${formatDuration(Math.max(1, remaining / rate))} left`;
   }

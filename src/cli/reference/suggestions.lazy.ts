@@ -1,5 +1,5 @@
 /** Command names of other tools (comma-separated, with parent commands), by the mediactl command to suggest. */
-const words: Record<string, string> = {
+const commandEquivalents: Record<string, string> = {
   ls: 'list, lsl',
   'search WORDS': 'find, grep, assets search',
   'ls --status ready --type video': 'filter',
@@ -91,7 +91,7 @@ const words: Record<string, string> = {
 };
 
 /** Options of other tools, optionally after the command they were typed with, by the option to suggest. */
-const options: Record<string, string> = {
+const optionEquivalents: Record<string, string> = {
   'mediactl assets update @last --add-tag TAG, or a --manifest with tags':
     'upload --tag, upload --tags, upload --add-tag',
   '--profile NAME, with --data DIR for a second one': 'sandbox start --name',
@@ -138,14 +138,14 @@ const destructive = /^(rm|delete|forget|reset|logout|--prune|--trash|--yes|--aga
  *
  * @param path parent commands, without mediactl
  */
-export function suggestion(
+export function findSuggestion(
   path: string,
   unknown: string,
   known: readonly string[],
 ): string | undefined {
-  const guessed = guessesAt(path, unknown.startsWith('-') ? known : undefined).get(unknown);
+  const guessed = equivalentsAt(path, unknown.startsWith('-') ? known : undefined).get(unknown);
   if (guessed !== undefined) return guessed;
-  const similar = mistyped(
+  const similar = closestSpellings(
     unknown,
     known.filter((each) => !destructive.test(each)),
   );
@@ -153,47 +153,53 @@ export function suggestion(
 }
 
 /** Returns other tools' names that apply after `path`, with suggestions. @param commandOptions set if an option is unknown */
-function guessesAt(path: string, has: readonly string[] | undefined): Map<string, string> {
+function equivalentsAt(
+  path: string,
+  commandOptions: readonly string[] | undefined,
+): Map<string, string> {
   const begin = path === '' ? '' : `${path} `;
   const isThere = (meant: string) => {
     const [flag] = /^--[\w-]+/.exec(meant) ?? [];
-    return flag === undefined || has?.includes(flag);
+    return flag === undefined || commandOptions?.includes(flag);
   };
   return new Map(
-    Object.entries(has ? options : words).flatMap(([meant, listed]) =>
-      listed.split(', ').flatMap((word): [string, string][] => {
-        if (has && !word.includes(' ')) return isThere(meant) ? [[word, meant]] : [];
-        const own = word.startsWith(begin) ? word.slice(begin.length) : ' ';
-        return own.includes(' ') ? [] : [[own, has ? meant : typed(meant)]];
-      }),
+    Object.entries(commandOptions ? optionEquivalents : commandEquivalents).flatMap(
+      ([meant, listed]) =>
+        listed.split(', ').flatMap((word): [string, string][] => {
+          if (commandOptions && !word.includes(' ')) return isThere(meant) ? [[word, meant]] : [];
+          const own = word.startsWith(begin) ? word.slice(begin.length) : ' ';
+          return own.includes(' ')
+            ? []
+            : [[own, commandOptions ? meant : prefixAlternatives(meant)]];
+        }),
     ),
   );
 }
 
 /** Prefixes each alternative with `mediactl`. */
-const typed = (meant: string) =>
+const prefixAlternatives = (meant: string) =>
   meant
     .split(', or ')
     .map((each) => `mediactl ${each}`)
     .join(', or ');
 
 /** Returns the maximum edit distance for a suggestion, by word length. */
-const mistakes = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
+const maxDistance = (length: number) => (length <= 5 ? 1 : length <= 9 ? 2 : 3);
 
 /** Returns the known words with the smallest edit distance, if it is small enough. */
-function mistyped(unknown: string, known: readonly string[]): string[] {
+function closestSpellings(unknown: string, known: readonly string[]): string[] {
   const word = unknown.replace(/^-+/, '');
   if (word.length === 1)
     return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
-  const apart = known.map((each) => ({ each, by: distance(word, each.replace(/^-+/, '')) }));
+  const apart = known.map((each) => ({ each, by: editDistance(word, each.replace(/^-+/, '')) }));
   const least = Math.min(...apart.map(({ by }) => by));
-  return least <= mistakes(word.length)
+  return least <= maxDistance(word.length)
     ? apart.filter(({ by }) => by === least).map(({ each }) => each)
     : [];
 }
 
 /** Returns the edit distance with transpositions of adjacent letters (optimal string alignment). */
-function distance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   const rows = [[...Array(other.length + 1).keys()]];
   for (let i = 1; i <= one.length; i++) {
     const row = [i];

@@ -1,5 +1,5 @@
 /** Shortcuts for frequent commands: one word that expands to a noun and its verb. */
-export const shortWords: Readonly<Record<string, readonly string[]>> = {
+export const shortcuts: Readonly<Record<string, readonly string[]>> = {
   ls: ['assets', 'ls'],
   get: ['assets', 'get'],
   rm: ['assets', 'rm'],
@@ -17,18 +17,23 @@ export const shortWords: Readonly<Record<string, readonly string[]>> = {
  *
  * @param takesValue returns true if an option before the command is followed by its value
  */
-export function spelledOut(
+export function expandShortcut(
   argv: readonly string[],
   takesValue: (option: string) => boolean,
 ): string[] {
-  const at = commandAt(argv, takesValue);
+  const at = findCommandIndex(argv, takesValue);
   const word = argv[at] ?? '';
-  const meant = Object.hasOwn(shortWords, word) ? (shortWords[word] as readonly string[]) : [word];
-  return at < argv.length ? [...argv.slice(0, at), ...meant, ...argv.slice(at + 1)] : [...argv];
+  const expansion = Object.hasOwn(shortcuts, word)
+    ? (shortcuts[word] as readonly string[])
+    : [word];
+  return at < argv.length ? [...argv.slice(0, at), ...expansion, ...argv.slice(at + 1)] : [...argv];
 }
 
 /** Returns the index of the first argument that is neither an option nor the value of one. */
-function commandAt(argv: readonly string[], takesValue: (option: string) => boolean): number {
+function findCommandIndex(
+  argv: readonly string[],
+  takesValue: (option: string) => boolean,
+): number {
   let at = 0;
   while (argv[at]?.startsWith('-') && argv[at] !== '--')
     at += takesValue(argv[at] as string) ? 2 : 1;

@@ -1,30 +1,30 @@
-import { formats } from './format.ts';
+import { formats } from './output-options.ts';
 import {
   debugLevel,
   duration,
-  type Kind,
   oneOf,
   onOrOff,
   positiveDuration,
   queueAddress,
+  type SettingKind,
   text,
-} from './kinds.ts';
+} from './setting-kinds.ts';
 
 /** A command-line option that sets a setting, in Commander's syntax. */
 export type SettingFlag = {
   flags: string;
   help: string;
   /** Value that an option without an argument sets; `1` by default. */
-  gives?: string;
+  impliedValue?: string;
   /** Some commands have an option of the same name with another meaning, which shadows this one. */
-  hasNamesake?: true;
+  isShadowable?: true;
   /** Option that help lists directly before this one, if not the previous row. */
   after?: string;
 };
 
 /** Definition of a setting, used by the program, its help and its documentation. */
 export type Setting = {
-  kind: Kind<unknown, unknown>;
+  kind: SettingKind<unknown, unknown>;
   flags?: readonly SettingFlag[];
   variable: string;
   /** Allowed in `.mediactl.json`. */
@@ -42,7 +42,7 @@ export type Setting = {
  * All settings, in the order shown by `config ls` and the documentation. To add a setting, add a row: its
  * options, its property of `Settings`, `config`, help and completion are derived from it.
  */
-export const table = {
+export const settingTable = {
   profile: {
     kind: text,
     flags: [{ flags: '--profile <name>', help: 'account to act as' }],
@@ -95,21 +95,26 @@ export const table = {
       {
         flags: '-o, --output <form>',
         help: 'json, jsonl, csv, tsv or quiet; each is an option too',
-        hasNamesake: true,
+        isShadowable: true,
       },
       {
         flags: '--json',
         help: 'print JSON: an array for a list, an object for a record',
-        gives: 'json',
+        impliedValue: 'json',
       },
       {
         flags: '--jsonl',
         help: 'print one JSON object a line, while pages arrive',
-        gives: 'jsonl',
+        impliedValue: 'jsonl',
       },
-      { flags: '--csv', help: 'print comma-separated values with a header', gives: 'csv' },
-      { flags: '--tsv', help: 'print tab-separated values with a header', gives: 'tsv' },
-      { flags: '-q, --quiet', help: 'print uids only, one a line', gives: 'quiet', after: '--jq' },
+      { flags: '--csv', help: 'print comma-separated values with a header', impliedValue: 'csv' },
+      { flags: '--tsv', help: 'print tab-separated values with a header', impliedValue: 'tsv' },
+      {
+        flags: '-q, --quiet',
+        help: 'print uids only, one a line',
+        impliedValue: 'quiet',
+        after: '--jq',
+      },
     ],
     variable: 'MEDIACTL_OUTPUT',
     project: true,
@@ -162,7 +167,9 @@ export const table = {
   },
   pager: {
     kind: text,
-    flags: [{ flags: '--no-pager', help: 'do not show long results page by page', gives: 'cat' }],
+    flags: [
+      { flags: '--no-pager', help: 'do not show long results page by page', impliedValue: 'cat' },
+    ],
     variable: 'MEDIACTL_PAGER',
     profile: true,
     what: 'program that shows long results on a terminal; PAGER where it is not set, cat for none',
@@ -212,22 +219,22 @@ export const table = {
   },
 } as const satisfies Record<string, Setting>;
 
-export type SettingName = keyof typeof table;
+export type SettingName = keyof typeof settingTable;
 
 /** Unparsed values of settings, from the command line or a project file. */
-export type GivenFlags = Partial<Record<SettingName, string>>;
+export type RawSettings = Partial<Record<SettingName, string>>;
 
-export const settingNames = Object.keys(table) as SettingName[];
+export const settingNames = Object.keys(settingTable) as SettingName[];
 
 /** Settings that `config set` can store in a profile, besides `names.*`. */
-export const profileSettings = settingNames.filter((name) => 'profile' in table[name]);
+export const profileSettings = settingNames.filter((name) => 'profile' in settingTable[name]);
 
 /** Settings that `.mediactl.json` may set. */
-export const projectSettings = settingNames.filter((name) => 'project' in table[name]);
+export const projectSettings = settingNames.filter((name) => 'project' in settingTable[name]);
 
 /** Returns the options that set a setting. */
 export const flagsOf = (name: SettingName): readonly SettingFlag[] => {
-  const setting: Setting = table[name];
+  const setting: Setting = settingTable[name];
   return setting.flags ?? [];
 };
 
@@ -235,9 +242,9 @@ export const flagsOf = (name: SettingName): readonly SettingFlag[] => {
 export const longOf = ({ flags }: SettingFlag) => /--[\w-]+/.exec(flags)?.[0] as string;
 
 /** Returns the name of a setting in errors: its option if that has an argument, else its variable. */
-export function spokenName(name: SettingName): string {
+export function displayName(name: SettingName): string {
   const flag = flagsOf(name).find(({ flags }) => flags.includes('<'));
-  return flag ? longOf(flag) : table[name].variable;
+  return flag ? longOf(flag) : settingTable[name].variable;
 }
 
 /** Returns the global options with their settings, in the order of the help. */

@@ -8,17 +8,17 @@ import {
 } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import { waitReason } from './plain-progress.ts';
-import { Rate } from './rate.ts';
-import type { Line } from './standing-lines.ts';
+import type { StatusLine } from './status-lines.ts';
+import { TransferRate } from './transfer-rate.ts';
 
 /** Progress of a file in flight, in bytes; `note` is a status text shown instead. */
 type InFlight = { sent: number; size: number; note: string };
 
 /** Statistics of a run of many files, accumulated from its events. */
-export class Tally {
+export class RunStats {
   readonly #clock: Clock;
   readonly #budget: () => RemainingRequests | undefined;
-  readonly #rate = new Rate();
+  readonly #rate = new TransferRate();
   /** Files in flight by path, in the order they were started. */
   readonly #inFlight = new Map<string, InFlight>();
   /** Uids of uploaded assets that the service is still processing. */
@@ -37,9 +37,9 @@ export class Tally {
     this.#budget = budget;
   }
 
-  planned({ files, bytes: count }: RunEvent & { event: 'planned' }): void {
+  onPlanned({ files, bytes: onEvent }: RunEvent & { event: 'planned' }): void {
     this.#files = files;
-    this.#bytes = count;
+    this.#bytes = onEvent;
   }
 
   count(event: FileEvent): void {
@@ -62,7 +62,7 @@ export class Tally {
       case 'waiting':
         this.#waiting = waitReason(event);
         this.#waitUntil = Date.parse(event.until);
-        this.#rate.restart();
+        this.#rate.reset();
         break;
       case 'going_on':
         this.#waitUntil = 0;
@@ -104,9 +104,9 @@ export class Tally {
   }
 
   /** Returns the lines of the live display: totals, current wait, files in flight. */
-  lines(mostFiles: number): Line[] {
+  statusLines(maxFiles: number): StatusLine[] {
     const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
-    const files = this.#inFlightStates(mostFiles);
+    const files = this.#inFlightStates(maxFiles);
     return [
       { kind: 'parts', parts: this.#parts() },
       ...(seconds > 0 ? [{ kind: 'waiting', why: this.#waiting, seconds } as const] : []),
@@ -115,7 +115,7 @@ export class Tally {
   }
 
   /** Formats the totals as one log line. */
-  text(): string {
+  summaryLine(): string {
     const seconds = (this.#waitUntil - this.#clock.now()) / 1000;
     const waiting = seconds > 0 ? [`${this.#waiting}: waiting ${formatDuration(seconds)}`] : [];
     return [...this.#parts(), ...waiting].join(', ');
@@ -133,7 +133,7 @@ export class Tally {
       this.#failed > 0 ? `${formatCount(this.#failed)} failed` : '',
       isSending ? this.#amount() : '',
       left !== undefined ? `${formatDuration(left)} left` : '',
-      isSending && !isWaiting ? this.#rate.text(now) : '',
+      isSending && !isWaiting ? this.#rate.formatRate(now) : '',
       this.#processing.size > 0 ? `${formatCount(this.#processing.size)} being processed` : '',
       budget
         ? `${formatCount(budget.left)} requests left, ${formatCount(budget.limit)} at ${formatTimeOfDay(budget.resetAt)}`
@@ -148,11 +148,11 @@ export class Tally {
   }
 
   /** Returns name and progress of the first files in flight. */
-  #inFlightStates(most: number): { name: string; state: string }[] {
-    return [...this.#inFlight].slice(0, most).map(([path, { sent, size, note }]) => {
+  #inFlightStates(maxFiles: number): { name: string; state: string }[] {
+    return [...this.#inFlight].slice(0, maxFiles).map(([path, { sent, size, note }]) => {
       const share = `${Math.floor((100 * sent) / Math.max(1, size))}%`.padStart(4);
-      const far = size > 0 ? `${share} of ${formatBytes(size)}` : formatBytes(sent);
-      return { name: escapeControls(path), state: note || far };
+      const progressText = size > 0 ? `${share} of ${formatBytes(size)}` : formatBytes(sent);
+      return { name: escapeControls(path), state: note || progressText };
     });
   }
 

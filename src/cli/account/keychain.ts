@@ -11,16 +11,16 @@ const options = { linux: { store: 'secret-service' } } as const;
 /** Timeout of keychain calls, which may hang on D-Bus or on an unlock dialog that is not shown. */
 const keychainTimeoutMs = 3_000;
 
-async function keychain<T>(
+async function withKeychain<T>(
   entry: KeychainEntry,
   call: (entry: import('@napi-rs/keyring').AsyncEntry, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { AsyncEntry } = await import('@napi-rs/keyring');
   const signal = AbortSignal.timeout(keychainTimeoutMs);
-  const late = new Promise<never>((_, reject) =>
+  const timeout = new Promise<never>((_, reject) =>
     signal.addEventListener('abort', () => reject(new Error('the keychain did not answer'))),
   );
-  return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), late]);
+  return Promise.race([call(new AsyncEntry(service, account(entry), options), signal), timeout]);
 }
 
 /** Validates the form of an API key. @throws MediactlError if it is empty, or contains spaces or control characters */
@@ -37,22 +37,22 @@ export function assertKey(key: string): void {
 /** Stores a key in the OS keychain. @returns false if no keychain is available or responds */
 export async function storeInKeychain(entry: KeychainEntry, key: string): Promise<boolean> {
   try {
-    await keychain(entry, (item, signal) => item.setPassword(key, signal));
-    return (await keychain(entry, (item, signal) => item.getPassword(signal))) === key;
+    await withKeychain(entry, (item, signal) => item.setPassword(key, signal));
+    return (await withKeychain(entry, (item, signal) => item.getPassword(signal))) === key;
   } catch {
     return false; // the caller reports it and stores the key in the config file
   }
 }
 
 /** Deletes a key from the OS keychain. @throws MediactlError `keychain` (4) */
-export async function forgetInKeychain(entry: KeychainEntry): Promise<void> {
-  await keychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
+export async function deleteFromKeychain(entry: KeychainEntry): Promise<void> {
+  await withKeychain(entry, (item, signal) => item.deleteCredential(signal)).catch((error) => {
     throw keychainError(entry.profile, error, 'remove');
   });
 }
 
 /** Returns the API key of a profile, from the config file or the keychain. */
-export async function keyOf(profile: Profile, entry: KeychainEntry): Promise<string> {
+export async function readApiKey(profile: Profile, entry: KeychainEntry): Promise<string> {
   if (profile.keyStore !== 'keychain' && profile.key) return profile.key;
   if (profile.keyStore !== 'keychain')
     throw new MediactlError(`profile ${entry.profile} has no API key`, {
@@ -61,7 +61,7 @@ export async function keyOf(profile: Profile, entry: KeychainEntry): Promise<str
       hint: `mediactl auth login --profile ${entry.profile}`,
     });
   try {
-    const key = await keychain(entry, (item, signal) => item.getPassword(signal));
+    const key = await withKeychain(entry, (item, signal) => item.getPassword(signal));
     if (key) return key;
   } catch (error) {
     throw keychainError(entry.profile, error);

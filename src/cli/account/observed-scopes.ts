@@ -6,25 +6,25 @@ import { asObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { type Scope, scopes } from '../../contract/scopes.ts';
 
 /** Outcome of a call that needs a scope, and when it was first observed. */
-export type ScopeSeen = { allowed: boolean; at: string };
+export type ObservedScope = { allowed: boolean; at: string };
 
 /**
  * Scopes of a profile's key as observed from its calls: allowed, or denied with 403. No endpoint returns
  * them. Stored per profile and service.
  */
-export class ScopesSeen {
+export class ObservedScopes {
   readonly #path: string;
 
   constructor(stateDir: string, profile: string, baseUrl: URL) {
-    const whose = encodeURIComponent(`${profile} ${baseUrl.origin}`);
-    this.#path = join(stateDir, 'scopes', `${whose}.json`);
+    const fileName = encodeURIComponent(`${profile} ${baseUrl.origin}`);
+    this.#path = join(stateDir, 'scopes', `${fileName}.json`);
   }
 
-  read(): Partial<Record<Scope, ScopeSeen>> {
-    const kept = asObject(parseJsonOrUndefined(readTextFileOrEmpty(this.#path)));
+  read(): Partial<Record<Scope, ObservedScope>> {
+    const stored = asObject(parseJsonOrUndefined(readTextFileOrEmpty(this.#path)));
     return Object.fromEntries(
       scopes.flatMap((scope) => {
-        const { allowed, at } = asObject(kept[scope]);
+        const { allowed, at } = asObject(stored[scope]);
         return typeof allowed === 'boolean' && typeof at === 'string'
           ? [[scope, { allowed, at }]]
           : [];
@@ -33,17 +33,17 @@ export class ScopesSeen {
   }
 
   /** Stores observed scopes if they changed. @param now milliseconds since the epoch */
-  async note(answers: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
-    const known = this.read();
-    const news = [...answers].filter(([scope, allowed]) => known[scope]?.allowed !== allowed);
-    if (news.length === 0) return;
+  async store(observed: ReadonlyMap<Scope, boolean>, now: number): Promise<void> {
+    const stored = this.read();
+    const changes = [...observed].filter(([scope, allowed]) => stored[scope]?.allowed !== allowed);
+    if (changes.length === 0) return;
     const at = new Date(now).toISOString();
-    for (const [scope, allowed] of news) known[scope] = { allowed, at };
-    await writeStateFile(this.#path, JSON.stringify(known));
+    for (const [scope, allowed] of changes) stored[scope] = { allowed, at };
+    await writeStateFile(this.#path, JSON.stringify(stored));
   }
 
   /** Deletes the observations, since the profile has a new key. Errors are ignored: later calls correct the record. */
-  async forget(): Promise<void> {
+  async clear(): Promise<void> {
     await rm(this.#path, { force: true }).catch(() => {});
   }
 }

@@ -2,30 +2,30 @@ import type { Clock } from '../../client/clock.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { type FileProgress, lineOf, waitReason } from './plain-progress.ts';
-import { Rate } from './rate.ts';
-import type { Standing } from './standing.lazy.ts';
-import type { Line } from './standing-lines.ts';
-import type { Transfer } from './transfer-line.ts';
+import type { LiveDisplay } from './live-display.lazy.ts';
+import { type FileProgress, formatEvent, waitReason } from './plain-progress.ts';
+import type { StatusLine } from './status-lines.ts';
+import type { TransferState } from './transfer-line.ts';
+import { TransferRate } from './transfer-rate.ts';
 
 /** Delay before the display appears, so that short transfers do not make it flash. */
-const quickMs = 250;
+const showDelayMs = 250;
 
-type OpenStanding = (lines: () => readonly Line[]) => Pick<Standing, 'close'>;
+type OpenDisplay = (lines: () => readonly StatusLine[]) => Pick<LiveDisplay, 'close'>;
 
 /** Live progress of one file on a terminal: the transfer, and below it the current wait. */
-export class StandingFile implements FileProgress {
+export class LiveFileProgress implements FileProgress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
-  readonly #open: OpenStanding;
-  readonly #rate = new Rate();
-  #patience: NodeJS.Timeout | undefined;
-  #standing: ReturnType<OpenStanding> | undefined;
-  #transfer: Pick<Transfer, 'held' | 'sent' | 'size'> | undefined;
+  readonly #open: OpenDisplay;
+  readonly #rate = new TransferRate();
+  #showTimer: NodeJS.Timeout | undefined;
+  #display: ReturnType<OpenDisplay> | undefined;
+  #transfer: Pick<TransferState, 'acknowledged' | 'sent' | 'size'> | undefined;
   #waiting: { why: string; until: number } | undefined;
   #status: { text: string; since: number } | undefined;
 
-  constructor(terminal: Terminal, clock: Clock, open: OpenStanding) {
+  constructor(terminal: Terminal, clock: Clock, open: OpenDisplay) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#open = open;
@@ -35,26 +35,26 @@ export class StandingFile implements FileProgress {
     const now = this.#clock.now();
     switch (event.event) {
       case 'started':
-        this.#rate.restart();
+        this.#rate.reset();
         break;
       case 'progress':
         this.#rate.add(event.sent_bytes, now);
         this.#transfer = {
-          held: event.acknowledged_bytes,
+          acknowledged: event.acknowledged_bytes,
           sent: event.sent_bytes,
           size: event.size_bytes,
         };
         break;
       case 'waiting':
         this.#waiting = { why: waitReason(event), until: Date.parse(event.until) };
-        this.#rate.restart();
+        this.#rate.reset();
         break;
       case 'going_on':
         this.#waiting = undefined;
         break;
       case 'status':
         if (event.status !== 'ready') {
-          this.#became(`${escapeControls(event.path)}: ${escapeControls(event.status)}`, now);
+          this.#setStatus(`${escapeControls(event.path)}: ${escapeControls(event.status)}`, now);
           break;
         }
         this.close();
@@ -64,33 +64,33 @@ export class StandingFile implements FileProgress {
         return;
       default: {
         if (event.event === 'uploaded') this.#transfer = undefined;
-        const happened = lineOf(event);
-        if (happened) this.#terminal.tell(happened);
+        const eventLine = formatEvent(event);
+        if (eventLine) this.#terminal.emit(eventLine);
         if (event.event === 'finished') this.close();
         return;
       }
     }
-    if (this.#waiting) this.#stand();
-    else this.#patience ??= setTimeout(() => this.#stand(), quickMs);
+    if (this.#waiting) this.#showDisplay();
+    else this.#showTimer ??= setTimeout(() => this.#showDisplay(), showDelayMs);
   }
 
-  #stand(): void {
-    this.#patience = undefined;
-    if (this.#lines().length > 0) this.#standing ??= this.#open(() => this.#lines());
+  #showDisplay(): void {
+    this.#showTimer = undefined;
+    if (this.#lines().length > 0) this.#display ??= this.#open(() => this.#lines());
   }
 
-  #became(text: string, now: number): void {
+  #setStatus(text: string, now: number): void {
     this.#status = { text, since: this.#status?.since ?? now };
   }
 
-  #lines(): Line[] {
+  #lines(): StatusLine[] {
     const now = this.#clock.now();
     const transfer = this.#transfer;
-    const lines: Line[] = [];
+    const lines: StatusLine[] = [];
     if (transfer && transfer.sent + transfer.size > 0) {
-      const rate = this.#waiting ? '' : this.#rate.text(now);
+      const rate = this.#waiting ? '' : this.#rate.formatRate(now);
       const isKnown = !this.#waiting && transfer.size > 0;
-      const left = isKnown ? this.#rate.left(transfer.size - transfer.sent, now) : '';
+      const left = isKnown ? this.#rate.formatTimeLeft(transfer.size - transfer.sent, now) : '';
       lines.push({ kind: 'transfer', transfer: { ...transfer, rate, left } });
     } else if (this.#status && !this.#waiting) {
       const { text, since } = this.#status;
@@ -104,10 +104,10 @@ export class StandingFile implements FileProgress {
   }
 
   close(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
-    this.#standing?.close();
-    this.#standing = undefined;
+    clearTimeout(this.#showTimer);
+    this.#showTimer = undefined;
+    this.#display?.close();
+    this.#display = undefined;
     this.#transfer = undefined;
     this.#waiting = undefined;
     this.#status = undefined;
